@@ -1,0 +1,7 @@
+//! What Kubernetes knows of each built-in kind: its types, defaults, validation, table columns and
+//! protobuf form. Pure tables and functions over JSON values; serving and storing them is the API
+//! server's work.
+
+pub mod names;
+pub mod quantity;
+pub mod read;
