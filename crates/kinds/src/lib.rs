@@ -2,6 +2,9 @@
 //! protobuf form. Pure tables and functions over JSON values; serving and storing them is the API
 //! server's work.
 
+pub mod decode;
 pub mod names;
 pub mod quantity;
 pub mod read;
+pub mod resources;
+pub mod types;
