@@ -4,7 +4,7 @@
 
 mod base64;
 mod position;
-mod scalar;
+pub(crate) mod scalar;
 pub(crate) mod time;
 
 use serde_json::{Map, Value};
@@ -142,6 +142,7 @@ impl Decoder {
         }
         *value = match element.form() {
             Form::Bytes => Value::String(String::new()),
+            Form::List(_) if element.is_wrapped() => Value::Array(Vec::new()),
             _ => element.zero(),
         };
         Ok(())
@@ -180,7 +181,7 @@ impl Decoder {
 }
 
 /// Whether Go's `omitempty` leaves a scalar, list or map out.
-fn is_zero(value: &Value) -> bool {
+pub(crate) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::Number(number) => number.as_f64() == Some(0.0),

@@ -4,6 +4,7 @@
 
 pub mod decode;
 pub mod names;
+pub mod protobuf;
 pub mod quantity;
 pub mod read;
 pub mod resources;

@@ -6,6 +6,8 @@ mod table;
 
 use std::sync::LazyLock;
 
+use crate::types::{self, TypeRef};
+
 /// Every built-in resource, group by group. The first version of a group is the preferred one.
 pub static RESOURCES: LazyLock<&'static [Resource]> = LazyLock::new(|| {
     let resources = table::read(table::TEXT).expect("the committed table of resources is well formed");
@@ -61,6 +63,17 @@ pub fn of_kind(group: &str, version: &str, kind: &str) -> Option<&'static Resour
         .find(|it| it.kind == kind && it.group == group && it.version == version)
 }
 
+/// The type of a kind that may be a request's body: `("apps/v1", "Deployment")`. Kinds that every
+/// group shares (`DeleteOptions`, `Status`, ...) are found under any version.
+pub fn type_of(api_version: &str, kind: &str) -> Option<TypeRef> {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let sibling = RESOURCES.iter().find(|it| it.group == group && it.version == version);
+    let package = sibling.and_then(|it| it.type_name.strip_suffix(it.kind));
+    package
+        .and_then(|package| types::by_name(&format!("{package}{kind}")))
+        .or_else(|| types::by_name(&format!("io.k8s.apimachinery.pkg.apis.meta.v1.{kind}")))
+}
+
 impl Resource {
     pub fn subresource(&self, name: &str) -> Option<&'static Subresource> {
         self.subresources.iter().find(|it| it.name == name)
@@ -78,7 +91,6 @@ impl Resource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types;
 
     #[test]
     fn every_stored_kind_has_a_type() {

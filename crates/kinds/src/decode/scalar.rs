@@ -59,14 +59,17 @@ fn integer(
 /// Any number; a whole one is written without a fraction.
 fn double(at: &Position<'_>, ty: TypeRef, value: &mut Value) -> Result<(), DecodeError> {
     check(at, ty, value, value.is_number())?;
-    if let Some(number) = value.as_f64()
+    if let Some(float) = value.as_f64()
         && value.is_f64()
-        && number.fract() == 0.0
-        && number.abs() < 9e15
     {
-        *value = Value::from(number as i64);
+        *value = number(float);
     }
     Ok(())
+}
+
+/// A number as Go writes it: without a fraction where it has none.
+pub(crate) fn number(float: f64) -> Value {
+    if float.fract() == 0.0 && float.abs() < 9e15 { Value::from(float as i64) } else { Value::from(float) }
 }
 
 fn bytes(at: &Position<'_>, ty: TypeRef, value: &mut Value) -> Result<(), DecodeError> {

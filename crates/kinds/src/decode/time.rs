@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use jiff::{SignedDuration, Timestamp, civil::DateTime, tz::TimeZone};
+use serde_json::Value;
 
 /// How exact a time is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl fmt::Display for ParseError {
     }
 }
 
-const ZERO: &str = "0001-01-01T00:00:00Z";
+const ZERO: DateTime = DateTime::constant(1, 1, 1, 0, 0, 0, 0);
 
 pub(super) fn canonical(text: &str, precision: Precision) -> Result<Canonical, ParseError> {
     let (moment, offset) = parse(text, precision).map_err(|problem| ParseError {
@@ -69,21 +70,22 @@ pub(super) fn canonical(text: &str, precision: Precision) -> Result<Canonical, P
         },
     })?;
     let moment = moment.saturating_sub(SignedDuration::from_secs(offset));
+    if moment == ZERO {
+        return Ok(Canonical::Zero);
+    }
     let written = write(moment, precision);
-    Ok(if written == text && text != ZERO {
-        Canonical::AsIs
-    } else if moment == DateTime::constant(1, 1, 1, 0, 0, 0, 0) {
-        Canonical::Zero
-    } else {
-        Canonical::Text(written)
-    })
+    Ok(if written == text { Canonical::AsIs } else { Canonical::Text(written) })
 }
 
-/// The text of a moment given in seconds and nanoseconds, or nothing if no calendar has it.
-pub(crate) fn from_unix(seconds: i64, nanos: i32, precision: Precision) -> Option<String> {
+/// A moment given in seconds and nanoseconds, or nothing if the calendar does not have it.
+pub(crate) fn from_unix(seconds: i64, nanos: i32, precision: Precision) -> Option<Value> {
     let nanos = if precision == Precision::Micros { nanos } else { 0 };
-    let moment = Timestamp::new(seconds, nanos).ok()?;
-    Some(write(moment.to_zoned(TimeZone::UTC).datetime(), precision))
+    let moment = TimeZone::UTC.to_datetime(Timestamp::new(seconds, nanos).ok()?);
+    match moment {
+        ZERO => Some(Value::Null),
+        _ if moment < ZERO => None,
+        _ => Some(Value::String(write(moment, precision))),
+    }
 }
 
 fn write(moment: DateTime, precision: Precision) -> String {
