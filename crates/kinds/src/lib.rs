@@ -3,6 +3,10 @@
 //! server's work.
 
 pub mod columns;
+pub mod decode;
 pub mod names;
+pub mod protobuf;
 pub mod quantity;
 pub mod read;
+pub mod resources;
+pub mod types;
