@@ -263,3 +263,76 @@ pub(crate) enum Wire {
     /// A message whose fields JSON writes into the parent.
     Inline(&'static Struct),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str) -> &'static Struct {
+        by_name(name).unwrap().as_struct().unwrap()
+    }
+
+    #[test]
+    fn types_are_found_by_their_openapi_name() {
+        for described in structs() {
+            assert_eq!(by_name(&described.full_name()), Some(described.type_ref()));
+        }
+        assert!(structs().len() > 500);
+        assert!(by_name("io.k8s.api.core.v1.Nothing").is_none());
+        assert!(by_name("Pod").is_none());
+    }
+
+    #[test]
+    fn fields_are_found_by_their_json_name() {
+        for described in structs() {
+            for field in described.fields() {
+                assert_eq!(described.field(field.name).map(|found| found.ty), Some(field.ty));
+            }
+        }
+        assert!(
+            named("io.k8s.api.core.v1.Volume").field("emptyDir").is_some(),
+            "embedded structs are flat"
+        );
+        assert!(
+            named("io.k8s.api.core.v1.Volume").field("EmptyDir").is_none(),
+            "case matters"
+        );
+    }
+
+    #[test]
+    fn every_kind_that_clients_send_is_described() {
+        let meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
+        for kind in [
+            "CreateOptions",
+            "DeleteOptions",
+            "PatchOptions",
+            "Status",
+            "UpdateOptions",
+        ] {
+            assert!(by_name(&format!("{meta}.{kind}")).is_some(), "{kind}");
+        }
+        for kind in [
+            "authentication.v1.TokenRequest",
+            "authorization.v1.SelfSubjectRulesReview",
+            "autoscaling.v1.Scale",
+            "core.v1.Binding",
+            "core.v1.PodList",
+            "policy.v1.Eviction",
+        ] {
+            assert!(by_name(&format!("io.k8s.api.{kind}")).is_some(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_the_schema_says_is_kept() {
+        let port = named("io.k8s.api.core.v1.ContainerPort");
+        let protocol = port.field("protocol").unwrap();
+        assert_eq!(protocol.default(), Some(Value::from("TCP")));
+        assert_eq!(
+            protocol.ty.enum_values().collect::<Vec<_>>(),
+            ["SCTP", "TCP", "UDP"]
+        );
+        assert!(port.field("containerPort").unwrap().is_required);
+        assert!(!protocol.is_required);
+    }
+}
