@@ -2,5 +2,9 @@
 //! field, patching, and server-side apply. Pure: bytes and values in, values and errors out.
 
 pub mod field;
+pub mod json;
 pub mod names;
 pub mod shape;
+
+#[cfg(test)]
+mod testing;
