@@ -5,6 +5,7 @@ pub mod field;
 pub mod json;
 pub mod names;
 pub mod shape;
+pub mod yaml;
 
 #[cfg(test)]
 mod testing;
