@@ -3,6 +3,8 @@
 
 pub mod field;
 pub mod json;
+pub mod json_patch;
+pub mod merge_patch;
 pub mod names;
 pub mod shape;
 pub mod yaml;
