@@ -7,6 +7,7 @@ pub mod json_patch;
 pub mod merge_patch;
 pub mod names;
 pub mod shape;
+pub mod strategic_merge;
 pub mod yaml;
 
 #[cfg(test)]
