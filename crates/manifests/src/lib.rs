@@ -4,6 +4,7 @@
 pub mod field;
 pub mod json;
 pub mod json_patch;
+pub mod json_path;
 pub mod merge_patch;
 pub mod names;
 pub mod shape;
