@@ -4,9 +4,10 @@
 
 pub mod columns;
 pub mod decode;
-pub mod names;
 pub mod protobuf;
 pub mod quantity;
 pub mod read;
 pub mod resources;
 pub mod types;
+
+pub use manifests::names;
