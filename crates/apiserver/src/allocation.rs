@@ -101,7 +101,8 @@ pub fn allocate(api: &Api, kind: &Kind, object: &mut Value, old: Option<&Value>,
     if !kind.is("", "Service") {
         return Ok(Taken::default());
     }
-    let mut taken = Taken { allocations: Some(api.allocations.0.clone()), ..Taken::default() };
+    let mut taken = Taken::default();
+    taken.allocations = Some(api.allocations.0.clone());
     let mut in_use = api.allocations.0.lock();
     let (old_addresses, old_ports) = old.map_or_else(Default::default, |old| (addresses(old), ports(old)));
     let result = allocate_address(&mut in_use, object, &old_addresses, &mut taken)

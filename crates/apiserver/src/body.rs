@@ -10,7 +10,18 @@ use crate::error::{ApiError, Result};
 /// The largest body the server reads.
 pub const LIMIT: usize = 3 * 1024 * 1024;
 
-pub type RequestBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+pub type RequestBody = UnsyncBoxBody<Bytes, BodyError>;
+
+/// The client stopped sending, or sent what is no body.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BodyError(String);
+
+impl BodyError {
+    pub fn new(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
 
 /// What a body said, and which of its keys it said twice.
 #[derive(Debug, Default)]

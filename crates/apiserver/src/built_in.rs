@@ -82,8 +82,8 @@ fn conversion(resource: &Resource) -> Option<Conversion> {
             from_stored: kinds::objects::event::from_core,
         }),
         ("autoscaling", "v1", "HorizontalPodAutoscaler") => Some(Conversion {
-            to_stored: kinds::objects::autoscaler::v1_to_v2,
-            from_stored: kinds::objects::autoscaler::v2_to_v1,
+            to_stored: kinds::objects::horizontal_pod_autoscaler::v1::to_v2,
+            from_stored: kinds::objects::horizontal_pod_autoscaler::v1::from_v2,
         }),
         _ => None,
     }

@@ -32,8 +32,8 @@ pub fn record_write(writer: &Writer<'_>, old: Option<&Value>, new: &mut Value, s
             apply::update(old, new, &write);
         }
         Definition::Custom(custom) => {
-            let place = custom.place();
-            let write = Facts::new(kind, &manager, &now, subresource, false).write(place, &kind.blank, &NoConversion(place));
+            let versions = NoConversion(custom.place());
+            let write = Facts::new(kind, &manager, &now, subresource, false).write(versions.0, &kind.blank, &versions);
             apply::update(old, new, &write);
         }
     }
@@ -68,7 +68,10 @@ pub fn read_configuration(writer: &mut Writer<'_>, mut value: Value, duplicates:
         let texts: Vec<String> = duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
         match writer.options.field_validation {
             FieldValidation::Strict => {
-                return Err(ApiError::bad_request(format!("error strict decoding YAML: {}", texts.join(", "))));
+                return Err(ApiError::bad_request(format!(
+                    "error strict decoding YAML: error converting YAML to JSON: {}",
+                    manifests::yaml::duplicates_error(&duplicates)
+                )));
             }
             FieldValidation::Warn => writer.warn(texts),
             FieldValidation::Ignore => {}

@@ -137,7 +137,7 @@ fn field_requirement(kind: &Kind, requirement: &field_selector::Requirement) -> 
             .find(|path| path == name)
             .ok_or_else(|| not_supported(kind, name))?,
     };
-    Ok(FieldRequirement { path, equals: requirement.equals, value: requirement.value.clone() })
+    Ok(FieldRequirement { path, equals: requirement.operator == field_selector::Operator::Equals, value: requirement.value.clone() })
 }
 
 fn not_supported(kind: &Kind, name: &str) -> ApiError {

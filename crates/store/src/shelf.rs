@@ -59,6 +59,11 @@ impl Shelf {
         self.contents.read().objects.get(joined).cloned()
     }
 
+    /// The revision of the last change.
+    pub(crate) fn newest(&self) -> u64 {
+        self.contents.read().log.newest()
+    }
+
     pub(crate) fn keys(&self) -> Vec<Key> {
         self.contents.read().objects.keys().cloned().collect()
     }

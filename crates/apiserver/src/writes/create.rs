@@ -23,18 +23,27 @@ pub async fn create(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let mut writer = Writer::new(call, options);
     let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
     let object = writer.read_object(decoded)?;
-    let outcome = create_object(&mut writer, object).await?;
+    let outcome = create_object(&mut writer, object, Recorded::NotYet).await?;
     writer.answer(StatusCode::CREATED, outcome)
 }
 
-/// Creates a decoded, defaulted object. Updates that may create come here too.
-pub async fn create_object(writer: &mut Writer<'_>, mut object: Value) -> Result<Outcome> {
+/// Whether the ownership of the object's fields still has to be recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    Already,
+    NotYet,
+}
+
+/// Creates a decoded, defaulted object. Updates and applies that may create come here too.
+pub async fn create_object(writer: &mut Writer<'_>, mut object: Value, recorded: Recorded) -> Result<Outcome> {
     let call = writer.call;
     if !object::resource_version(&object).is_empty() {
         return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
     }
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
-    ownership::record_write(writer, None, &mut object, "");
+    if recorded == Recorded::NotYet {
+        ownership::record_write(writer, None, &mut object, "");
+    }
     let template = object;
     let generated = object::name(&template).is_empty();
     for attempt in 1.. {

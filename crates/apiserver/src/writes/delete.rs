@@ -38,7 +38,7 @@ pub struct DeleteOptions {
     pub resource_version: Option<String>,
     pub dry_run: bool,
     /// `orphanDependents: false`, the old spelling, is answered with 202.
-    legacy_background: bool,
+    pub legacy_background: bool,
 }
 
 impl DeleteOptions {

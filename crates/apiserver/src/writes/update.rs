@@ -46,7 +46,7 @@ pub async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     check_name(call, &mut object)?;
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     if matches!(part, Part::Main) && call.kind.allows_create_on_update() && current(call).is_none() {
-        let outcome = create::create_object(&mut writer, object).await?;
+        let outcome = create::create_object(&mut writer, object, create::Recorded::NotYet).await?;
         return writer.answer(StatusCode::CREATED, outcome);
     }
     let outcome = change(&mut writer, part, Operation::Update, |_, _| Ok(object.clone())).await?;
@@ -96,7 +96,8 @@ pub async fn change(
         validate(writer, part, &new, &old)?;
         let allocated = crate::allocation::allocate(&call.api, kind, &mut new, Some(&old), writer.options.dry_run)?;
         admission::validate(writer, operation, Some(&new), Some(&old)).await?;
-        if is_unchanged(&new, &old) {
+        manifests::apply::restore_times(&old, &mut new);
+        if new == old {
             return Ok(Outcome::Stored(stored));
         }
         if writer.options.dry_run {
@@ -250,9 +251,4 @@ fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Re
         return Ok(());
     }
     Err(ApiError::invalid(&kind.group, &kind.kind, object::name(new), &errors))
-}
-
-/// A change that changes nothing is not written; the time in managedFields alone does not count.
-fn is_unchanged(new: &Value, old: &Value) -> bool {
-    new == old
 }
