@@ -3,12 +3,16 @@
 //! Commits are two-phase: a commit that was acknowledged is never given up for an older one when
 //! its pages turn out damaged, which a one-phase commit cannot promise.
 
+mod create;
 mod error;
+mod load;
+mod meta;
 mod open;
 mod record;
+mod slots;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,11 +22,11 @@ use tracing::{info, warn};
 pub use error::{DiskError, OpenError};
 pub(crate) use open::open;
 
+use self::meta::META;
 use crate::name::{Collection, Key};
 use crate::object::Object;
 
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
-const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 
 /// One record to write.
 pub(crate) enum Change {
@@ -32,6 +36,7 @@ pub(crate) enum Change {
 
 pub(crate) struct Disk {
     path: PathBuf,
+    cluster_id: String,
     cache_bytes: usize,
     /// Absent after a failed commit: the engine refuses further work until it is opened anew.
     database: Option<Database>,
@@ -48,11 +53,13 @@ struct Failure {
 }
 
 impl Disk {
-    fn new(path: PathBuf, cache_bytes: usize, database: Database) -> Self {
+    fn new(path: PathBuf, cluster_id: String, cache_bytes: usize, database: Database) -> Self {
+        let database = Some(database);
         Self {
             path,
+            cluster_id,
             cache_bytes,
-            database: Some(database),
+            database,
             failure: None,
             unsettled: Vec::new(),
         }
@@ -82,7 +89,10 @@ impl Disk {
     fn try_commit(&mut self, changes: &[Change], revision: u64) -> Result<(), DiskError> {
         let database = match &mut self.database {
             Some(database) => database,
-            none => none.insert(open::reopen(&self.path, self.cache_bytes).map_err(DiskError::Reopen)?),
+            none => {
+                let reopened = open::reopen(&self.path, &self.cluster_id, self.cache_bytes);
+                none.insert(reopened.map_err(DiskError::Reopen)?)
+            }
         };
         write(database, changes, revision).map_err(|source| DiskError::Commit {
             path: self.path.clone(),
@@ -141,9 +151,16 @@ fn write(database: &Database, changes: &[Change], revision: u64) -> Result<(), r
                 }
             }
         }
-        let mut meta = transaction.open_table(META)?;
-        meta.insert(open::REVISION, revision.to_le_bytes().as_slice())?;
+        meta::set_revision(&mut transaction.open_table(META)?, revision)?;
     }
     transaction.commit()?;
     Ok(())
+}
+
+/// A file next to the store's own, named after it.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".");
+    name.push(suffix);
+    path.with_file_name(name)
 }
