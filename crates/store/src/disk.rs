@@ -1,15 +1,16 @@
 //! The one file of the store: opened and checked once, then written by the writer thread only.
 //!
-//! Commits are two-phase: a commit that was acknowledged is never given up for an older one when
-//! its pages turn out damaged, which a one-phase commit cannot promise.
+//! A commit is one transaction of the engine and one sync. The engine checks the newest commit when
+//! it opens the file and falls back to the one before it where that is incomplete: right after a
+//! power failure, and a reason not to start otherwise.
 
 mod create;
 mod error;
+mod file;
 mod load;
 mod meta;
 mod open;
 mod record;
-mod slots;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -135,8 +136,7 @@ impl Change {
 }
 
 fn write(database: &Database, changes: &[Change], revision: u64) -> Result<(), redb::Error> {
-    let mut transaction = database.begin_write()?;
-    transaction.set_two_phase_commit(true);
+    let transaction = database.begin_write()?;
     {
         let mut objects = transaction.open_table(OBJECTS)?;
         for change in changes {

@@ -36,8 +36,7 @@ fn is_absent_or_empty(path: &Path) -> io::Result<bool> {
 
 fn initialise(file: File) -> Result<(), redb::Error> {
     let database: Database = Builder::new().set_cache_size(0).create_file(file)?;
-    let mut transaction = database.begin_write()?;
-    transaction.set_two_phase_commit(true);
+    let transaction = database.begin_write()?;
     transaction.open_table(OBJECTS)?;
     meta::initialise(&mut transaction.open_table(META)?)?;
     transaction.commit()?;

@@ -17,6 +17,7 @@ pub(crate) struct Loaded {
     pub(crate) collections: BTreeMap<Collection, Objects>,
     pub(crate) revision: u64,
     pub(crate) cluster_id: String,
+    pub(super) boot_id: String,
     /// The keys of the records that are not what was once written.
     pub(super) damaged: Vec<String>,
     pub(super) live_bytes: u64,
@@ -37,6 +38,7 @@ pub(super) fn load(database: &Database, path: &Path) -> Result<Loaded, OpenError
         collections: BTreeMap::new(),
         revision: meta.revision,
         cluster_id: meta.cluster_id,
+        boot_id: meta.boot_id,
         damaged: Vec::new(),
         live_bytes: 0,
     };

