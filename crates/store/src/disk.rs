@@ -1,14 +1,19 @@
 //! The one file of the store: opened and checked once, then written by the writer thread only.
 //!
-//! Commits are two-phase: a commit that was acknowledged is never given up for an older one when
-//! its pages turn out damaged, which a one-phase commit cannot promise.
+//! A commit is one transaction of the engine and one sync. The engine checks the newest commit when
+//! it opens the file and falls back to the one before it where that is incomplete: right after a
+//! power failure, and a reason not to start otherwise.
 
+mod create;
 mod error;
+mod file;
+mod load;
+mod meta;
 mod open;
 mod record;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,11 +23,11 @@ use tracing::{info, warn};
 pub use error::{DiskError, OpenError};
 pub(crate) use open::open;
 
+use self::meta::META;
 use crate::name::{Collection, Key};
 use crate::object::Object;
 
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
-const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 
 /// One record to write.
 pub(crate) enum Change {
@@ -32,6 +37,7 @@ pub(crate) enum Change {
 
 pub(crate) struct Disk {
     path: PathBuf,
+    cluster_id: String,
     cache_bytes: usize,
     /// Absent after a failed commit: the engine refuses further work until it is opened anew.
     database: Option<Database>,
@@ -48,11 +54,13 @@ struct Failure {
 }
 
 impl Disk {
-    fn new(path: PathBuf, cache_bytes: usize, database: Database) -> Self {
+    fn new(path: PathBuf, cluster_id: String, cache_bytes: usize, database: Database) -> Self {
+        let database = Some(database);
         Self {
             path,
+            cluster_id,
             cache_bytes,
-            database: Some(database),
+            database,
             failure: None,
             unsettled: Vec::new(),
         }
@@ -82,7 +90,10 @@ impl Disk {
     fn try_commit(&mut self, changes: &[Change], revision: u64) -> Result<(), DiskError> {
         let database = match &mut self.database {
             Some(database) => database,
-            none => none.insert(open::reopen(&self.path, self.cache_bytes).map_err(DiskError::Reopen)?),
+            none => {
+                let reopened = open::reopen(&self.path, &self.cluster_id, self.cache_bytes);
+                none.insert(reopened.map_err(DiskError::Reopen)?)
+            }
         };
         write(database, changes, revision).map_err(|source| DiskError::Commit {
             path: self.path.clone(),
@@ -125,8 +136,7 @@ impl Change {
 }
 
 fn write(database: &Database, changes: &[Change], revision: u64) -> Result<(), redb::Error> {
-    let mut transaction = database.begin_write()?;
-    transaction.set_two_phase_commit(true);
+    let transaction = database.begin_write()?;
     {
         let mut objects = transaction.open_table(OBJECTS)?;
         for change in changes {
@@ -141,9 +151,16 @@ fn write(database: &Database, changes: &[Change], revision: u64) -> Result<(), r
                 }
             }
         }
-        let mut meta = transaction.open_table(META)?;
-        meta.insert(open::REVISION, revision.to_le_bytes().as_slice())?;
+        meta::set_revision(&mut transaction.open_table(META)?, revision)?;
     }
     transaction.commit()?;
     Ok(())
+}
+
+/// A file next to the store's own, named after it.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".");
+    name.push(suffix);
+    path.with_file_name(name)
 }

@@ -91,7 +91,7 @@ impl Store {
 
     pub fn get(&self, collection: &Collection, namespace: &str, name: &str) -> Option<Arc<Object>> {
         self.memory
-            .shelf(collection)?
+            .partition(collection)?
             .get(&format!("{namespace}{SEPARATOR}{name}"))
     }
 
@@ -103,16 +103,16 @@ impl Store {
         start_after: Option<&Key>,
         limit: Option<usize>,
     ) -> List {
-        // Read first: what was published by then is on the shelf when the shelf is looked at.
+        // Read first: what was published by then is in the partition when that is looked at.
         let published = self.revision();
-        let Some(shelf) = self.memory.shelf(collection) else {
+        let Some(partition) = self.memory.partition(collection) else {
             return List {
                 items: Vec::new(),
                 revision: published,
                 remaining: 0,
             };
         };
-        let (items, remaining, newest) = shelf.list(&Range {
+        let (items, remaining, newest) = partition.list(&Range {
             namespace,
             start_after,
             limit,
@@ -134,8 +134,8 @@ impl Store {
         start_after: Option<&Key>,
         limit: Option<usize>,
     ) -> Result<List, TooOld> {
-        let shelf = self.memory.shelf_or_new(collection);
-        let (items, remaining) = shelf.list_at(
+        let partition = self.memory.partition_or_new(collection);
+        let (items, remaining) = partition.list_at(
             revision,
             &Range {
                 namespace,
@@ -179,8 +179,8 @@ impl Store {
     }
 
     fn watch_scope(&self, collection: &Collection, scope: Scope, after: u64) -> Result<Watcher, TooOld> {
-        let shelf = self.memory.shelf_or_new(collection);
-        Watcher::new(Arc::clone(&self.memory), shelf, scope, after)
+        let partition = self.memory.partition_or_new(collection);
+        Watcher::new(Arc::clone(&self.memory), partition, scope, after)
     }
 
     pub async fn create(&self, collection: &Collection, key: Key, body: Body) -> WriteResult {

@@ -34,7 +34,7 @@ type Answers = Vec<(Vec<WriteResult>, oneshot::Sender<Vec<WriteResult>>)>;
 /// next commit than wait for a huge one.
 const ENOUGH: usize = 1024;
 /// How often idle collections are looked through for events that are too old.
-const SWEEP: Duration = Duration::from_secs(60);
+const SWEEP: Duration = Duration::from_mins(1);
 
 /// Runs until the store is closed or all its handles are gone.
 pub(crate) fn run(queue: mpsc::Receiver<Job>, memory: Arc<Memory>, disk: Disk) {
@@ -131,11 +131,11 @@ impl Writer {
 
     fn drop_collection(&mut self, collection: &Collection) -> Result<u64, WriteError> {
         let memory = Arc::clone(&self.memory);
-        let Some(shelf) = memory.shelf(collection) else {
+        let Some(partition) = memory.partition(collection) else {
             return Ok(memory.revision());
         };
         let mut batch = Batch::new(&memory);
-        for key in shelf.keys() {
+        for key in partition.keys() {
             batch.stage(Write::delete(collection, key, None))?;
         }
         let revision = self.commit(batch).map_err(WriteError::Disk)?;
@@ -149,9 +149,7 @@ impl Writer {
 fn answer(answers: Answers, failure: Option<&Arc<DiskError>>) {
     for (mut results, reply) in answers {
         if let Some(error) = failure {
-            results
-                .iter_mut()
-                .for_each(|result| *result = Err(WriteError::Disk(Arc::clone(error))));
+            results.fill_with(|| Err(WriteError::Disk(Arc::clone(error))));
         }
         // A caller that stopped waiting has still written.
         let _ = reply.send(results);

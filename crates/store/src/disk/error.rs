@@ -135,8 +135,12 @@ impl DiskError {
             Self::Reopen(OpenError::Io { source, .. }) => source,
             _ => return false,
         };
-        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-        matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+        let kinds = [
+            io::ErrorKind::StorageFull,
+            io::ErrorKind::QuotaExceeded,
+            io::ErrorKind::FileTooLarge,
+        ];
+        kinds.contains(&source.kind())
     }
 }
 

@@ -19,7 +19,7 @@ use crate::options::LogLimits;
 /// The most events handed to a watcher at once.
 const BATCH: usize = 512;
 
-pub(crate) struct Shelf {
+pub(crate) struct Partition {
     contents: RwLock<Contents>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum Unseen {
     Ended,
 }
 
-impl Shelf {
+impl Partition {
     pub(crate) fn new(objects: Objects, floor: u64) -> Self {
         let contents = Contents {
             objects,
@@ -193,7 +193,7 @@ impl Contents {
 }
 
 fn wake(channels: &[Arc<Channel>]) {
-    channels
-        .iter()
-        .for_each(|channel| channel.changed.notify_waiters());
+    for channel in channels {
+        channel.changed.notify_waiters();
+    }
 }
