@@ -5,3 +5,4 @@
 pub mod names;
 pub mod quantity;
 pub mod read;
+pub mod strategy;
