@@ -2,7 +2,10 @@
 //! protobuf form. Pure tables and functions over JSON values; serving and storing them is the API
 //! server's work.
 
+pub mod addresses;
+pub mod label_selector;
 pub mod names;
+pub mod objects;
 pub mod quantity;
 pub mod read;
 pub mod strategy;

@@ -127,9 +127,9 @@ pub fn label_value(value: &str) -> Vec<String> {
     errors
 }
 
-/// "must be no more than N characters" as the real server says it (it counts bytes).
+/// Too long a name, as the real server says it: it counts bytes and calls them characters.
 pub fn max_len(length: usize) -> String {
-    format!("must be no more than {length} bytes")
+    format!("must be no more than {length} characters")
 }
 
 /// A complaint with its regular expression and examples.
