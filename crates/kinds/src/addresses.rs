@@ -11,7 +11,10 @@ const NOT_A_NETWORK: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 20
 /// Reads an address, forgiving leading zeros. IPv4-mapped IPv6 counts as IPv4.
 pub fn parse(text: &str) -> Option<IpAddr> {
     if text.contains(':') {
-        return text.parse::<Ipv6Addr>().ok().map(|address| address.to_canonical());
+        return text
+            .parse::<Ipv6Addr>()
+            .ok()
+            .map(|address| address.to_canonical());
     }
     let mut octets = [0; 4];
     let mut parts = text.split('.');
@@ -57,12 +60,21 @@ impl Cidr {
                 IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & mask))
             }
         };
-        Self { address, prefix: self.prefix }
+        Self {
+            address,
+            prefix: self.prefix,
+        }
     }
 
     pub fn contains(self, address: IpAddr) -> bool {
         address.is_ipv4() == self.address.is_ipv4()
-            && Self { address, prefix: self.prefix }.masked().address == self.masked().address
+            && Self {
+                address,
+                prefix: self.prefix,
+            }
+            .masked()
+            .address
+                == self.masked().address
     }
 }
 
@@ -100,7 +112,10 @@ pub fn validate_canonical(text: &str, path: &Path, errors: &mut Vec<FieldError>)
         Err(_) => complain("must not have leading 0s".to_owned()),
         Ok(strict) if strict != address => complain("must not be an IPv4-mapped IPv6 address".to_owned()),
         Ok(_) if address.to_string() != text => {
-            complain(format!("must be in canonical form ({})", quoted(&address.to_string())));
+            complain(format!(
+                "must be in canonical form ({})",
+                quoted(&address.to_string())
+            ));
         }
         Ok(_) => return true,
     }
@@ -120,7 +135,10 @@ pub fn validate_canonical_cidr(text: &str, path: &Path, errors: &mut Vec<FieldEr
     } else if cidr.masked() != cidr {
         complain("must not have bits set beyond the prefix length".to_owned());
     } else if cidr.to_string() != text {
-        complain(format!("must be in canonical form ({})", quoted(&cidr.to_string())));
+        complain(format!(
+            "must be in canonical form ({})",
+            quoted(&cidr.to_string())
+        ));
     } else {
         return true;
     }
@@ -150,7 +168,9 @@ pub fn warnings(text: &str, path: &Path) -> Option<String> {
 
 /// What to tell about a network that older fields forgive.
 pub fn cidr_warnings(text: &str, path: &Path) -> Vec<String> {
-    let Some(cidr) = Cidr::parse(text) else { return Vec::new() };
+    let Some(cidr) = Cidr::parse(text) else {
+        return Vec::new();
+    };
     let (written, network) = (quoted(text), cidr.masked());
     let mut warnings = Vec::new();
     if network != cidr {
@@ -184,10 +204,14 @@ pub fn validate_endpoint(text: &str, path: &Path, errors: &mut Vec<FieldError>) 
         return;
     };
     let (link_local, link_local_multicast) = match address {
-        IpAddr::V4(address) => (address.is_link_local(), matches!(address.octets(), [224, 0, 0, _])),
-        IpAddr::V6(address) => {
-            (address.is_unicast_link_local(), matches!(address.octets(), [0xff, second, ..] if second & 0xf == 2))
-        }
+        IpAddr::V4(address) => (
+            address.is_link_local(),
+            matches!(address.octets(), [224, 0, 0, _]),
+        ),
+        IpAddr::V6(address) => (
+            address.is_unicast_link_local(),
+            matches!(address.octets(), [0xff, second, ..] if second & 0xf == 2),
+        ),
     };
     if address.is_unspecified() {
         complain(&format!("may not be unspecified ({text})"));
@@ -228,7 +252,10 @@ mod tests {
     #[test]
     fn old_fields_forgive_leading_zeros_and_mapped_addresses() {
         assert_eq!(parse("010.002.3.4"), Some(IpAddr::V4(Ipv4Addr::new(10, 2, 3, 4))));
-        assert_eq!(parse("::ffff:1.2.3.4"), Some(IpAddr::V4(Ipv4Addr::new(1, 2, 3, 4))));
+        assert_eq!(
+            parse("::ffff:1.2.3.4"),
+            Some(IpAddr::V4(Ipv4Addr::new(1, 2, 3, 4)))
+        );
         assert_eq!(parse("1.2.3"), None);
         assert_eq!(parse("1.2.3.4.5"), None);
         assert_eq!(parse("1.2.3.256"), None);
@@ -258,11 +285,29 @@ mod tests {
     #[test]
     fn new_fields_want_the_canonical_text() {
         let path = Path::new("ip");
-        for (text, fine) in [("10.0.0.1", true), ("10.0.0.01", false), ("::FFFF", false), ("::ffff:1.2.3.4", false)] {
-            assert_eq!(validate_canonical(text, &path, &mut Vec::new()), fine, "for {text}");
+        for (text, fine) in [
+            ("10.0.0.1", true),
+            ("10.0.0.01", false),
+            ("::FFFF", false),
+            ("::ffff:1.2.3.4", false),
+        ] {
+            assert_eq!(
+                validate_canonical(text, &path, &mut Vec::new()),
+                fine,
+                "for {text}"
+            );
         }
-        for (text, fine) in [("10.0.0.0/8", true), ("10.0.0.1/8", false), ("10.0.0.0/08", false), ("fd00::/8", true)] {
-            assert_eq!(validate_canonical_cidr(text, &path, &mut Vec::new()), fine, "for {text}");
+        for (text, fine) in [
+            ("10.0.0.0/8", true),
+            ("10.0.0.1/8", false),
+            ("10.0.0.0/08", false),
+            ("fd00::/8", true),
+        ] {
+            assert_eq!(
+                validate_canonical_cidr(text, &path, &mut Vec::new()),
+                fine,
+                "for {text}"
+            );
         }
     }
 
@@ -271,6 +316,10 @@ mod tests {
         let cidr = Cidr::parse("10.96.0.0/16").unwrap();
         assert!(cidr.contains(parse("10.96.3.4").unwrap()));
         assert!(!cidr.contains(parse("10.97.3.4").unwrap()));
-        assert!(Cidr::parse("0.0.0.0/0").unwrap().contains(parse("1.1.1.1").unwrap()));
+        assert!(
+            Cidr::parse("0.0.0.0/0")
+                .unwrap()
+                .contains(parse("1.1.1.1").unwrap())
+        );
     }
 }

@@ -10,7 +10,11 @@ pub fn validate(selector: &Value, path: &Path, errors: &mut Vec<FieldError>) {
     if selector.is_null() {
         return;
     }
-    validate_labels(read::get(selector, "matchLabels"), &path.child("matchLabels"), errors);
+    validate_labels(
+        read::get(selector, "matchLabels"),
+        &path.child("matchLabels"),
+        errors,
+    );
     for (index, requirement) in read::list(selector, "matchExpressions").iter().enumerate() {
         validate_requirement(requirement, &path.child("matchExpressions").index(index), errors);
     }
@@ -58,7 +62,11 @@ fn validate_requirement(requirement: &Value, path: &Path, errors: &mut Vec<Field
     }
     for (index, value) in values.iter().enumerate() {
         for complaint in names::label_value(value.as_str().unwrap_or_default()) {
-            errors.push(FieldError::invalid(&path.child("values").index(index), value, complaint));
+            errors.push(FieldError::invalid(
+                &path.child("values").index(index),
+                value,
+                complaint,
+            ));
         }
     }
 }

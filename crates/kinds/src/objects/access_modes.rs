@@ -2,7 +2,12 @@
 
 use super::field::{Errors, Field};
 
-const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+const MODES: [&str; 4] = [
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOnce",
+    "ReadWriteOncePod",
+];
 pub(crate) const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
 
 /// Complaints about one mode name the list.
@@ -12,7 +17,9 @@ pub(crate) fn validate(modes: &Field<'_>, errors: &mut Errors) {
         errors.push(error);
     }
     let known = || modes.items().map(|mode| mode.text() == "ReadWriteOncePod");
-    let others = modes.items().any(|mode| mode.text() != "ReadWriteOncePod" && MODES.contains(&mode.text()));
+    let others = modes
+        .items()
+        .any(|mode| mode.text() != "ReadWriteOncePod" && MODES.contains(&mode.text()));
     if others && known().any(|single| single) {
         modes.forbidden("may not use ReadWriteOncePod with other access modes", errors);
     }

@@ -8,8 +8,11 @@ static MISSING: Value = Value::Null;
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(left), Value::Object(right)) => {
-            left.iter().all(|(key, value)| same(value, right.get(key).unwrap_or(&MISSING)))
-                && right.iter().all(|(key, value)| left.contains_key(key) || is_zero(value))
+            left.iter()
+                .all(|(key, value)| same(value, right.get(key).unwrap_or(&MISSING)))
+                && right
+                    .iter()
+                    .all(|(key, value)| left.contains_key(key) || is_zero(value))
         }
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(a, b)| same(a, b))

@@ -17,7 +17,9 @@ pub(crate) fn validate(conditions: &Field<'_>, errors: &mut Errors) {
             kind.duplicate_as(kind.text(), errors);
         }
         kind.syntax(names::qualified_name, errors);
-        condition.child("status").one_of(&["False", "True", "Unknown"], errors);
+        condition
+            .child("status")
+            .one_of(&["False", "True", "Unknown"], errors);
         let generation = condition.child("observedGeneration");
         if generation.int() < Some(0) && generation.is_set() {
             generation.invalid("must be greater than or equal to zero", errors);
@@ -45,6 +47,12 @@ fn reason_syntax(reason: &str) -> Vec<String> {
     vec![names::regex_error(
         "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'",
         REASON_FORMAT,
-        &["my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB"],
+        &[
+            "my_name",
+            "MY_NAME",
+            "MyName",
+            "ReasonA,ReasonB",
+            "ReasonA:ReasonB",
+        ],
     )]
 }

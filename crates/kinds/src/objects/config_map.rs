@@ -15,7 +15,11 @@ pub(crate) const MAX_SIZE: usize = 1024 * 1024;
 
 pub(crate) const FROZEN: &str = "field is immutable when `immutable` is set";
 
-pub(crate) static STRATEGY: Strategy = Strategy { validate, validate_update, ..Strategy::NONE };
+pub(crate) static STRATEGY: Strategy = Strategy {
+    validate,
+    validate_update,
+    ..Strategy::NONE
+};
 
 fn validate(config_map: &Value, errors: &mut Errors) {
     let root = Field::root(config_map);
@@ -69,5 +73,7 @@ pub(crate) fn decoded_len(text: &str) -> usize {
 }
 
 pub(crate) fn decode(text: &str) -> Vec<u8> {
-    base64::engine::general_purpose::STANDARD.decode(text).unwrap_or_default()
+    base64::engine::general_purpose::STANDARD
+        .decode(text)
+        .unwrap_or_default()
 }

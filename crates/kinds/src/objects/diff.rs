@@ -1,63 +1,14 @@
-//! The difference between two values as a few immutability complaints show it: a unified diff of
-//! their indented JSON, with the field names of the server's own types.
+//! The difference between two texts as a few immutability complaints show it: the changed lines with
+//! three lines around them.
 
 use std::fmt::Write as _;
 
-use serde::Serialize as _;
-use serde_json::Value;
+use super::shown::Shown;
 
 const CONTEXT: usize = 3;
 
-/// A value to show: JSON as it is, or an object whose fields have an order.
-pub(crate) enum Shown<'a> {
-    Json(&'a Value),
-    Object(Vec<(String, Shown<'a>)>),
-}
-
-impl<'a> Shown<'a> {
-    /// An object with the first letters of its fields raised: `hostPath` is `HostPath` inside.
-    pub(crate) fn raised(value: &'a Value) -> Self {
-        match value {
-            Value::Object(fields) => Self::Object(
-                fields.iter().map(|(name, value)| (raise(name), Self::raised(value))).collect(),
-            ),
-            other => Self::Json(other),
-        }
-    }
-
-    fn write(&self, indent: usize, out: &mut String) {
-        match self {
-            Self::Json(value) => out.push_str(&pretty(value).replace('\n', &format!("\n{}", " ".repeat(indent)))),
-            Self::Object(fields) => {
-                out.push('{');
-                for (index, (name, value)) in fields.iter().enumerate() {
-                    let comma = if index == 0 { "" } else { "," };
-                    let _ = write!(out, "{comma}\n{}\"{name}\": ", " ".repeat(indent + 1));
-                    value.write(indent + 1, out);
-                }
-                let _ = write!(out, "\n{}}}", " ".repeat(indent));
-            }
-        }
-    }
-}
-
-fn raise(name: &str) -> String {
-    let mut letters = name.chars();
-    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
-}
-
-fn pretty(value: &Value) -> String {
-    let mut bytes = Vec::new();
-    let formatter = serde_json::ser::PrettyFormatter::with_indent(b" ");
-    let _ = value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, formatter));
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// The changed lines with three lines around them.
 pub(crate) fn unified(old: &Shown<'_>, new: &Shown<'_>) -> String {
-    let (mut before, mut after) = (String::new(), String::new());
-    old.write(0, &mut before);
-    new.write(0, &mut after);
+    let (before, after) = (old.pretty(), new.pretty());
     let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     hunks(&edits(&before, &after))
 }
@@ -105,7 +56,11 @@ fn hunks(edits: &[Edit<'_>]) -> String {
     let changed = |edit: &Edit<'_>| !matches!(edit, Edit::Keep(_));
     let mut out = String::new();
     let mut start = 0;
-    while let Some(first) = edits[start..].iter().position(changed).map(|offset| start + offset) {
+    while let Some(first) = edits[start..]
+        .iter()
+        .position(changed)
+        .map(|offset| start + offset)
+    {
         let from = first.saturating_sub(CONTEXT).max(start);
         let mut to = first + 1;
         while let Some(next) = edits[to..].iter().take(2 * CONTEXT + 1).position(changed) {
@@ -120,7 +75,12 @@ fn hunks(edits: &[Edit<'_>]) -> String {
 
 fn write_hunk(out: &mut String, edits: &[Edit<'_>], from: usize, to: usize) {
     let old_lines = |edits: &[Edit<'_>]| edits.iter().filter(|edit| !matches!(edit, Edit::Add(_))).count();
-    let new_lines = |edits: &[Edit<'_>]| edits.iter().filter(|edit| !matches!(edit, Edit::Remove(_))).count();
+    let new_lines = |edits: &[Edit<'_>]| {
+        edits
+            .iter()
+            .filter(|edit| !matches!(edit, Edit::Remove(_)))
+            .count()
+    };
     let (before, hunk) = (&edits[..from], &edits[from..to]);
     let _ = writeln!(
         out,

@@ -57,7 +57,9 @@ fn validate(endpoints: &Value, errors: &mut Errors) {
 fn validate_address(address: &Field<'_>, errors: &mut Errors) {
     let ip = address.child("ip");
     addresses::validate(ip.text(), &ip.path(), errors);
-    address.child("hostname").optional_syntax(names::dns_label, errors);
+    address
+        .child("hostname")
+        .optional_syntax(names::dns_label, errors);
     let node = address.child("nodeName");
     if node.is_set() {
         node.syntax(names::dns_subdomain, errors);
@@ -72,7 +74,8 @@ fn validate_port(port: &Field<'_>, several: bool, errors: &mut Errors) {
     }
     name.optional_syntax(names::dns_label, errors);
     port.child("port").port_number(errors);
-    port.child("protocol").require_one_of(&["SCTP", "TCP", "UDP"], errors);
+    port.child("protocol")
+        .require_one_of(&["SCTP", "TCP", "UDP"], errors);
     let protocol = port.child("appProtocol");
     if protocol.is_set() {
         protocol.syntax(names::qualified_name, errors);

@@ -63,7 +63,9 @@ pub fn to_core(event: &mut Value) {
         for required in ["reportingComponent", "reportingInstance"] {
             fields.entry(required).or_insert_with(|| "".into());
         }
-        fields.entry("involvedObject").or_insert_with(|| Value::Object(Map::new()));
+        fields
+            .entry("involvedObject")
+            .or_insert_with(|| Value::Object(Map::new()));
     }
 }
 
@@ -80,7 +82,11 @@ pub fn from_core(event: &mut Value) {
     }
 }
 
-fn rename(event: &mut Value, version: &str, names: fn((&'static str, &'static str)) -> (&'static str, &'static str)) {
+fn rename(
+    event: &mut Value,
+    version: &str,
+    names: fn((&'static str, &'static str)) -> (&'static str, &'static str),
+) {
     let Value::Object(fields) = event else { return };
     fields.insert("apiVersion".to_owned(), version.into());
     for (from, to) in RENAMED.map(names) {
@@ -161,10 +167,15 @@ fn validate_changes(event: &Value, old: &Value, errors: &mut Errors) {
         validate_series(&root, errors);
     }
     for field in FIXED {
-        let shown = if field == "reportingComponent" { "reportingController" } else { field };
+        let shown = if field == "reportingComponent" {
+            "reportingController"
+        } else {
+            field
+        };
         Field::top_level(read::get(event, field), shown).immutable(read::get(old, field), errors);
     }
-    root.child("reportingInstance").immutable(read::get(old, "reportingInstance"), errors);
+    root.child("reportingInstance")
+        .immutable(read::get(old, "reportingInstance"), errors);
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use manifests::field::{FieldError, Path};
 use serde_json::Value;
 
+use super::shown::Shown;
 use crate::{names::Syntax, read};
 
 pub(crate) type Errors = Vec<FieldError>;
@@ -43,48 +44,70 @@ impl Place<'_> {
 impl<'a> Field<'a> {
     /// The object itself.
     pub(crate) fn root(value: &'a Value) -> Self {
-        Self { value, place: Place::Root }
+        Self {
+            value,
+            place: Place::Root,
+        }
     }
 
     /// A value that stands at a path somebody else wrote.
     pub(crate) fn at(value: &'a Value, path: &'a Path) -> Self {
-        Self { value, place: Place::Path(path) }
+        Self {
+            value,
+            place: Place::Path(path),
+        }
     }
 
     /// A value whose path is a single name.
     pub(crate) fn top_level(value: &'a Value, name: &'a str) -> Self {
-        Self { value, place: Place::Child(&Place::Root, name) }
+        Self {
+            value,
+            place: Place::Child(&Place::Root, name),
+        }
     }
 
     /// A field below this one; `spec.ports` walks two steps.
     pub(crate) fn child(&'a self, name: &'a str) -> Self {
         let value = name.split('.').fold(self.value, read::get);
-        Self { value, place: Place::Child(&self.place, name) }
+        Self {
+            value,
+            place: Place::Child(&self.place, name),
+        }
     }
 
     /// This value under another name: some errors name a field the API does not have.
     pub(crate) fn renamed(&'a self, name: &'a str) -> Self {
-        Self { value: self.value, place: Place::Child(&self.place, name) }
+        Self {
+            value: self.value,
+            place: Place::Child(&self.place, name),
+        }
     }
 
     /// The entry of a map, named by its key.
     pub(crate) fn key(&'a self, key: &'a str) -> Self {
-        Self { value: read::get(self.value, key), place: Place::Key(&self.place, key) }
+        Self {
+            value: read::get(self.value, key),
+            place: Place::Key(&self.place, key),
+        }
     }
 
     pub(crate) fn items(&'a self) -> impl Iterator<Item = Self> {
-        self.list()
-            .iter()
-            .enumerate()
-            .map(|(index, value)| Self { value, place: Place::Index(&self.place, index) })
+        self.list().iter().enumerate().map(|(index, value)| Self {
+            value,
+            place: Place::Index(&self.place, index),
+        })
     }
 
     pub(crate) fn entries(&'a self) -> impl Iterator<Item = (&'a str, Self)> {
-        self.value
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(key, value)| (key.as_str(), Self { value, place: Place::Key(&self.place, key) }))
+        self.value.as_object().into_iter().flatten().map(|(key, value)| {
+            (
+                key.as_str(),
+                Self {
+                    value,
+                    place: Place::Key(&self.place, key),
+                },
+            )
+        })
     }
 
     pub(crate) fn path(&self) -> Path {
@@ -145,20 +168,17 @@ impl Field<'_> {
     }
 
     /// An invalid value that is shown in other words than the field holds.
-    pub(crate) fn invalid_as(
-        &self,
-        shown: impl Into<Value>,
-        detail: impl Into<String>,
-        errors: &mut Errors,
-    ) {
+    pub(crate) fn invalid_as(&self, shown: impl Into<Value>, detail: impl Into<String>, errors: &mut Errors) {
         errors.push(FieldError::invalid(&self.path(), &shown.into(), detail));
     }
 
-    /// An invalid value whose shown text is already made: a few complaints show a value with the
-    /// field names of the server's own types.
-    pub(crate) fn invalid_raw(&self, shown: String, detail: &str, errors: &mut Errors) {
+    /// An invalid value that is shown as the server's own type writes it.
+    pub(crate) fn invalid_shown(&self, shown: &Shown<'_>, detail: &str, errors: &mut Errors) {
         let error = FieldError::invalid(&self.path(), &Value::Null, detail);
-        errors.push(FieldError { value: shown, ..error });
+        errors.push(FieldError {
+            value: shown.compact(),
+            ..error
+        });
     }
 
     pub(crate) fn duplicate(&self, errors: &mut Errors) {
@@ -169,13 +189,26 @@ impl Field<'_> {
         errors.push(FieldError::duplicate(&self.path(), &shown.into()));
     }
 
-    pub(crate) fn duplicate_raw(&self, shown: String, errors: &mut Errors) {
+    /// A duplicate that is shown as the server's own type writes it.
+    pub(crate) fn duplicate_shown(&self, shown: &Shown<'_>, errors: &mut Errors) {
         let error = FieldError::duplicate(&self.path(), &Value::Null);
-        errors.push(FieldError { value: shown, ..error });
+        errors.push(FieldError {
+            value: shown.compact(),
+            ..error
+        });
     }
 
     pub(crate) fn not_supported(&self, supported: &[&str], errors: &mut Errors) {
-        errors.push(FieldError::not_supported(&self.path(), &self.text().into(), supported));
+        errors.push(FieldError::not_supported(
+            &self.path(),
+            &self.text().into(),
+            supported,
+        ));
+    }
+
+    /// An unsupported value that is shown in other words than the field holds.
+    pub(crate) fn not_supported_as(&self, shown: &Value, supported: &[&str], errors: &mut Errors) {
+        errors.push(FieldError::not_supported(&self.path(), shown, supported));
     }
 
     pub(crate) fn too_long(&self, max: usize, errors: &mut Errors) {
@@ -239,13 +272,44 @@ impl Field<'_> {
         let number = self.int().unwrap_or_default();
         let fine = (low..=high).contains(&number);
         if !fine {
-            self.invalid_as(number, format!("must be between {low} and {high}, inclusive"), errors);
+            self.invalid_as(
+                number,
+                format!("must be between {low} and {high}, inclusive"),
+                errors,
+            );
         }
         fine
     }
 
     pub(crate) fn port_number(&self, errors: &mut Errors) -> bool {
         self.in_range(1, 65535, errors)
+    }
+
+    /// No two items say the same; complaints name the later one.
+    pub(crate) fn unique_items(&self, errors: &mut Errors) {
+        let mut seen = std::collections::BTreeSet::new();
+        for item in self.items() {
+            if !seen.insert(item.value.as_str().unwrap_or_default()) {
+                item.duplicate(errors);
+            }
+        }
+    }
+
+    /// No two items have the same text in the named field.
+    pub(crate) fn unique_by(&self, key: &str, errors: &mut Errors) {
+        let mut seen = std::collections::BTreeSet::new();
+        for item in self.items() {
+            if !seen.insert(read::text(item.value, key)) {
+                item.child(key).duplicate(errors);
+            }
+        }
+    }
+
+    /// A list of at most so many items.
+    pub(crate) fn at_most(&self, max: usize, errors: &mut Errors) {
+        if self.list().len() > max {
+            self.too_many(max, errors);
+        }
     }
 
     pub(crate) fn not_negative(&self, errors: &mut Errors) -> bool {

@@ -76,12 +76,17 @@ fn cpu_metric(utilization: i64) -> Value {
 fn drop_tolerances(autoscaler: &mut Value, old: &Value) {
     const PATHS: [&str; 2] = ["scaleDown", "scaleUp"];
     let before = read::at(old, &["spec", "behavior"]);
-    if PATHS.iter().any(|direction| !read::at(before, &[direction, "tolerance"]).is_null()) {
+    if PATHS
+        .iter()
+        .any(|direction| !read::at(before, &[direction, "tolerance"]).is_null())
+    {
         return;
     }
     for direction in PATHS {
         let rules = autoscaler.pointer_mut(&format!("/spec/behavior/{direction}"));
-        rules.and_then(Value::as_object_mut).map(|rules| rules.remove("tolerance"));
+        rules
+            .and_then(Value::as_object_mut)
+            .map(|rules| rules.remove("tolerance"));
     }
 }
 
@@ -101,7 +106,11 @@ fn validate_spec(autoscaler: &Value, old: &Value, errors: &mut Errors) {
         max.invalid_as(most, "must be greater than or equal to `minReplicas`", errors);
     }
     let target = spec.child("scaleTargetRef");
-    validate_reference(&target, &target_rule(target.value, read::at(old, &["spec", "scaleTargetRef"])), errors);
+    validate_reference(
+        &target,
+        target_rule(target.value, read::at(old, &["spec", "scaleTargetRef"])),
+        errors,
+    );
     metrics::validate(&spec, old, errors);
     for direction in ["behavior.scaleUp", "behavior.scaleDown"] {
         let rules = spec.child(direction);
@@ -131,11 +140,15 @@ fn target_rule(target: &Value, before: &Value) -> VersionRule {
     }
 }
 
-fn validate_reference(reference: &Field<'_>, rule: &VersionRule, errors: &mut Errors) {
-    reference.child("kind").require_syntax(names::path_segment, errors);
-    reference.child("name").require_syntax(names::path_segment, errors);
+fn validate_reference(reference: &Field<'_>, rule: VersionRule, errors: &mut Errors) {
+    reference
+        .child("kind")
+        .require_syntax(names::path_segment, errors);
+    reference
+        .child("name")
+        .require_syntax(names::path_segment, errors);
     let version = reference.child("apiVersion");
-    if let Some(complaint) = version_complaint(version.text(), *rule) {
+    if let Some(complaint) = version_complaint(version.text(), rule) {
         version.invalid_as(version.text(), complaint, errors);
     }
 }
@@ -154,11 +167,16 @@ fn validate_rules(rules: &Field<'_>, errors: &mut Errors) {
     match window.int() {
         Some(..0) => window.invalid("must be greater than or equal to zero", errors),
         Some(seconds) if seconds > MAX_WINDOW_SECONDS => {
-            window.invalid(format!("must be less than or equal to {MAX_WINDOW_SECONDS}"), errors);
+            window.invalid(
+                format!("must be less than or equal to {MAX_WINDOW_SECONDS}"),
+                errors,
+            );
         }
         _ => {}
     }
-    rules.child("selectPolicy").optional_one_of(&["Disabled", "Max", "Min"], errors);
+    rules
+        .child("selectPolicy")
+        .optional_one_of(&["Disabled", "Max", "Min"], errors);
     let policies = rules.child("policies");
     if policies.is_empty() {
         policies.required_because("must specify at least one Policy", errors);
@@ -168,7 +186,10 @@ fn validate_rules(rules: &Field<'_>, errors: &mut Errors) {
         policy.child("value").positive(errors);
         let period = policy.child("periodSeconds");
         if period.positive(errors) && period.int() > Some(MAX_PERIOD_SECONDS) {
-            period.invalid(format!("must be less than or equal to {MAX_PERIOD_SECONDS}"), errors);
+            period.invalid(
+                format!("must be less than or equal to {MAX_PERIOD_SECONDS}"),
+                errors,
+            );
         }
     }
     let tolerance = rules.child("tolerance");

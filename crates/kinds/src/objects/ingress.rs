@@ -59,7 +59,8 @@ fn validate_spec(ingress: &Value, errors: &mut Errors) {
         for host in tls.child("hosts").items() {
             host.syntax(syntax::host, errors);
         }
-        tls.child("secretName").optional_syntax(names::dns_subdomain, errors);
+        tls.child("secretName")
+            .optional_syntax(names::dns_subdomain, errors);
     }
     let class = spec.child("ingressClassName");
     if class.is_set() {
@@ -151,8 +152,12 @@ pub(crate) fn validate_reference(reference: &Field<'_>, errors: &mut Errors) {
     if group.is_set() {
         group.syntax(names::dns_subdomain, errors);
     }
-    reference.child("kind").require_syntax(names::path_segment, errors);
-    reference.child("name").require_syntax(names::path_segment, errors);
+    reference
+        .child("kind")
+        .require_syntax(names::path_segment, errors);
+    reference
+        .child("name")
+        .require_syntax(names::path_segment, errors);
 }
 
 fn validate_status_update(ingress: &Value, old: &Value, errors: &mut Errors) {

@@ -11,7 +11,12 @@ use crate::{names, read, strategy::Strategy};
 
 const MAX_CONTROLLER_LENGTH: usize = 250;
 
-pub(crate) static STRATEGY: Strategy = Strategy { default, validate, validate_update, ..Strategy::NONE };
+pub(crate) static STRATEGY: Strategy = Strategy {
+    default,
+    validate,
+    validate_update,
+    ..Strategy::NONE
+};
 
 fn default(class: &mut Value) {
     if let Some(parameters) = class.pointer_mut("/spec/parameters") {
@@ -53,6 +58,8 @@ fn validate_parameters(parameters: &Field<'_>, errors: &mut Errors) {
 
 fn validate_update(class: &Value, old: &Value, errors: &mut Errors) {
     let before = read::at(old, &["spec", "controller"]);
-    Field::root(class).child("spec.controller").immutable(before, errors);
+    Field::root(class)
+        .child("spec.controller")
+        .immutable(before, errors);
     validate(class, errors);
 }

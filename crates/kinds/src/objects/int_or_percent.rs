@@ -17,5 +17,8 @@ pub(crate) fn validate(field: &Field<'_>, errors: &mut Errors) {
 }
 
 fn percentage(field: &Field<'_>) -> Option<i64> {
-    field.text().strip_suffix('%').and_then(|digits| digits.parse().ok())
+    field
+        .text()
+        .strip_suffix('%')
+        .and_then(|digits| digits.parse().ok())
 }

@@ -22,7 +22,10 @@ pub(crate) static STRATEGY: Strategy = Strategy {
 };
 
 fn default(range: &mut Value) {
-    for limit in range.get_mut("spec").map_or(&mut [][..], |spec| read::list_mut(spec, "limits")) {
+    for limit in range
+        .get_mut("spec")
+        .map_or(&mut [][..], |spec| read::list_mut(spec, "limits"))
+    {
         if read::text(limit, "type") == "Container" {
             fill(limit, "max", "default");
             fill(limit, "default", "defaultRequest");
@@ -112,7 +115,10 @@ fn resources<'a>(limit: &Field<'a>) -> BTreeSet<&'a str> {
         "Pod" => &["max", "min", "maxLimitRequestRatio"],
         _ => &["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"],
     };
-    maps.iter().flat_map(|map| read::entries(limit.value, map)).map(|(name, _)| name.as_str()).collect()
+    maps.iter()
+        .flat_map(|map| read::entries(limit.value, map))
+        .map(|(name, _)| name.as_str())
+        .collect()
 }
 
 /// All that one limit says of one resource.
@@ -148,8 +154,10 @@ impl<'a> Bounds<'a> {
             && !is_overcommit_allowed(self.name)
             && default != request
         {
-            let detail =
-                format!("default value {default} must equal to defaultRequest value {request} in {}", self.name);
+            let detail = format!(
+                "default value {default} must equal to defaultRequest value {request} in {}",
+                self.name
+            );
             self.complain("defaultRequest", request, &detail, errors);
         }
     }
@@ -166,7 +174,12 @@ impl<'a> Bounds<'a> {
             (min, max, "min", self.min),
             (min, request, "defaultRequest", self.default_request),
             (request, max, "defaultRequest", self.default_request),
-            (request, (self.default, "default limit"), "defaultRequest", self.default_request),
+            (
+                request,
+                (self.default, "default limit"),
+                "defaultRequest",
+                self.default_request,
+            ),
             (min, default, "default", self.min),
             (default, max, "default", self.max),
         ];
@@ -184,12 +197,24 @@ impl<'a> Bounds<'a> {
     fn validate_ratio(&self, errors: &mut Errors) {
         let Some(ratio) = self.max_ratio else { return };
         if ratio < Quantity::from_int(1) {
-            self.complain("maxLimitRequestRatio", ratio, &format!("ratio {ratio} is less than 1"), errors);
+            self.complain(
+                "maxLimitRequestRatio",
+                ratio,
+                &format!("ratio {ratio} is less than 1"),
+                errors,
+            );
         }
-        let (Some(min), Some(max)) = (self.min, self.max) else { return };
-        let fits_milli = [ratio, min, max].iter().all(|amount| amount.value() < MAX_MILLI_VALUE);
+        let (Some(min), Some(max)) = (self.min, self.max) else {
+            return;
+        };
+        let fits_milli = [ratio, min, max]
+            .iter()
+            .all(|amount| amount.value() < MAX_MILLI_VALUE);
         let (wanted, possible) = if fits_milli {
-            (ratio.milli_value() as f64 / 1000.0, max.milli_value() as f64 / min.milli_value() as f64)
+            (
+                ratio.milli_value() as f64 / 1000.0,
+                max.milli_value() as f64 / min.milli_value() as f64,
+            )
         } else {
             (ratio.value() as f64, max.value() as f64 / min.value() as f64)
         };

@@ -78,7 +78,10 @@ fn validate_status_update(namespace: &Value, _old: &Value, errors: &mut Errors) 
     match (deleting, phase.text()) {
         (false, "Active") | (true, "Terminating") => {}
         (false, _) => complain("may only be 'Active' if `deletionTimestamp` is empty", errors),
-        (true, _) => complain("may only be 'Terminating' if `deletionTimestamp` is not empty", errors),
+        (true, _) => complain(
+            "may only be 'Terminating' if `deletionTimestamp` is not empty",
+            errors,
+        ),
     }
 }
 

@@ -28,7 +28,11 @@ fn default(policy: &mut Value) {
     let spec = &mut policy["spec"];
     if read::list(spec, "policyTypes").is_empty() {
         let has_egress = !read::list(spec, "egress").is_empty();
-        spec["policyTypes"] = if has_egress { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
+        spec["policyTypes"] = if has_egress {
+            json!(["Ingress", "Egress"])
+        } else {
+            json!(["Ingress"])
+        };
     }
     for (direction, _) in DIRECTIONS {
         for rule in read::list_mut(spec, direction) {
@@ -65,10 +69,13 @@ fn validate(policy: &Value, errors: &mut Errors) {
 }
 
 fn validate_port(rule: &Field<'_>, errors: &mut Errors) {
-    rule.child("protocol").optional_one_of(&["TCP", "UDP", "SCTP"], errors);
+    rule.child("protocol")
+        .optional_one_of(&["TCP", "UDP", "SCTP"], errors);
     let (port, end) = (rule.child("port"), rule.child("endPort"));
     match port.value {
-        Value::Null if end.is_set() => end.invalid("may not be specified when `port` is not specified", errors),
+        Value::Null if end.is_set() => {
+            end.invalid("may not be specified when `port` is not specified", errors);
+        }
         Value::Null => {}
         Value::String(_) => {
             if end.is_set() {
@@ -117,7 +124,9 @@ fn validate_ip_block(block: &Field<'_>, errors: &mut Errors) {
     if !cidr.require(errors) || !addresses::validate_cidr(cidr.text(), &cidr.path(), errors) {
         return;
     }
-    let Some(network) = Cidr::parse(cidr.text()) else { return };
+    let Some(network) = Cidr::parse(cidr.text()) else {
+        return;
+    };
     for except in block.child("except").items() {
         let Some(hole) = Cidr::parse(except.text()) else {
             addresses::validate_cidr(except.text(), &except.path(), errors);

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use manifests::field::{FieldError, Path, quoted};
+use manifests::field::{FieldError, Path};
 use serde_json::Value;
 
 use super::{
     field::{Errors, Field},
     resource_names,
+    shown::{Member, Shown, Type},
 };
 use crate::{
     addresses::{self, Cidr},
@@ -16,6 +17,18 @@ use crate::{
 };
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+static TAINT: [Member; 4] = [
+    Member("key", "Key", Type::Text),
+    Member("value", "Value", Type::Text),
+    Member("effect", "Effect", Type::Text),
+    Member("timeAdded", "TimeAdded", Type::Any),
+];
+
+static ADDRESS: [Member; 2] = [
+    Member("type", "Type", Type::Text),
+    Member("address", "Address", Type::Text),
+];
 
 pub(crate) static STRATEGY: Strategy = Strategy {
     default,
@@ -53,7 +66,10 @@ pub(crate) static STRATEGY: Strategy = Strategy {
 fn default(node: &mut Value) {
     // `podCIDR` is the first of `podCIDRs`; clients may set either.
     if let Some(spec) = node.get_mut("spec") {
-        match (read::text(spec, "podCIDR").to_owned(), read::list(spec, "podCIDRs").first().cloned()) {
+        match (
+            read::text(spec, "podCIDR").to_owned(),
+            read::list(spec, "podCIDRs").first().cloned(),
+        ) {
             (single, None) if !single.is_empty() => spec["podCIDRs"] = vec![Value::from(single)].into(),
             (single, Some(first)) if single.is_empty() => spec["podCIDR"] = first,
             _ => {}
@@ -86,9 +102,15 @@ fn validate(node: &Value, errors: &mut Errors) {
     for network in networks.items() {
         addresses::validate_cidr(network.text(), &network.path(), errors);
     }
-    let families: Vec<_> =
-        networks.items().filter_map(|network| Cidr::parse(network.text())).map(|cidr| cidr.address.is_ipv4()).collect();
-    if networks.list().len() > 1 && families.as_slice() != [true, false] && families.as_slice() != [false, true] {
+    let families: Vec<_> = networks
+        .items()
+        .filter_map(|network| Cidr::parse(network.text()))
+        .map(|cidr| cidr.address.is_ipv4())
+        .collect();
+    if networks.list().len() > 1
+        && families.as_slice() != [true, false]
+        && families.as_slice() != [false, true]
+    {
         networks.invalid("may specify no more than one CIDR for each IP family", errors);
     }
 }
@@ -107,16 +129,13 @@ fn validate_taints(node: &Value, errors: &mut Errors) {
         }
         effect.require_one_of(&EFFECTS, errors);
         if !seen.insert((read::text(taint.value, "key"), read::text(taint.value, "effect"))) {
-            let shown = format!(
-                "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":{}}}",
-                quoted(key.text()),
-                quoted(value.text()),
-                quoted(effect.text()),
-                taint.child("timeAdded").value
-            );
             let error = FieldError::duplicate(&taint.path(), &Value::Null);
             let detail = "taints must be unique by key and effect pair".to_owned();
-            errors.push(FieldError { value: shown, detail, ..error });
+            errors.push(FieldError {
+                value: Shown::of(taint.value, &TAINT).compact(),
+                detail,
+                ..error
+            });
         }
     }
 }
@@ -134,22 +153,29 @@ fn validate_changes(node: &Value, old: &Value, errors: &mut Errors) {
     let root = Field::root(node);
     let mut seen = BTreeSet::new();
     for address in root.child("status.addresses").items() {
-        let (kind, text) = (read::text(address.value, "type"), read::text(address.value, "address"));
-        if !seen.insert((kind, text)) {
-            let shown = format!("{{\"Type\":{},\"Address\":{}}}", quoted(kind), quoted(text));
-            address.duplicate_raw(shown, errors);
+        if !seen.insert((
+            read::text(address.value, "type"),
+            read::text(address.value, "address"),
+        )) {
+            address.duplicate_shown(&Shown::of(address.value, &ADDRESS), errors);
         }
     }
     let before = read::get(old, "spec");
     let networks = root.child("spec.podCIDRs");
     let held = read::list(before, "podCIDRs");
     if !held.is_empty() && held != networks.list() {
-        networks.forbidden("node updates may not change podCIDR except from \"\" to valid", errors);
+        networks.forbidden(
+            "node updates may not change podCIDR except from \"\" to valid",
+            errors,
+        );
     }
     let provider = root.child("spec.providerID");
     let held = read::text(before, "providerID");
     if !held.is_empty() && held != provider.text() {
-        provider.forbidden("node updates may not change providerID except from \"\" to valid", errors);
+        provider.forbidden(
+            "node updates may not change providerID except from \"\" to valid",
+            errors,
+        );
     }
     let external = root.child("spec.externalID");
     if external.text() != read::text(before, "externalID") {

@@ -26,10 +26,15 @@ fn validate_label(requirement: &Field<'_>, errors: &mut Errors) {
             values.required_because("must be specified when `operator` is 'In' or 'NotIn'", errors);
         }
         "Exists" | "DoesNotExist" if count > 0 => {
-            values.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'", errors);
+            values.forbidden(
+                "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+                errors,
+            );
         }
-        "Gt" | "Lt" if count != 1 => values
-            .required_because("must be specified single value when `operator` is 'Lt' or 'Gt'", errors),
+        "Gt" | "Lt" if count != 1 => values.required_because(
+            "must be specified single value when `operator` is 'Lt' or 'Gt'",
+            errors,
+        ),
         "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
         text => operator.invalid_as(text, "not a valid selector operator", errors),
     }

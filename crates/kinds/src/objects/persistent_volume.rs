@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use super::{
     access_modes,
     compare::same,
-    diff::{self, Shown},
+    deprecated_labels, diff,
     field::{Errors, Field},
     node_selector, resource_names,
+    shown::{NODE_AFFINITY, Shown},
 };
 use crate::{names, read, strategy::Strategy};
 
@@ -22,16 +23,28 @@ const DEPRECATED_ANNOTATIONS: [(&str, &str); 2] = [
         "volume.beta.kubernetes.io/storage-class",
         "deprecated since v1.8; use \"storageClassName\" attribute instead",
     ),
-    (MOUNT_OPTIONS, "deprecated since v1.31; use \"mountOptions\" attribute instead"),
+    (
+        MOUNT_OPTIONS,
+        "deprecated since v1.31; use \"mountOptions\" attribute instead",
+    ),
 ];
 
 /// Labels whose beta names may be replaced by their final ones.
 const RENAMED_LABELS: [(&str, &str); 5] = [
     ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
     ("beta.kubernetes.io/os", "kubernetes.io/os"),
-    ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"),
-    ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"),
-    ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
+    (
+        "failure-domain.beta.kubernetes.io/region",
+        "topology.kubernetes.io/region",
+    ),
+    (
+        "failure-domain.beta.kubernetes.io/zone",
+        "topology.kubernetes.io/zone",
+    ),
+    (
+        "beta.kubernetes.io/instance-type",
+        "node.kubernetes.io/instance-type",
+    ),
 ];
 
 pub(crate) static STRATEGY: Strategy = Strategy {
@@ -95,8 +108,10 @@ fn validate(volume: &Value, errors: &mut Errors) {
     }
     sources::validate(&spec, read::text(read::get(volume, "metadata"), "name"), errors);
     validate_reclaim(&spec, &policy, errors);
-    spec.child("storageClassName").optional_syntax(names::dns_subdomain, errors);
-    spec.child("volumeMode").optional_one_of(&access_modes::VOLUME_MODES, errors);
+    spec.child("storageClassName")
+        .optional_syntax(names::dns_subdomain, errors);
+    spec.child("volumeMode")
+        .optional_one_of(&access_modes::VOLUME_MODES, errors);
     validate_attributes_class(&spec, errors);
     validate_mount_options(&root, &spec, errors);
 }
@@ -107,7 +122,11 @@ fn validate_capacity(capacity: &Field<'_>, errors: &mut Errors) {
     if entries.is_none_or(|entries| entries.len() > 1 || !entries.contains_key("storage")) {
         let shown = entries.map_or(Value::Null, |entries| Value::Object(entries.clone()));
         let path = capacity.path();
-        errors.push(manifests::field::FieldError::not_supported(&path, &shown, &["storage"]));
+        errors.push(manifests::field::FieldError::not_supported(
+            &path,
+            &shown,
+            &["storage"],
+        ));
     }
     for (_, amount) in capacity.entries() {
         let value = resource_names::quantity(amount.value).value();
@@ -121,7 +140,10 @@ fn validate_capacity(capacity: &Field<'_>, errors: &mut Errors) {
 fn validate_reclaim(spec: &Field<'_>, policy: &Field<'_>, errors: &mut Errors) {
     let host_path = spec.child("hostPath.path");
     let is_root = host_path.text().starts_with('/')
-        && host_path.text().split('/').all(|part| part.is_empty() || part == ".");
+        && host_path
+            .text()
+            .split('/')
+            .all(|part| part.is_empty() || part == ".");
     if is_root && policy.text() == "Recycle" {
         policy.forbidden("may not be 'recycle' for a hostPath mount of '/'", errors);
     }
@@ -159,7 +181,8 @@ fn validate_update(volume: &Value, old: &Value, errors: &mut Errors) {
     let before = read::get(old, "spec");
     let (new_source, old_source) = (sources::of(spec.value), sources::of(before));
     if !sources::is_same(&new_source, &old_source) {
-        let changes = diff::unified(&Shown::raised(&old_source), &Shown::raised(&new_source));
+        let shown = |source| Shown::of(source, &sources::SHOWN);
+        let changes = diff::unified(&shown(before), &shown(spec.value));
         spec.renamed("persistentvolumesource").forbidden(
             &format!("spec.persistentvolumesource is immutable after creation\n{changes}"),
             errors,
@@ -169,7 +192,12 @@ fn validate_update(volume: &Value, old: &Value, errors: &mut Errors) {
     spec_field(&spec, "volumeMode").immutable(read::get(before, "volumeMode"), errors);
     let affinity = read::get(before, "nodeAffinity");
     if !affinity.is_null() && !same_affinity(read::get(spec.value, "nodeAffinity"), affinity) {
-        spec_field(&spec, "nodeAffinity").invalid(IMMUTABLE_AFFINITY, errors);
+        let affinity = spec_field(&spec, "nodeAffinity");
+        affinity.invalid_shown(
+            &Shown::of(affinity.value, &NODE_AFFINITY),
+            IMMUTABLE_AFFINITY,
+            errors,
+        );
     }
     let class = spec.child("volumeAttributesClassName");
     if !class.is_set() && read::has(before, "volumeAttributesClassName") {
@@ -202,7 +230,10 @@ fn same_affinity(new: &Value, old: &Value) -> bool {
 }
 
 fn final_label(label: &str) -> &str {
-    RENAMED_LABELS.iter().find(|(beta, _)| *beta == label).map_or(label, |(_, name)| name)
+    RENAMED_LABELS
+        .iter()
+        .find(|(beta, _)| *beta == label)
+        .map_or(label, |(_, name)| name)
 }
 
 fn warnings(volume: &Value) -> Vec<String> {
@@ -215,6 +246,10 @@ fn warnings(volume: &Value) -> Vec<String> {
         .collect();
     if read::text(spec, "persistentVolumeReclaimPolicy") == "Recycle" {
         warnings.push("spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.".to_owned());
+    }
+    let root = Field::root(volume);
+    for term in root.child("spec.nodeAffinity.required.nodeSelectorTerms").items() {
+        warnings.extend(deprecated_labels::warnings(&term.child("matchExpressions")));
     }
     warnings.extend(sources::warnings(spec));
     warnings

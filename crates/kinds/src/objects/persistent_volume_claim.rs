@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::{
     access_modes,
     compare::same,
-    diff::{self, Shown},
+    diff,
     field::{Errors, Field, IMMUTABLE},
     persistent_volume::spec_field,
     resource_names::{self, quantity},
+    shown::{Member, Shown, Type},
 };
 use crate::{label_selector, names, read, strategy::Strategy};
 
@@ -62,20 +63,29 @@ pub fn default_spec(spec: &mut Value) {
 fn settle_data_source(claim: &mut Value, old: &Value) {
     let before = read::get(old, "spec");
     let had_source = read::has(before, "dataSource") || read::has(before, "dataSourceRef");
-    let Some(Value::Object(spec)) = claim.get_mut("spec") else { return };
+    let Some(Value::Object(spec)) = claim.get_mut("spec") else {
+        return;
+    };
     // References to other namespaces are not enabled.
-    if spec.get("dataSourceRef").is_some_and(|source| !read::text(source, "namespace").is_empty())
+    if spec
+        .get("dataSourceRef")
+        .is_some_and(|source| !read::text(source, "namespace").is_empty())
         && !read::has(before, "dataSourceRef")
     {
         spec.remove("dataSourceRef");
     }
     if !had_source
         && !spec.contains_key("dataSourceRef")
-        && spec.get("dataSource").is_some_and(|source| !is_claim_or_snapshot(source))
+        && spec
+            .get("dataSource")
+            .is_some_and(|source| !is_claim_or_snapshot(source))
     {
         spec.remove("dataSource");
     }
-    match (spec.get("dataSource").cloned(), spec.get("dataSourceRef").cloned()) {
+    match (
+        spec.get("dataSource").cloned(),
+        spec.get("dataSourceRef").cloned(),
+    ) {
         (Some(source), None) => spec.insert("dataSourceRef".to_owned(), source),
         (None, Some(source)) if read::text(&source, "namespace").is_empty() => {
             spec.insert("dataSource".to_owned(), source)
@@ -102,10 +112,13 @@ pub(crate) fn validate_spec(spec: &Field<'_>, accept_any_group: bool, errors: &m
     label_selector::validate(selector.value, &selector.path(), errors);
     access_modes::validate(&modes, errors);
     validate_storage(spec, errors);
-    spec.child("storageClassName").optional_syntax(names::dns_subdomain, errors);
-    spec.child("volumeMode").optional_one_of(&access_modes::VOLUME_MODES, errors);
+    spec.child("storageClassName")
+        .optional_syntax(names::dns_subdomain, errors);
+    spec.child("volumeMode")
+        .optional_one_of(&access_modes::VOLUME_MODES, errors);
     validate_data_sources(spec, accept_any_group, errors);
-    spec.child("volumeAttributesClassName").optional_syntax(names::dns_subdomain, errors);
+    spec.child("volumeAttributesClassName")
+        .optional_syntax(names::dns_subdomain, errors);
 }
 
 fn validate_storage(spec: &Field<'_>, errors: &mut Errors) {
@@ -132,12 +145,20 @@ fn validate_data_sources(spec: &Field<'_>, accept_any_group: bool, errors: &mut 
     if !source.is_set() || !reference.is_set() {
         return;
     }
-    let differs =
-        || ["apiGroup", "kind", "name"].iter().any(|field| source.child(field).value != reference.child(field).value);
+    let differs = || {
+        ["apiGroup", "kind", "name"]
+            .iter()
+            .any(|field| source.child(field).value != reference.child(field).value)
+    };
+    // The shown value is that of an object without public fields.
     if !namespace.is_empty() {
-        spec.invalid_raw("{}".to_owned(), "may not be specified when dataSourceRef.namespace is specified", errors);
+        spec.invalid_as(
+            json!({}),
+            "may not be specified when dataSourceRef.namespace is specified",
+            errors,
+        );
     } else if differs() {
-        spec.invalid_raw("{}".to_owned(), "must match dataSourceRef", errors);
+        spec.invalid_as(json!({}), "must match dataSourceRef", errors);
     }
 }
 
@@ -161,7 +182,9 @@ fn validate_update(claim: &Value, old: &Value, errors: &mut Errors) {
     let root = Field::root(claim);
     let spec = root.child("spec");
     let before = read::get(old, "spec");
-    let had_group = ["dataSource", "dataSourceRef"].iter().any(|source| !read::at(before, &[source, "apiGroup"]).is_null());
+    let had_group = ["dataSource", "dataSourceRef"]
+        .iter()
+        .any(|source| !read::at(before, &[source, "apiGroup"]).is_null());
     validate_spec(&spec, had_group, errors);
     validate_unchanged(claim, old, errors);
     validate_size(&spec, old, errors);
@@ -173,13 +196,18 @@ fn validate_unchanged(claim: &Value, old: &Value, errors: &mut Errors) {
     let (spec, before) = (read::get(claim, "spec"), read::get(old, "spec"));
     let annotation = |object| read::at(object, &["metadata", "annotations", BETA_CLASS]);
     let (new_annotation, old_annotation) = (annotation(claim), annotation(old));
-    let (class, old_class) = (read::get(spec, "storageClassName"), read::get(before, "storageClassName"));
+    let (class, old_class) = (
+        read::get(spec, "storageClassName"),
+        read::get(before, "storageClassName"),
+    );
     let gains_class = old_class.is_null() && !class.is_null();
     let from_annotation = gains_class
         && class == old_annotation
         && (new_annotation.is_null() || new_annotation == old_annotation);
     if !from_annotation && new_annotation != old_annotation {
-        let path = manifests::field::Path::new("metadata").child("annotations").child(BETA_CLASS);
+        let path = manifests::field::Path::new("metadata")
+            .child("annotations")
+            .child(BETA_CLASS);
         let shown = new_annotation.as_str().unwrap_or_default();
         errors.push(FieldError::invalid(&path, &shown.into(), IMMUTABLE));
     }
@@ -203,11 +231,14 @@ fn validate_unchanged(claim: &Value, old: &Value, errors: &mut Errors) {
         }
     }
     if !same(&spec, &before) || !same_class {
-        let changes = diff::unified(&shown_spec(&before), &shown_spec(&spec));
+        let changes = diff::unified(&Shown::of(&before, &SPEC), &Shown::of(&spec, &SPEC));
         let detail = format!(
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n{changes}"
         );
-        errors.push(FieldError::forbidden(&manifests::field::Path::new("spec"), detail));
+        errors.push(FieldError::forbidden(
+            &manifests::field::Path::new("spec"),
+            detail,
+        ));
     }
 }
 
@@ -219,54 +250,47 @@ fn copy(from: &Value, to: &mut Value, field: &str) {
     };
 }
 
-/// The spec as the server's own type writes it.
-fn shown_spec(spec: &Value) -> Shown<'_> {
-    static EMPTY: Value = Value::String(String::new());
-    let field = |name| Shown::Json(read::get(spec, name));
-    let reference = |name, namespaced: bool| match read::get(spec, name) {
-        Value::Null => Shown::Json(&Value::Null),
-        source => {
-            let mut fields = vec!["apiGroup", "kind", "name"];
-            if namespaced {
-                fields.push("namespace");
-            }
-            let shown = ["APIGroup", "Kind", "Name", "Namespace"];
-            Shown::Object(
-                fields
-                    .iter()
-                    .zip(shown)
-                    .map(|(field, shown)| (shown.to_owned(), Shown::Json(read::get(source, field))))
-                    .collect(),
-            )
-        }
-    };
-    let resources = ["limits", "requests"].map(|name| {
-        let shown = if name == "limits" { "Limits" } else { "Requests" };
-        (shown.to_owned(), Shown::Json(read::at(spec, &["resources", name])))
-    });
-    let volume_name = if read::has(spec, "volumeName") { read::get(spec, "volumeName") } else { &EMPTY };
-    Shown::Object(
-        [
-            ("AccessModes", field("accessModes")),
-            ("Selector", field("selector")),
-            ("Resources", Shown::Object(resources.into())),
-            ("VolumeName", Shown::Json(volume_name)),
-            ("StorageClassName", field("storageClassName")),
-            ("VolumeMode", field("volumeMode")),
-            ("DataSource", reference("dataSource", false)),
-            ("DataSourceRef", reference("dataSourceRef", true)),
-            ("VolumeAttributesClassName", field("volumeAttributesClassName")),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into(),
-    )
-}
+static SPEC: [Member; 9] = [
+    Member("accessModes", "AccessModes", Type::Any),
+    Member("selector", "Selector", Type::Selector),
+    Member("resources", "Resources", Type::Struct(&RESOURCES)),
+    Member("volumeName", "VolumeName", Type::Text),
+    Member("storageClassName", "StorageClassName", Type::Any),
+    Member("volumeMode", "VolumeMode", Type::Any),
+    Member("dataSource", "DataSource", Type::Pointer(&DATA_SOURCE)),
+    Member("dataSourceRef", "DataSourceRef", Type::Pointer(&DATA_SOURCE_REF)),
+    Member(
+        "volumeAttributesClassName",
+        "VolumeAttributesClassName",
+        Type::Any,
+    ),
+];
+
+static RESOURCES: [Member; 2] = [
+    Member("limits", "Limits", Type::Any),
+    Member("requests", "Requests", Type::Any),
+];
+
+static DATA_SOURCE: [Member; 3] = [
+    Member("apiGroup", "APIGroup", Type::Any),
+    Member("kind", "Kind", Type::Text),
+    Member("name", "Name", Type::Text),
+];
+
+static DATA_SOURCE_REF: [Member; 4] = [
+    Member("apiGroup", "APIGroup", Type::Any),
+    Member("kind", "Kind", Type::Text),
+    Member("name", "Name", Type::Text),
+    Member("namespace", "Namespace", Type::Any),
+];
 
 /// A claim may be made smaller again while the volume has not grown that far.
 fn validate_size(spec: &Field<'_>, old: &Value, errors: &mut Errors) {
     let requested = spec.child("resources.requests.storage");
-    let (new, old_size) =
-        (quantity(requested.value), quantity(read::at(old, &["spec", "resources", "requests", "storage"])));
+    let (new, old_size) = (
+        quantity(requested.value),
+        quantity(read::at(old, &["spec", "resources", "requests", "storage"])),
+    );
     let held = quantity(read::at(old, &["status", "capacity", "storage"]));
     if new < old_size && new <= held {
         requested.forbidden("field can not be less than status.capacity", errors);
@@ -329,7 +353,11 @@ fn validate_allocated_name(name: &str, place: &Field<'_>, errors: &mut Errors) -
         place.invalid_as(name, complaint, errors);
     }
     if fine && resource_names::is_native(name) && name != "storage" {
-        errors.push(FieldError::not_supported(&place.path(), &name.into(), &["storage"]));
+        errors.push(FieldError::not_supported(
+            &place.path(),
+            &name.into(),
+            &["storage"],
+        ));
         return false;
     }
     fine

@@ -6,8 +6,9 @@ use super::{
     conditions,
     field::{Errors, Field},
     int_or_percent,
+    shown::{Member, Shown, Type},
 };
-use crate::{label_selector, read, strategy::Strategy};
+use crate::{label_selector, strategy::Strategy};
 
 pub(crate) static STRATEGY: Strategy = Strategy {
     prepare_for_create: super::clear_status,
@@ -24,8 +25,9 @@ fn validate(budget: &Value, errors: &mut Errors) {
     let spec = root.child("spec");
     let (min, max) = (spec.child("minAvailable"), spec.child("maxUnavailable"));
     if min.is_set() && max.is_set() {
-        spec.invalid_raw(
-            shown_spec(spec.value),
+        let shown = Shown::of(spec.value, &SPEC);
+        spec.invalid_shown(
+            &shown,
             "minAvailable and maxUnavailable cannot be both set",
             errors,
         );
@@ -37,38 +39,31 @@ fn validate(budget: &Value, errors: &mut Errors) {
     }
     let selector = spec.child("selector");
     label_selector::validate(selector.value, &selector.path(), errors);
-    spec.child("unhealthyPodEvictionPolicy").optional_one_of(&["AlwaysAllow", "IfHealthyBudget"], errors);
+    spec.child("unhealthyPodEvictionPolicy")
+        .optional_one_of(&["AlwaysAllow", "IfHealthyBudget"], errors);
 }
 
-/// The spec as the server's own type writes it.
-fn shown_spec(spec: &Value) -> String {
-    format!(
-        "{{\"MinAvailable\":{},\"Selector\":{},\"MaxUnavailable\":{},\"UnhealthyPodEvictionPolicy\":{}}}",
-        read::get(spec, "minAvailable"),
-        shown_selector(read::get(spec, "selector")),
-        read::get(spec, "maxUnavailable"),
-        read::get(spec, "unhealthyPodEvictionPolicy"),
-    )
-}
-
-/// `matchLabels` comes before `matchExpressions` there.
-fn shown_selector(selector: &Value) -> String {
-    if selector.is_null() {
-        return "null".to_owned();
-    }
-    let parts: Vec<String> = ["matchLabels", "matchExpressions"]
-        .iter()
-        .filter(|name| read::has(selector, name))
-        .map(|name| format!("\"{name}\":{}", read::get(selector, name)))
-        .collect();
-    format!("{{{}}}", parts.join(","))
-}
+static SPEC: [Member; 4] = [
+    Member("minAvailable", "MinAvailable", Type::Any),
+    Member("selector", "Selector", Type::Selector),
+    Member("maxUnavailable", "MaxUnavailable", Type::Any),
+    Member(
+        "unhealthyPodEvictionPolicy",
+        "UnhealthyPodEvictionPolicy",
+        Type::Any,
+    ),
+];
 
 fn validate_status(budget: &Value, errors: &mut Errors) {
     let root = Field::root(budget);
     let status = root.child("status");
     conditions::validate(&status.child("conditions"), errors);
-    for count in ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"] {
+    for count in [
+        "disruptionsAllowed",
+        "currentHealthy",
+        "desiredHealthy",
+        "expectedPods",
+    ] {
         status.child(count).not_negative(errors);
     }
 }

@@ -1,11 +1,11 @@
 //! Roles and bindings: rules name resources or URLs, bindings never change the role they give.
 
-use manifests::field::quoted;
 use serde_json::Value;
 
 use super::{
     compare::same,
     field::{Errors, Field},
+    shown::{Member, Shown, Type},
 };
 use crate::{label_selector, names, read, strategy::Strategy};
 
@@ -41,6 +41,12 @@ pub(crate) static CLUSTER_ROLE_BINDING: Strategy = Strategy {
     ..Strategy::NONE
 };
 
+static ROLE_REF: [Member; 3] = [
+    Member("apiGroup", "APIGroup", Type::Text),
+    Member("kind", "Kind", Type::Text),
+    Member("name", "Name", Type::Text),
+];
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Namespace,
@@ -72,14 +78,20 @@ fn validate_rule(rule: &Field<'_>, scope: Scope, errors: &mut Errors) {
     if verbs.is_empty() {
         verbs.required_because("verbs must contain at least one value", errors);
     }
-    let (groups, resources, urls) =
-        (rule.child("apiGroups"), rule.child("resources"), rule.child("nonResourceURLs"));
+    let (groups, resources, urls) = (
+        rule.child("apiGroups"),
+        rule.child("resources"),
+        rule.child("nonResourceURLs"),
+    );
     if !urls.is_empty() {
         if scope == Scope::Namespace {
             urls.invalid("namespaced rules cannot apply to non-resource URLs", errors);
         }
         if !groups.is_empty() || !resources.is_empty() || !rule.child("resourceNames").is_empty() {
-            urls.invalid("rules cannot apply to both regular resources and non-resource URLs", errors);
+            urls.invalid(
+                "rules cannot apply to both regular resources and non-resource URLs",
+                errors,
+            );
         }
         return;
     }
@@ -105,23 +117,36 @@ fn validate_cluster_role(role: &Value, errors: &mut Errors) {
         );
     }
     for selector in selectors.items() {
+        let before = errors.len();
         label_selector::validate(selector.value, &selector.path(), errors);
+        if errors.len() > before {
+            selector.invalid_as(Value::Null, "invalid label selector.", errors);
+        }
     }
 }
 
 fn validate_binding(binding: &Value, scope: Scope, errors: &mut Errors) {
     let root = Field::root(binding);
-    let roles: &[&str] = if scope == Scope::Namespace { &["Role", "ClusterRole"] } else { &["ClusterRole"] };
+    let roles: &[&str] = if scope == Scope::Namespace {
+        &["Role", "ClusterRole"]
+    } else {
+        &["ClusterRole"]
+    };
     root.child("roleRef.apiGroup").one_of(&[GROUP], errors);
     root.child("roleRef.kind").one_of(roles, errors);
-    root.child("roleRef.name").require_syntax(names::path_segment, errors);
+    root.child("roleRef.name")
+        .require_syntax(names::path_segment, errors);
     for subject in root.child("subjects").items() {
         validate_subject(&subject, scope, errors);
     }
 }
 
 fn validate_subject(subject: &Field<'_>, scope: Scope, errors: &mut Errors) {
-    let (kind, name, group) = (subject.child("kind"), subject.child("name"), subject.child("apiGroup"));
+    let (kind, name, group) = (
+        subject.child("kind"),
+        subject.child("name"),
+        subject.child("apiGroup"),
+    );
     name.require(errors);
     match kind.text() {
         "ServiceAccount" => {
@@ -143,12 +168,6 @@ fn validate_binding_update(binding: &Value, old: &Value, scope: Scope, errors: &
     let root = Field::root(binding);
     let role = root.child("roleRef");
     if !same(role.value, read::get(old, "roleRef")) {
-        let shown = format!(
-            "{{\"APIGroup\":{},\"Kind\":{},\"Name\":{}}}",
-            quoted(role.child("apiGroup").text()),
-            quoted(role.child("kind").text()),
-            quoted(role.child("name").text())
-        );
-        role.invalid_raw(shown, "cannot change roleRef", errors);
+        role.invalid_shown(&Shown::of(role.value, &ROLE_REF), "cannot change roleRef", errors);
     }
 }

@@ -82,7 +82,11 @@ pub(crate) fn validate(name: &str, entry: &Field<'_>, errors: &mut Errors) -> bo
         entry.invalid_as(name, complaint, errors);
     }
     if fine && !name.contains('/') && !is_standard(name) {
-        entry.invalid_as(name, "must be a standard resource type or fully qualified", errors);
+        entry.invalid_as(
+            name,
+            "must be a standard resource type or fully qualified",
+            errors,
+        );
         return false;
     }
     fine

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     field::{Errors, Field, IMMUTABLE},
     resource_names,
+    shown::{Member, Shown, Type},
 };
 use crate::{read, strategy::Strategy};
 
@@ -21,8 +22,14 @@ const SCOPES: [&str; 7] = [
 ];
 const OPPOSITES: [[&str; 2]; 2] = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
 
-const POD_COMPUTE: [&str; 6] =
-    ["cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"];
+const POD_COMPUTE: [&str; 6] = [
+    "cpu",
+    "memory",
+    "limits.cpu",
+    "limits.memory",
+    "requests.cpu",
+    "requests.memory",
+];
 
 pub(crate) static STRATEGY: Strategy = Strategy {
     prepare_for_create: |quota| quota["status"] = json!({}),
@@ -83,10 +90,13 @@ fn validate_selector(spec: &Field<'_>, terms: &Field<'_>, errors: &mut Errors) {
         let (scope, operator) = (term.child("scopeName"), term.child("operator"));
         let values = term.child("values");
         if !SCOPES.contains(&scope.text()) {
-            terms.renamed("scopeName").invalid_as(scope.text(), "unsupported scope", errors);
+            terms
+                .renamed("scopeName")
+                .invalid_as(scope.text(), "unsupported scope", errors);
         }
         for _ in unfit_resources(spec, scope.text()) {
-            terms.invalid_raw(shown_selector(terms), "unsupported scope applied to resource", errors);
+            let shown = Shown::of(read::get(spec.value, "scopeSelector"), &SELECTOR);
+            terms.invalid_shown(&shown, "unsupported scope applied to resource", errors);
         }
         if !["PriorityClass", "VolumeAttributesClass"].contains(&scope.text())
             && SCOPES.contains(&scope.text())
@@ -109,28 +119,22 @@ fn validate_selector(spec: &Field<'_>, terms: &Field<'_>, errors: &mut Errors) {
                 errors,
             ),
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            text => terms.renamed("operator").invalid_as(text, "not a valid selector operator", errors),
+            text => terms
+                .renamed("operator")
+                .invalid_as(text, "not a valid selector operator", errors),
         }
         seen.insert(read::text(term.value, "scopeName"));
     }
     validate_opposites(&seen, terms, read::get(spec.value, "scopes"), errors);
 }
 
-/// The selector as the server's own type writes it.
-fn shown_selector(terms: &Field<'_>) -> String {
-    let shown: Vec<String> = terms
-        .items()
-        .map(|term| {
-            format!(
-                "{{\"ScopeName\":{},\"Operator\":{},\"Values\":{}}}",
-                json!(term.child("scopeName").text()),
-                json!(term.child("operator").text()),
-                term.child("values").value
-            )
-        })
-        .collect();
-    format!("{{\"MatchExpressions\":[{}]}}", shown.join(","))
-}
+static SELECTOR: [Member; 1] = [Member("matchExpressions", "MatchExpressions", Type::List(&TERM))];
+
+static TERM: [Member; 3] = [
+    Member("scopeName", "ScopeName", Type::Text),
+    Member("operator", "Operator", Type::Text),
+    Member("values", "Values", Type::Any),
+];
 
 fn validate_opposites(seen: &BTreeSet<&str>, place: &Field<'_>, shown: &Value, errors: &mut Errors) {
     for pair in OPPOSITES {

@@ -13,8 +13,13 @@ use crate::{read, strategy::Strategy};
 const SERVICE_ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 const REDACTED: &str = "<secret contents redacted>";
 
-pub(crate) static STRATEGY: Strategy =
-    Strategy { default, prepare_for_update, validate, validate_update, ..Strategy::NONE };
+pub(crate) static STRATEGY: Strategy = Strategy {
+    default,
+    prepare_for_update,
+    validate,
+    validate_update,
+    ..Strategy::NONE
+};
 
 fn default(secret: &mut Value) {
     merge_string_data(secret);
@@ -25,7 +30,10 @@ fn default(secret: &mut Value) {
 
 /// `stringData` is for writing only: its entries win over those of `data` and are never read back.
 fn merge_string_data(secret: &mut Value) {
-    let Some(Value::Object(texts)) = secret.as_object_mut().and_then(|fields| fields.remove("stringData")) else {
+    let Some(Value::Object(texts)) = secret
+        .as_object_mut()
+        .and_then(|fields| fields.remove("stringData"))
+    else {
         return;
     };
     if texts.is_empty() {
@@ -61,7 +69,9 @@ fn validate(secret: &Value, errors: &mut Errors) {
 fn validate_type(root: &Field<'_>, data: &Field<'_>, errors: &mut Errors) {
     match root.child("type").text() {
         "kubernetes.io/service-account-token" => {
-            root.child("metadata.annotations").key(SERVICE_ACCOUNT_NAME).require(errors);
+            root.child("metadata.annotations")
+                .key(SERVICE_ACCOUNT_NAME)
+                .require(errors);
         }
         "kubernetes.io/dockercfg" => validate_json(&data.key(".dockercfg"), errors),
         "kubernetes.io/dockerconfigjson" => validate_json(&data.key(".dockerconfigjson"), errors),
@@ -101,20 +111,48 @@ fn validate_json(entry: &Field<'_>, errors: &mut Errors) {
 
 /// The most common complaints of the JSON reader, in the words users know.
 fn go_json_error(text: &[u8], error: &serde_json::Error) -> String {
-    let found = text.iter().find(|byte| !byte.is_ascii_whitespace());
-    match found {
-        None => "unexpected end of JSON input".to_owned(),
-        Some(_) if error.is_eof() => "unexpected end of JSON input".to_owned(),
-        Some(byte) if !b"{[\"tfn-0123456789".contains(byte) => format!(
+    let text = text.trim_ascii_start();
+    let Some(first) = text.first() else {
+        return "unexpected end of JSON input".to_owned();
+    };
+    match first {
+        b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' if error.is_eof() => {
+            "unexpected end of JSON input".to_owned()
+        }
+        b't' => literal_error(text, "true", "bool"),
+        b'f' => literal_error(text, "false", "bool"),
+        b'n' => literal_error(text, "null", "null"),
+        b'[' if error.is_data() => not_a_map("array"),
+        b'"' if error.is_data() => not_a_map("string"),
+        b'-' | b'0'..=b'9' if error.is_data() => not_a_map("number"),
+        b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' => error.to_string(),
+        _ => format!(
             "invalid character {} looking for beginning of value",
-            quoted(&char::from(*byte).to_string()).replace('"', "'")
+            shown_byte(*first)
         ),
-        Some(b'[') if error.is_data() => not_a_map("array"),
-        Some(b'"') if error.is_data() => not_a_map("string"),
-        Some(b't' | b'f') if error.is_data() => not_a_map("bool"),
-        Some(byte) if error.is_data() && (byte.is_ascii_digit() || *byte == b'-') => not_a_map("number"),
-        Some(_) => error.to_string(),
     }
+}
+
+fn literal_error(text: &[u8], literal: &str, kind: &str) -> String {
+    match literal
+        .bytes()
+        .enumerate()
+        .find(|(index, byte)| text.get(*index) != Some(byte))
+    {
+        None => not_a_map(kind),
+        Some((index, expected)) => match text.get(index) {
+            None => "unexpected end of JSON input".to_owned(),
+            Some(found) => format!(
+                "invalid character {} in literal {literal} (expecting {})",
+                shown_byte(*found),
+                shown_byte(expected)
+            ),
+        },
+    }
+}
+
+fn shown_byte(byte: u8) -> String {
+    quoted(&char::from(byte).to_string()).replace('"', "'")
 }
 
 fn not_a_map(found: &str) -> String {
@@ -122,7 +160,9 @@ fn not_a_map(found: &str) -> String {
 }
 
 fn validate_update(secret: &Value, old: &Value, errors: &mut Errors) {
-    Field::root(secret).child("type").immutable(read::get(old, "type"), errors);
+    Field::root(secret)
+        .child("type")
+        .immutable(read::get(old, "type"), errors);
     validate_frozen(secret, old, &["data"], errors);
     validate(secret, errors);
 }

@@ -18,7 +18,10 @@ const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
 
 pub(crate) static STRATEGY: Strategy = Strategy {
     default,
-    prepare_for_create: |service| service["status"] = json!({"loadBalancer": {}}),
+    prepare_for_create: |service| {
+        service["status"] = json!({"loadBalancer": {}});
+        type_change::drop_internal_policy(service);
+    },
     prepare_for_update: |service, old| {
         super::keep_status(service, old);
         type_change::drop_stale_fields(service, old);
@@ -47,7 +50,10 @@ fn default(service: &mut Value) {
     if is_externally_accessible(spec) && read::text(spec, "externalTrafficPolicy").is_empty() {
         spec["externalTrafficPolicy"] = "Cluster".into();
     }
-    if matches!(read::text(spec, "type"), "NodePort" | "LoadBalancer" | "ClusterIP") {
+    if matches!(
+        read::text(spec, "type"),
+        "NodePort" | "LoadBalancer" | "ClusterIP"
+    ) {
         read::default(spec, "internalTrafficPolicy", "Cluster");
     }
     if is_load_balancer(spec) {
@@ -65,11 +71,11 @@ fn default(service: &mut Value) {
 fn default_affinity_config(spec: &mut Value) {
     match read::text(spec, "sessionAffinity") {
         "None" => {
-            spec.as_object_mut().map(|spec| spec.remove("sessionAffinityConfig"));
+            spec.as_object_mut()
+                .map(|spec| spec.remove("sessionAffinityConfig"));
         }
         "ClientIP" if read::at(spec, &["sessionAffinityConfig", "clientIP", "timeoutSeconds"]).is_null() => {
-            spec["sessionAffinityConfig"] =
-                json!({"clientIP": {"timeoutSeconds": DEFAULT_AFFINITY_SECONDS}});
+            spec["sessionAffinityConfig"] = json!({"clientIP": {"timeoutSeconds": DEFAULT_AFFINITY_SECONDS}});
         }
         _ => {}
     }
@@ -114,7 +120,9 @@ fn is_headless(spec: &Value) -> bool {
 fn warnings(service: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
     if !read::at(service, &["metadata", "annotations", TOPOLOGY_HINTS]).is_null() {
-        warnings.push(format!("annotation {TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead"));
+        warnings.push(format!(
+            "annotation {TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead"
+        ));
     }
     let root = Field::root(service);
     let spec = root.child("spec");

@@ -17,13 +17,16 @@ pub(crate) static STRATEGY: Strategy = Strategy {
 fn keep_secret_names(account: &mut Value) {
     for secret in read::list_mut(account, "secrets") {
         let name = read::text(secret, "name");
-        *secret = if name.is_empty() { json!({}) } else { json!({"name": name}) };
+        *secret = if name.is_empty() {
+            json!({})
+        } else {
+            json!({"name": name})
+        };
     }
 }
 
 fn warnings(account: &Value, old: &Value) -> Vec<String> {
-    let enforces =
-        |account| !read::at(account, &["metadata", "annotations", MOUNTABLE_SECRETS]).is_null();
+    let enforces = |account| !read::at(account, &["metadata", "annotations", MOUNTABLE_SECRETS]).is_null();
     if !enforces(account) || enforces(old) {
         return Vec::new();
     }

@@ -75,7 +75,11 @@ pub(crate) fn wildcard_subdomain(value: &str) -> Vec<String> {
 
 /// A host name, or a wildcard when there is a star in it.
 pub(crate) fn host(value: &str) -> Vec<String> {
-    if value.contains('*') { wildcard_subdomain(value) } else { names::dns_subdomain(value) }
+    if value.contains('*') {
+        wildcard_subdomain(value)
+    } else {
+        names::dns_subdomain(value)
+    }
 }
 
 /// `50%`.
@@ -143,7 +147,11 @@ pub(crate) fn validate_signer_name(field: &Field<'_>, errors: &mut Errors) {
     }
     validate_labels_of(domain, names::dns_label, field, errors);
     if !domain.contains('.') {
-        field.invalid_as(domain, "should be a domain with at least two segments separated by dots", errors);
+        field.invalid_as(
+            domain,
+            "should be a domain with at least two segments separated by dots",
+            errors,
+        );
     }
     validate_labels_of(path, names::dns_subdomain, field, errors);
     if name.len() > 571 {
@@ -153,10 +161,17 @@ pub(crate) fn validate_signer_name(field: &Field<'_>, errors: &mut Errors) {
 
 /// Complains about the first bad part between dots; the rest would say the same.
 fn validate_labels_of(name: &str, syntax: names::Syntax, field: &Field<'_>, errors: &mut Errors) {
-    let bad = name.split('.').map(|label| (label, syntax(label))).find(|(_, found)| !found.is_empty());
+    let bad = name
+        .split('.')
+        .map(|label| (label, syntax(label)))
+        .find(|(_, found)| !found.is_empty());
     if let Some((label, complaints)) = bad {
         for complaint in complaints {
-            field.invalid_as(name, format!("validating label {}: {complaint}", quoted(label)), errors);
+            field.invalid_as(
+                name,
+                format!("validating label {}: {complaint}", quoted(label)),
+                errors,
+            );
         }
     }
 }
@@ -170,6 +185,9 @@ pub(crate) fn validate_fully_qualified(field: &Field<'_>, errors: &mut Errors) {
     if !complaints.is_empty() {
         field.invalid(complaints.join(","), errors);
     } else if field.text().split('.').count() < 3 {
-        field.invalid("should be a domain with at least three segments separated by dots", errors);
+        field.invalid(
+            "should be a domain with at least three segments separated by dots",
+            errors,
+        );
     }
 }

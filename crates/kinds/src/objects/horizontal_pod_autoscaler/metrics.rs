@@ -14,13 +14,21 @@ use crate::{
 
 const TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
 
+type Check = fn(&Field<'_>, VersionRule, &mut Errors);
+
 /// The sources in the order the real server looks at them.
-const SOURCES: [(&str, &str, fn(&Field<'_>, VersionRule, &mut Errors)); 5] = [
+const SOURCES: [(&str, &str, Check); 5] = [
     ("object", "Object", validate_object),
-    ("external", "External", |source, _, errors| validate_external(source, errors)),
+    ("external", "External", |source, _, errors| {
+        validate_external(source, errors);
+    }),
     ("pods", "Pods", |source, _, errors| validate_pods(source, errors)),
-    ("resource", "Resource", |source, _, errors| validate_resource(source, errors)),
-    ("containerResource", "ContainerResource", |source, _, errors| validate_container(source, errors)),
+    ("resource", "Resource", |source, _, errors| {
+        validate_resource(source, errors);
+    }),
+    ("containerResource", "ContainerResource", |source, _, errors| {
+        validate_container(source, errors);
+    }),
 ];
 
 pub(super) fn validate(spec: &Field<'_>, old: &Value, errors: &mut Errors) {
@@ -29,7 +37,9 @@ pub(super) fn validate(spec: &Field<'_>, old: &Value, errors: &mut Errors) {
     for metric in metrics.items() {
         validate_metric(&metric, rule, errors);
     }
-    let outside = metrics.items().any(|metric| matches!(metric.child("type").text(), "Object" | "External"));
+    let outside = metrics
+        .items()
+        .any(|metric| matches!(metric.child("type").text(), "Object" | "External"));
     if spec.child("minReplicas").int() == Some(0) && !outside {
         metrics.forbidden(
             "must specify at least one Object or External metric to support scaling to zero replicas",
@@ -40,11 +50,17 @@ pub(super) fn validate(spec: &Field<'_>, old: &Value, errors: &mut Errors) {
 
 /// Versions that were wrong before may stay wrong.
 fn object_rule(old: &Value) -> VersionRule {
-    let was_wrong = read::list(read::get(old, "spec"), "metrics").iter().any(|metric| {
-        let version = read::at(metric, &["object", "describedObject", "apiVersion"]);
-        version_complaint(version.as_str().unwrap_or_default(), VersionRule::MayBeCore).is_some()
-    });
-    if was_wrong { VersionRule::Any } else { VersionRule::MayBeCore }
+    let was_wrong = read::list(read::get(old, "spec"), "metrics")
+        .iter()
+        .any(|metric| {
+            let version = read::at(metric, &["object", "describedObject", "apiVersion"]);
+            version_complaint(version.as_str().unwrap_or_default(), VersionRule::MayBeCore).is_some()
+        });
+    if was_wrong {
+        VersionRule::Any
+    } else {
+        VersionRule::MayBeCore
+    }
 }
 
 fn validate_metric(metric: &Field<'_>, rule: VersionRule, errors: &mut Errors) {
@@ -53,7 +69,10 @@ fn validate_metric(metric: &Field<'_>, rule: VersionRule, errors: &mut Errors) {
         kind.required_because("must specify a metric source type", errors);
     }
     kind.one_of(&TYPES, errors);
-    let present: Vec<_> = SOURCES.iter().filter(|(field, ..)| metric.child(field).is_set()).collect();
+    let present: Vec<_> = SOURCES
+        .iter()
+        .filter(|(field, ..)| metric.child(field).is_set())
+        .collect();
     if let Some((field, _, check)) = present.first() {
         check(&metric.child(field), rule, errors);
     }
@@ -70,14 +89,16 @@ fn validate_metric(metric: &Field<'_>, rule: VersionRule, errors: &mut Errors) {
     if present.len() > 1 {
         for (field, name, _) in present {
             if *name != kind.text() {
-                metric.child(field).forbidden("must populate the given metric source only", errors);
+                metric
+                    .child(field)
+                    .forbidden("must populate the given metric source only", errors);
             }
         }
     }
 }
 
 fn validate_object(source: &Field<'_>, rule: VersionRule, errors: &mut Errors) {
-    validate_reference(&source.child("describedObject"), &rule, errors);
+    validate_reference(&source.child("describedObject"), rule, errors);
     validate_identifier(source, errors);
     let target = source.child("target");
     validate_target(&target, errors);
@@ -94,10 +115,15 @@ fn validate_external(source: &Field<'_>, errors: &mut Errors) {
     validate_target(&target, errors);
     let (value, average) = (target.child("value"), target.child("averageValue"));
     match (value.is_set(), average.is_set()) {
-        (false, false) => average
-            .required_because("must set either a target value for metric or a per-pod target", errors),
+        (false, false) => average.required_because(
+            "must set either a target value for metric or a per-pod target",
+            errors,
+        ),
         (true, true) => {
-            value.forbidden("may not set both a target value for metric and a per-pod target", errors);
+            value.forbidden(
+                "may not set both a target value for metric and a per-pod target",
+                errors,
+            );
         }
         _ => {}
     }
@@ -140,10 +166,15 @@ fn validate_utilization(target: &Field<'_>, errors: &mut Errors) {
     validate_target(target, errors);
     let (utilization, average) = (target.child("averageUtilization"), target.child("averageValue"));
     match (utilization.is_set(), average.is_set()) {
-        (false, false) => utilization
-            .required_because("must set either a target raw value or a target utilization", errors),
+        (false, false) => utilization.required_because(
+            "must set either a target raw value or a target utilization",
+            errors,
+        ),
         (true, true) => {
-            average.forbidden("may not set both a target raw value and a target utilization", errors);
+            average.forbidden(
+                "may not set both a target raw value and a target utilization",
+                errors,
+            );
         }
         _ => {}
     }
@@ -155,7 +186,11 @@ fn validate_target(target: &Field<'_>, errors: &mut Errors) {
         kind.required_because("must specify a metric target type", errors);
     }
     if !["Utilization", "Value", "AverageValue"].contains(&kind.text()) {
-        kind.invalid_as(kind.text(), "must be either Utilization, Value, or AverageValue", errors);
+        kind.invalid_as(
+            kind.text(),
+            "must be either Utilization, Value, or AverageValue",
+            errors,
+        );
     }
     for field in ["value", "averageValue"] {
         let amount = target.child(field);

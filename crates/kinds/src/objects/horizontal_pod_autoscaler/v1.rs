@@ -4,7 +4,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{DEFAULT_CPU_UTILIZATION, cpu_metric};
-use crate::read;
+use crate::{
+    objects::shown::{Member, Shown, Type},
+    read,
+};
 
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
@@ -100,8 +103,11 @@ pub fn from_v2(autoscaler: &mut Value) {
             && read::at(metric, &["resource", "name"]) == "cpu"
             && !read::at(metric, &["resource", "target", "averageUtilization"]).is_null()
     };
-    let others: Vec<Value> =
-        metrics.iter().filter(|metric| !is_cpu(metric)).map(|metric| flatten(metric, &SPECS)).collect();
+    let others: Vec<Value> = metrics
+        .iter()
+        .filter(|metric| !is_cpu(metric))
+        .map(|metric| flatten(metric, &SPECS))
+        .collect();
     if !others.is_empty() {
         annotate(autoscaler, METRICS, &Value::Array(others).to_string());
     }
@@ -111,10 +117,15 @@ pub fn from_v2(autoscaler: &mut Value) {
         annotate(autoscaler, CURRENT_METRICS, &Value::Array(shown).to_string());
     }
     if read::has(&spec, "behavior") {
-        annotate(autoscaler, BEHAVIOR, &shown_behavior(read::get(&spec, "behavior")));
+        let behavior = Shown::of(read::get(&spec, "behavior"), &SHOWN_BEHAVIOR);
+        annotate(autoscaler, BEHAVIOR, &behavior.compact());
     }
     if !read::list(&status, "conditions").is_empty() {
-        annotate(autoscaler, CONDITIONS, &read::get(&status, "conditions").to_string());
+        annotate(
+            autoscaler,
+            CONDITIONS,
+            &read::get(&status, "conditions").to_string(),
+        );
     }
 
     let mut new_spec = pick(&spec, &["scaleTargetRef", "minReplicas", "maxReplicas"]);
@@ -122,8 +133,15 @@ pub fn from_v2(autoscaler: &mut Value) {
         let utilization = read::at(cpu, &["resource", "target", "averageUtilization"]).clone();
         new_spec.insert("targetCPUUtilizationPercentage".to_owned(), utilization);
     }
-    let mut new_status =
-        pick(&status, &["observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas"]);
+    let mut new_status = pick(
+        &status,
+        &[
+            "observedGeneration",
+            "lastScaleTime",
+            "currentReplicas",
+            "desiredReplicas",
+        ],
+    );
     for required in ["currentReplicas", "desiredReplicas"] {
         new_status.entry(required).or_insert_with(|| 0.into());
     }
@@ -147,18 +165,36 @@ pub fn to_v2(autoscaler: &mut Value) {
         let text = read::at(autoscaler, &["metadata", "annotations", name]).as_str()?;
         serde_json::from_str(text).ok()
     };
-    let (metrics, behavior, current, conditions) =
-        (noted(METRICS), noted(BEHAVIOR), noted(CURRENT_METRICS), noted(CONDITIONS));
+    let (metrics, behavior, current, conditions) = (
+        noted(METRICS),
+        noted(BEHAVIOR),
+        noted(CURRENT_METRICS),
+        noted(CONDITIONS),
+    );
 
     let mut new_spec = pick(&spec, &["scaleTargetRef", "minReplicas", "maxReplicas"]);
     new_spec.insert("metrics".to_owned(), to_metrics(&spec, metrics.as_ref()).into());
-    if let Some(behavior) = behavior.as_ref().map(lower_behavior).filter(|rules| !rules.is_empty()) {
+    if let Some(behavior) = behavior
+        .as_ref()
+        .map(lower_behavior)
+        .filter(|rules| !rules.is_empty())
+    {
         new_spec.insert("behavior".to_owned(), behavior.into());
     }
-    let mut new_status =
-        pick(&status, &["observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas"]);
+    let mut new_status = pick(
+        &status,
+        &[
+            "observedGeneration",
+            "lastScaleTime",
+            "currentReplicas",
+            "desiredReplicas",
+        ],
+    );
     if let Some(Value::Array(current)) = current {
-        let raised: Vec<Value> = current.iter().map(|metric| unflatten(metric, &STATUSES)).collect();
+        let raised: Vec<Value> = current
+            .iter()
+            .map(|metric| unflatten(metric, &STATUSES))
+            .collect();
         new_status.insert("currentMetrics".to_owned(), raised.into());
     } else if let Some(utilization) = read::int(&status, "currentCPUUtilizationPercentage") {
         let metric = json!({
@@ -194,7 +230,9 @@ fn to_metrics(spec: &Value, noted: Option<&Value>) -> Vec<Value> {
 /// `v2` says which kind of target a metric has; `v1` shows it by the fields that are set.
 fn with_target_type(mut metric: Value) -> Value {
     for (source, _) in SPECS {
-        let Some(target) = metric.pointer_mut(&format!("/{source}/target")) else { continue };
+        let Some(target) = metric.pointer_mut(&format!("/{source}/target")) else {
+            continue;
+        };
         let kind = match source {
             "resource" | "containerResource" if read::has(target, "averageUtilization") => "Utilization",
             "external" if read::has(target, "value") => "Value",
@@ -243,37 +281,29 @@ fn unflatten(metric: &Value, sources: &[(&str, Names)]) -> Value {
 }
 
 /// The behaviour as the server's own type writes it, which is how the annotation has always been.
-fn shown_behavior(behavior: &Value) -> String {
-    let rules = |direction| match read::get(behavior, direction) {
-        Value::Null => "null".to_owned(),
-        rules => format!(
-            "{{\"StabilizationWindowSeconds\":{},\"SelectPolicy\":{},\"Policies\":{},\"Tolerance\":{}}}",
-            read::get(rules, "stabilizationWindowSeconds"),
-            read::get(rules, "selectPolicy"),
-            shown_policies(read::get(rules, "policies")),
-            read::get(rules, "tolerance"),
-        ),
-    };
-    format!("{{\"ScaleUp\":{},\"ScaleDown\":{}}}", rules("scaleUp"), rules("scaleDown"))
-}
+static SHOWN_BEHAVIOR: [Member; 2] = [
+    Member("scaleUp", "ScaleUp", Type::Pointer(&SHOWN_RULES)),
+    Member("scaleDown", "ScaleDown", Type::Pointer(&SHOWN_RULES)),
+];
 
-fn shown_policies(policies: &Value) -> String {
-    let Value::Array(policies) = policies else { return "null".to_owned() };
-    let shown: Vec<String> = policies
-        .iter()
-        .map(|policy| {
-            format!(
-                "{{\"Type\":{},\"Value\":{},\"PeriodSeconds\":{}}}",
-                read::get(policy, "type"),
-                read::int(policy, "value").unwrap_or_default(),
-                read::int(policy, "periodSeconds").unwrap_or_default()
-            )
-        })
-        .collect();
-    format!("[{}]", shown.join(","))
-}
+static SHOWN_RULES: [Member; 4] = [
+    Member(
+        "stabilizationWindowSeconds",
+        "StabilizationWindowSeconds",
+        Type::Any,
+    ),
+    Member("selectPolicy", "SelectPolicy", Type::Any),
+    Member("policies", "Policies", Type::List(&SHOWN_POLICY)),
+    Member("tolerance", "Tolerance", Type::Any),
+];
 
-/// The inverse of [`shown_behavior`]; names are recognised whatever their case.
+static SHOWN_POLICY: [Member; 3] = [
+    Member("type", "Type", Type::Text),
+    Member("value", "Value", Type::Number),
+    Member("periodSeconds", "PeriodSeconds", Type::Number),
+];
+
+/// The inverse of [`SHOWN_BEHAVIOR`]; names are recognised whatever their case.
 fn lower_behavior(behavior: &Value) -> Map<String, Value> {
     fn lowered(value: &Value) -> Value {
         match value {
@@ -295,7 +325,12 @@ fn lower_behavior(behavior: &Value) -> Map<String, Value> {
 
 fn lower(name: &str) -> String {
     let mut letters = name.chars();
-    letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
+    letters
+        .next()
+        .map(|first| first.to_ascii_lowercase())
+        .into_iter()
+        .chain(letters)
+        .collect()
 }
 
 fn take(object: &mut Value, field: &str) -> Value {
@@ -304,7 +339,9 @@ fn take(object: &mut Value, field: &str) -> Value {
 
 fn pick(object: &Value, fields: &[&str]) -> Map<String, Value> {
     let present = fields.iter().filter(|field| read::has(object, field));
-    present.map(|field| ((*field).to_owned(), read::get(object, field).clone())).collect()
+    present
+        .map(|field| ((*field).to_owned(), read::get(object, field).clone()))
+        .collect()
 }
 
 fn annotate(autoscaler: &mut Value, name: &str, text: &str) {
@@ -313,7 +350,9 @@ fn annotate(autoscaler: &mut Value, name: &str, text: &str) {
 }
 
 fn drop_annotations(autoscaler: &mut Value) {
-    let Some(Value::Object(metadata)) = autoscaler.get_mut("metadata") else { return };
+    let Some(Value::Object(metadata)) = autoscaler.get_mut("metadata") else {
+        return;
+    };
     if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
         annotations.retain(|name, _| !ROUND_TRIP.contains(&name.as_str()));
         if annotations.is_empty() {
@@ -325,6 +364,7 @@ fn drop_annotations(autoscaler: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects::compare::same;
 
     #[test]
     fn a_round_trip_through_v1_loses_nothing() {
@@ -351,6 +391,45 @@ mod tests {
         );
         to_v2(&mut view);
         assert_eq!(view, stored);
+    }
+
+    /// What a real server shows of autoscalers written in either version.
+    #[test]
+    fn both_versions_show_what_a_real_server_shows() {
+        let cases: Value = serde_json::from_str(include_str!("testdata/versions.json")).unwrap();
+        for case in cases.as_array().unwrap() {
+            let mut view = case["v2"].clone();
+            from_v2(&mut view);
+            assert_eq!(
+                without_order(&view),
+                without_order(&case["v1"]),
+                "{} as v1",
+                case["case"]
+            );
+            let mut written = case["written"].clone();
+            if written["apiVersion"] == "autoscaling/v1" {
+                to_v2(&mut written);
+                read::default(&mut written["spec"], "minReplicas", 1);
+                assert!(
+                    same(&written["spec"], &case["v2"]["spec"]),
+                    "{} as v2",
+                    case["case"]
+                );
+            }
+        }
+    }
+
+    /// Annotations hold JSON, whose fields have no order that counts.
+    fn without_order(autoscaler: &Value) -> Value {
+        let mut autoscaler = autoscaler.clone();
+        if let Some(Value::Object(annotations)) = autoscaler.pointer_mut("/metadata/annotations") {
+            for text in annotations.values_mut() {
+                if let Ok(parsed) = serde_json::from_str(text.as_str().unwrap()) {
+                    *text = parsed;
+                }
+            }
+        }
+        autoscaler
     }
 
     #[test]

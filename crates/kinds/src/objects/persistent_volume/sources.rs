@@ -9,9 +9,81 @@ use crate::{
     objects::{
         compare::same,
         field::{Errors, Field},
+        shown::{Member, Type},
     },
     read,
 };
+
+/// The sources as the server's own type writes them.
+pub(super) static SHOWN: [Member; 22] = [
+    Member("gcePersistentDisk", "GCEPersistentDisk", Type::Raised),
+    Member("awsElasticBlockStore", "AWSElasticBlockStore", Type::Raised),
+    Member(
+        "hostPath",
+        "HostPath",
+        Type::Pointer(&[
+            Member("path", "Path", Type::Text),
+            Member("type", "Type", Type::Any),
+        ]),
+    ),
+    Member("glusterfs", "Glusterfs", Type::Raised),
+    Member(
+        "nfs",
+        "NFS",
+        Type::Pointer(&[
+            Member("server", "Server", Type::Text),
+            Member("path", "Path", Type::Text),
+            Member("readOnly", "ReadOnly", Type::Truth),
+        ]),
+    ),
+    Member("rbd", "RBD", Type::Raised),
+    Member("quobyte", "Quobyte", Type::Raised),
+    Member("iscsi", "ISCSI", Type::Raised),
+    Member("flexVolume", "FlexVolume", Type::Raised),
+    Member("cinder", "Cinder", Type::Raised),
+    Member("cephfs", "CephFS", Type::Raised),
+    Member("fc", "FC", Type::Raised),
+    Member("flocker", "Flocker", Type::Raised),
+    Member("azureFile", "AzureFile", Type::Raised),
+    Member("vsphereVolume", "VsphereVolume", Type::Raised),
+    Member("azureDisk", "AzureDisk", Type::Raised),
+    Member("photonPersistentDisk", "PhotonPersistentDisk", Type::Raised),
+    Member("portworxVolume", "PortworxVolume", Type::Raised),
+    Member("scaleIO", "ScaleIO", Type::Raised),
+    Member(
+        "local",
+        "Local",
+        Type::Pointer(&[
+            Member("path", "Path", Type::Text),
+            Member("fsType", "FSType", Type::Any),
+        ]),
+    ),
+    Member("storageos", "StorageOS", Type::Raised),
+    Member(
+        "csi",
+        "CSI",
+        Type::Pointer(&[
+            Member("driver", "Driver", Type::Text),
+            Member("volumeHandle", "VolumeHandle", Type::Text),
+            Member("readOnly", "ReadOnly", Type::Truth),
+            Member("fsType", "FSType", Type::Text),
+            Member("volumeAttributes", "VolumeAttributes", Type::Any),
+            Member(
+                "controllerPublishSecretRef",
+                "ControllerPublishSecretRef",
+                Type::Raised,
+            ),
+            Member("nodeStageSecretRef", "NodeStageSecretRef", Type::Raised),
+            Member("nodePublishSecretRef", "NodePublishSecretRef", Type::Raised),
+            Member(
+                "controllerExpandSecretRef",
+                "ControllerExpandSecretRef",
+                Type::Raised,
+            ),
+            Member("nodeExpandSecretRef", "NodeExpandSecretRef", Type::Raised),
+        ]),
+    ),
+];
 
 type Check = fn(&Field<'_>, &mut Errors);
 
@@ -28,24 +100,39 @@ struct Source {
 }
 
 const fn source(field: &'static str, check: Check) -> Source {
-    Source { field, crowded: field, reported: field, check, takes_mount_options: false }
+    Source {
+        field,
+        crowded: field,
+        reported: field,
+        check,
+        takes_mount_options: false,
+    }
 }
 
 const fn mounted(field: &'static str, check: Check) -> Source {
-    Source { takes_mount_options: true, ..source(field, check) }
+    Source {
+        takes_mount_options: true,
+        ..source(field, check)
+    }
 }
 
 /// In the order the real server looks at them.
 const SOURCES: [Source; 22] = [
     source("hostPath", check_host_path),
-    Source { reported: "persistentDisk", ..mounted("gcePersistentDisk", |f, e| check_disk(f, "pdName", e)) },
+    Source {
+        reported: "persistentDisk",
+        ..mounted("gcePersistentDisk", |f, e| check_disk(f, "pdName", e))
+    },
     mounted("awsElasticBlockStore", |f, e| check_disk(f, "volumeID", e)),
     mounted("glusterfs", check_glusterfs),
     source("flocker", check_flocker),
     mounted("nfs", check_nfs),
     mounted("rbd", |f, e| require(f, &["monitors", "image"], e)),
     mounted("quobyte", check_quobyte),
-    Source { crowded: "cephFS", ..mounted("cephfs", |f, e| require(f, &["monitors"], e)) },
+    Source {
+        crowded: "cephFS",
+        ..mounted("cephfs", |f, e| require(f, &["monitors"], e))
+    },
     mounted("iscsi", check_iscsi),
     mounted("cinder", check_cinder),
     source("fc", check_fibre_channel),
@@ -55,18 +142,40 @@ const SOURCES: [Source; 22] = [
     mounted("photonPersistentDisk", |f, e| require(f, &["pdID"], e)),
     source("portworxVolume", |f, e| require(f, &["volumeID"], e)),
     mounted("azureDisk", check_azure_disk),
-    source("scaleIO", |f, e| require(f, &["gateway", "system", "volumeName"], e)),
+    source("scaleIO", |f, e| {
+        require(f, &["gateway", "system", "volumeName"], e);
+    }),
     source("local", check_local),
     source("storageos", check_storage_os),
     source("csi", check_csi),
 ];
 
 const DEPRECATED: [(&str, &str, &str); 6] = [
-    ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
-    ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
-    ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
-    ("storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
-    ("glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    (
+        "cephfs",
+        "cephfs",
+        "deprecated in v1.28, non-functional in v1.31+",
+    ),
+    (
+        "photonPersistentDisk",
+        "photonPersistentDisk",
+        "deprecated in v1.11, non-functional in v1.16+",
+    ),
+    (
+        "scaleIO",
+        "scaleIO",
+        "deprecated in v1.16, non-functional in v1.22+",
+    ),
+    (
+        "storageos",
+        "storageOS",
+        "deprecated in v1.22, non-functional in v1.25+",
+    ),
+    (
+        "glusterfs",
+        "glusterfs",
+        "deprecated in v1.25, non-functional in v1.26+",
+    ),
     ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
 ];
 
@@ -80,7 +189,8 @@ pub(super) fn validate(spec: &Field<'_>, volume_name: &str, errors: &mut Errors)
         found += 1;
         // A flexVolume never minds company.
         if found > 1 && source.field != "flexVolume" {
-            spec.renamed(source.crowded).forbidden("may not specify more than 1 volume type", errors);
+            spec.renamed(source.crowded)
+                .forbidden("may not specify more than 1 volume type", errors);
             continue;
         }
         let path = spec.path().child(source.reported);
@@ -89,7 +199,8 @@ pub(super) fn validate(spec: &Field<'_>, volume_name: &str, errors: &mut Errors)
             check_initiator_length(&field, volume_name, errors);
         }
         if source.field == "local" && !spec.child("nodeAffinity").is_set() {
-            spec.child("nodeAffinity").required_because("Local volume requires node affinity", errors);
+            spec.child("nodeAffinity")
+                .required_because("Local volume requires node affinity", errors);
         }
     }
     if found == 0 {
@@ -98,14 +209,18 @@ pub(super) fn validate(spec: &Field<'_>, volume_name: &str, errors: &mut Errors)
 }
 
 pub(super) fn takes_mount_options(spec: &Field<'_>) -> bool {
-    SOURCES.iter().any(|source| source.takes_mount_options && spec.child(source.field).is_set())
+    SOURCES
+        .iter()
+        .any(|source| source.takes_mount_options && spec.child(source.field).is_set())
 }
 
 /// The part of a spec that says where the volume comes from.
 pub(super) fn of(spec: &Value) -> Value {
     let fields = SOURCES.iter().filter(|source| read::has(spec, source.field));
     Value::Object(
-        fields.map(|source| (source.field.to_owned(), read::get(spec, source.field).clone())).collect::<Map<_, _>>(),
+        fields
+            .map(|source| (source.field.to_owned(), read::get(spec, source.field).clone()))
+            .collect::<Map<_, _>>(),
     )
 }
 
@@ -132,13 +247,24 @@ pub(super) fn warnings(spec: &Value) -> impl Iterator<Item = String> {
 pub(super) fn default(spec: &mut Value) {
     let defaults: [(&str, Value); 5] = [
         ("hostPath", json!({"type": ""})),
-        ("rbd", json!({"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"})),
+        (
+            "rbd",
+            json!({"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"}),
+        ),
         ("iscsi", json!({"iscsiInterface": "default"})),
-        ("azureDisk", json!({"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": false, "kind": "Shared"})),
-        ("scaleIO", json!({"storageMode": "ThinProvisioned", "fsType": "xfs"})),
+        (
+            "azureDisk",
+            json!({"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": false, "kind": "Shared"}),
+        ),
+        (
+            "scaleIO",
+            json!({"storageMode": "ThinProvisioned", "fsType": "xfs"}),
+        ),
     ];
     for (source, fields) in defaults {
-        let (Some(source), Value::Object(fields)) = (spec.get_mut(source), fields) else { continue };
+        let (Some(source), Value::Object(fields)) = (spec.get_mut(source), fields) else {
+            continue;
+        };
         for (name, value) in fields {
             read::default(source, &name, value);
         }
@@ -152,8 +278,16 @@ fn require(source: &Field<'_>, fields: &[&str], errors: &mut Errors) {
 }
 
 fn check_host_path(source: &Field<'_>, errors: &mut Errors) {
-    const TYPES: [&str; 8] =
-        ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
+    const TYPES: [&str; 8] = [
+        "",
+        "BlockDevice",
+        "CharDevice",
+        "Directory",
+        "DirectoryOrCreate",
+        "File",
+        "FileOrCreate",
+        "Socket",
+    ];
     let path = source.child("path");
     if path.require(errors) {
         check_no_backsteps(&path, errors);
@@ -179,7 +313,10 @@ fn check_glusterfs(source: &Field<'_>, errors: &mut Errors) {
     require(source, &["endpoints", "path"], errors);
     let namespace = source.child("endpointsNamespace");
     if namespace.is_set() && namespace.is_empty() {
-        namespace.invalid("if the endpointnamespace is set, it must be a valid namespace name", errors);
+        namespace.invalid(
+            "if the endpointnamespace is set, it must be a valid namespace name",
+            errors,
+        );
     } else if namespace.is_set() {
         namespace.syntax(names::dns_label, errors);
     }
@@ -216,7 +353,10 @@ fn check_quobyte(source: &Field<'_>, errors: &mut Errors) {
     if registry.is_empty() {
         registry.required_because(PAIRS, errors);
     } else if tenant.text().len() >= 65 {
-        tenant.required_because("must be a UUID and may not exceed a length of 64 characters", errors);
+        tenant.required_because(
+            "must be a UUID and may not exceed a length of 64 characters",
+            errors,
+        );
     } else {
         for _ in registry.text().split(',').filter(|pair| !pair.contains(':')) {
             registry.invalid(PAIRS, errors);
@@ -242,7 +382,9 @@ fn check_iscsi(source: &Field<'_>, errors: &mut Errors) {
     }
     let initiator = source.child("initiatorName");
     if initiator.is_set() && !is_iscsi_name(initiator.text()) {
-        source.renamed("initiatorname").invalid_as(initiator.text(), "must be valid format", errors);
+        source
+            .renamed("initiatorname")
+            .invalid_as(initiator.text(), "must be valid format", errors);
     }
 }
 
@@ -261,21 +403,31 @@ fn check_initiator_length(source: &Field<'_>, volume_name: &str, errors: &mut Er
 fn is_iscsi_name(name: &str) -> bool {
     let word = |text: &str, length| text.len() == length && text.chars().all(|c| c.is_ascii_alphanumeric());
     if let Some(rest) = name.strip_prefix("iqn.") {
-        let Some((authority, target)) = rest.split_once(':') else { return false };
+        let Some((authority, target)) = rest.split_once(':') else {
+            return false;
+        };
         let bytes = authority.as_bytes();
         let digits = |range: std::ops::Range<usize>| {
-            bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+            bytes
+                .get(range)
+                .is_some_and(|part| part.iter().all(u8::is_ascii_digit))
         };
         return digits(0..4)
             && bytes.get(4) == Some(&b'-')
             && digits(5..7)
             && bytes.get(7) == Some(&b'.')
             && bytes.len() > 8
-            && bytes[8..].iter().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(b))
+            && bytes[8..]
+                .iter()
+                .all(|b| b.is_ascii_alphanumeric() || b"-.".contains(b))
             && !target.is_empty()
             && !target.contains(|c: char| c.is_whitespace() || ",;*&$|".contains(c));
     }
-    let after_any = |rest: &str, length| rest.chars().next().is_some_and(|c| word(&rest[c.len_utf8()..], length));
+    let after_any = |rest: &str, length| {
+        rest.chars()
+            .next()
+            .is_some_and(|c| word(&rest[c.len_utf8()..], length))
+    };
     name.strip_prefix("eui").is_some_and(|rest| after_any(rest, 16))
         || name.strip_prefix("naa").is_some_and(|rest| after_any(rest, 32))
 }
@@ -292,7 +444,11 @@ fn check_secret_reference(source: &Field<'_>, errors: &mut Errors) {
 }
 
 fn check_fibre_channel(source: &Field<'_>, errors: &mut Errors) {
-    let (names, ids, lun) = (source.child("targetWWNs"), source.child("wwids"), source.child("lun"));
+    let (names, ids, lun) = (
+        source.child("targetWWNs"),
+        source.child("wwids"),
+        source.child("lun"),
+    );
     if names.is_empty() && ids.is_empty() {
         names.required_because("must specify either targetWWNs or wwids, but not both", errors);
     }
@@ -332,14 +488,23 @@ fn check_azure_disk(source: &Field<'_>, errors: &mut Errors) {
         "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
     const BLOB: &str = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
     require(source, &["diskName", "diskURI"], errors);
-    source.child("cachingMode").optional_one_of(&["None", "ReadOnly", "ReadWrite"], errors);
+    source
+        .child("cachingMode")
+        .optional_one_of(&["None", "ReadOnly", "ReadWrite"], errors);
     let (kind, uri) = (source.child("kind"), source.child("diskURI"));
     kind.optional_one_of(&["Dedicated", "Managed", "Shared"], errors);
     if kind.is_set() {
-        let (prefix, form) =
-            if kind.text() == "Managed" { ("/subscriptions/", MANAGED) } else { ("https://", BLOB) };
+        let (prefix, form) = if kind.text() == "Managed" {
+            ("/subscriptions/", MANAGED)
+        } else {
+            ("https://", BLOB)
+        };
         if !uri.text().starts_with(prefix) {
-            errors.push(FieldError::not_supported(&uri.path(), &uri.text().into(), &[form]));
+            errors.push(FieldError::not_supported(
+                &uri.path(),
+                &uri.text().into(),
+                &[form],
+            ));
         }
     }
 }
@@ -352,8 +517,12 @@ fn check_local(source: &Field<'_>, errors: &mut Errors) {
 }
 
 fn check_storage_os(source: &Field<'_>, errors: &mut Errors) {
-    source.child("volumeName").require_syntax(names::dns_label, errors);
-    source.child("volumeNamespace").optional_syntax(names::dns_label, errors);
+    source
+        .child("volumeName")
+        .require_syntax(names::dns_label, errors);
+    source
+        .child("volumeNamespace")
+        .optional_syntax(names::dns_label, errors);
     check_secret_reference(source, errors);
 }
 

@@ -56,7 +56,11 @@ pub fn plan_create(service: &Value) -> Plan {
     let spec = read::get(service, "spec");
     Plan {
         cluster_ips: wanted_ips(spec, 0),
-        node_ports: if has_node_ports(spec) { new_node_ports(spec) } else { Vec::new() },
+        node_ports: if has_node_ports(spec) {
+            new_node_ports(spec)
+        } else {
+            Vec::new()
+        },
         health_check: needs_health_check(spec).then(|| health_check_ask(spec)),
         ..Plan::default()
     }
@@ -70,7 +74,9 @@ pub fn plan_update(service: &Value, old: &Value) -> Plan {
     plan_node_ports(spec, before, &mut plan);
     match (needs_health_check(before), needs_health_check(spec)) {
         (false, true) => plan.health_check = Some(health_check_ask(spec)),
-        (true, false) => plan.released_ports.extend(read::int(before, "healthCheckNodePort")),
+        (true, false) => plan
+            .released_ports
+            .extend(read::int(before, "healthCheckNodePort")),
         _ => {}
     }
     plan
@@ -83,7 +89,11 @@ pub fn plan_delete(service: &Value) -> Plan {
     if needs_health_check(spec) {
         released_ports.extend(read::int(spec, "healthCheckNodePort").filter(|port| *port > 0));
     }
-    Plan { released_ips: held_ips(spec), released_ports, ..Plan::default() }
+    Plan {
+        released_ips: held_ips(spec),
+        released_ports,
+        ..Plan::default()
+    }
 }
 
 fn plan_ips(spec: &Value, before: &Value, plan: &mut Plan) {
@@ -111,14 +121,20 @@ fn wanted_ips(spec: &Value, from: usize) -> Vec<ClusterIp> {
         .map(|(index, family)| ClusterIp {
             index,
             family: if family == "IPv6" { Family::V6 } else { Family::V4 },
-            wanted: asked.get(index).and_then(Value::as_str).filter(|ip| !ip.is_empty()).map(str::to_owned),
+            wanted: asked
+                .get(index)
+                .and_then(Value::as_str)
+                .filter(|ip| !ip.is_empty())
+                .map(str::to_owned),
         })
         .collect()
 }
 
 fn held_ips(spec: &Value) -> Vec<String> {
     let ips = read::list(spec, "clusterIPs").iter().filter_map(Value::as_str);
-    ips.filter(|ip| addresses::parse(ip).is_some()).map(str::to_owned).collect()
+    ips.filter(|ip| addresses::parse(ip).is_some())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn has_node_ports(spec: &Value) -> bool {
@@ -141,9 +157,16 @@ fn new_node_ports(spec: &Value) -> Vec<NodePort> {
             Some((first, _)) => Ask::SameAs(*first),
             None => {
                 let same_number = ports.iter().filter(|other| port_number(other) == number);
-                let requested = same_number.map(wanted_port).find(|wanted| *wanted != 0).unwrap_or_default();
+                let requested = same_number
+                    .map(wanted_port)
+                    .find(|wanted| *wanted != 0)
+                    .unwrap_or_default();
                 first_of.insert(number, (index, requested));
-                if requested == 0 { Ask::Any } else { Ask::Exactly(requested) }
+                if requested == 0 {
+                    Ask::Any
+                } else {
+                    Ask::Exactly(requested)
+                }
             }
         };
         asks.push(NodePort { index, ask });
@@ -165,7 +188,10 @@ fn plan_node_ports(spec: &Value, before: &Value, plan: &mut Plan) {
         if wanted == 0 && wants_node_ports(spec) {
             plan.node_ports.push(NodePort { index, ask: Ask::Any });
         } else if wanted != 0 && !held.contains(&wanted) && asked.insert(wanted) {
-            plan.node_ports.push(NodePort { index, ask: Ask::Exactly(wanted) });
+            plan.node_ports.push(NodePort {
+                index,
+                ask: Ask::Exactly(wanted),
+            });
         }
     }
     plan.released_ports.extend(held.difference(&kept));
@@ -199,13 +225,29 @@ mod tests {
             "ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}, {"port": 80, "nodePort": 30080}],
         }});
         let plan = plan_create(&service);
-        assert_eq!(plan.cluster_ips, [ClusterIp { index: 0, family: Family::V4, wanted: None }]);
+        assert_eq!(
+            plan.cluster_ips,
+            [ClusterIp {
+                index: 0,
+                family: Family::V4,
+                wanted: None
+            }]
+        );
         assert_eq!(
             plan.node_ports,
             [
-                NodePort { index: 0, ask: Ask::Any },
-                NodePort { index: 1, ask: Ask::SameAs(0) },
-                NodePort { index: 2, ask: Ask::Exactly(30080) },
+                NodePort {
+                    index: 0,
+                    ask: Ask::Any
+                },
+                NodePort {
+                    index: 1,
+                    ask: Ask::SameAs(0)
+                },
+                NodePort {
+                    index: 2,
+                    ask: Ask::Exactly(30080)
+                },
             ]
         );
     }
@@ -214,7 +256,13 @@ mod tests {
     fn becoming_a_cluster_ip_service_gives_the_node_ports_back() {
         let old = json!({"spec": {"type": "NodePort", "ipFamilies": ["IPv4"], "clusterIPs": ["10.0.0.1"], "ports": [{"port": 80, "nodePort": 30080}]}});
         let new = json!({"spec": {"type": "ClusterIP", "ipFamilies": ["IPv4"], "clusterIPs": ["10.0.0.1"], "ports": [{"port": 80}]}});
-        assert_eq!(plan_update(&new, &old), Plan { released_ports: vec![30080], ..Plan::default() });
+        assert_eq!(
+            plan_update(&new, &old),
+            Plan {
+                released_ports: vec![30080],
+                ..Plan::default()
+            }
+        );
     }
 
     #[test]

@@ -39,7 +39,9 @@ impl Family {
     }
 
     fn named(name: &str) -> Option<Self> {
-        [Self::V4, Self::V6].into_iter().find(|family| family.name() == name)
+        [Self::V4, Self::V6]
+            .into_iter()
+            .find(|family| family.name() == name)
     }
 
     fn of(address: &str) -> Option<Self> {
@@ -125,7 +127,9 @@ fn validate_dual_stack(spec: &Field<'_>, ips: &Field<'_>, errors: &mut Errors) {
 pub fn settle(service: &mut Value, old: &Value, families: &[Family]) -> Errors {
     let before = read::get(old, "spec");
     let mut errors = Vec::new();
-    let Some(spec) = service.get_mut("spec") else { return errors };
+    let Some(spec) = service.get_mut("spec") else {
+        return errors;
+    };
     if !before.is_null() {
         keep_allocated(spec, before);
     }
@@ -171,14 +175,21 @@ pub(super) fn wants_node_ports(spec: &Value) -> bool {
 
 /// Ports are recognised by name.
 fn keep_node_ports(spec: &mut Value, before: &Value) {
-    let used: BTreeSet<i64> = node_ports(before).intersection(&node_ports(spec)).copied().collect();
+    let used: BTreeSet<i64> = node_ports(before)
+        .intersection(&node_ports(spec))
+        .copied()
+        .collect();
     for port in read::list_mut(spec, "ports") {
         if read::int(port, "nodePort").unwrap_or_default() != 0 {
             continue;
         }
         let name = read::text(port, "name");
-        let known = read::list(before, "ports").iter().rfind(|old| read::text(old, "name") == name);
-        let number = known.and_then(|old| read::int(old, "nodePort")).unwrap_or_default();
+        let known = read::list(before, "ports")
+            .iter()
+            .rfind(|old| read::text(old, "name") == name);
+        let number = known
+            .and_then(|old| read::int(old, "nodePort"))
+            .unwrap_or_default();
         if number != 0 && !used.contains(&number) {
             port["nodePort"] = number.into();
         }
@@ -262,8 +273,14 @@ fn is_single_stack(spec: &Value) -> bool {
 /// Asking for a single stack gives the second address back; giving it back needs asking.
 fn settle_downgrade(spec: &mut Value, before: &Value, errors: &mut Errors) {
     const FIELDS: [(&str, &str); 2] = [
-        ("clusterIPs", "must be 'SingleStack' to release the secondary cluster IP"),
-        ("ipFamilies", "must be 'SingleStack' to release the secondary IP family"),
+        (
+            "clusterIPs",
+            "must be 'SingleStack' to release the secondary cluster IP",
+        ),
+        (
+            "ipFamilies",
+            "must be 'SingleStack' to release the secondary IP family",
+        ),
     ];
     let single = is_single_stack(spec);
     for (field, complaint) in FIELDS {
@@ -291,7 +308,11 @@ fn check_single_stack(spec: &Value, errors: &mut Errors) {
 
 fn complain_about_policy(spec: &Value, detail: &str, errors: &mut Errors) {
     let path = Path::new("spec").child("ipFamilyPolicy");
-    errors.push(FieldError::invalid(&path, read::get(spec, "ipFamilyPolicy"), detail));
+    errors.push(FieldError::invalid(
+        &path,
+        read::get(spec, "ipFamilyPolicy"),
+        detail,
+    ));
 }
 
 /// Addresses tell their family.
@@ -301,7 +322,9 @@ fn infer_families(spec: &mut Value, cluster: &[Family], errors: &mut Errors) {
         if ip == "None" || index < read::list(spec, "ipFamilies").len() {
             continue;
         }
-        let Some(family) = Family::of(ip.as_str().unwrap_or_default()) else { continue };
+        let Some(family) = Family::of(ip.as_str().unwrap_or_default()) else {
+            continue;
+        };
         if cluster.contains(&family) {
             push_family(spec, family);
         } else {
@@ -314,13 +337,16 @@ fn infer_families(spec: &mut Value, cluster: &[Family], errors: &mut Errors) {
 
 fn check_configured(spec: &Value, cluster: &[Family], errors: &mut Errors) {
     if read::text(spec, "ipFamilyPolicy") == "RequireDualStack" && cluster.len() < 2 {
-        complain_about_policy(spec, "this cluster is not configured for dual-stack services", errors);
+        complain_about_policy(
+            spec,
+            "this cluster is not configured for dual-stack services",
+            errors,
+        );
     }
     for (index, family) in read::list(spec, "ipFamilies").iter().enumerate() {
         if !Family::named(family.as_str().unwrap_or_default()).is_some_and(|found| cluster.contains(&found)) {
             let path = Path::new("spec").child("ipFamilies").index(index);
-            let error =
-                FieldError::invalid(&path, family, "not configured on this cluster");
+            let error = FieldError::invalid(&path, family, "not configured on this cluster");
             errors.push(error);
         }
     }

@@ -6,10 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{is_external_name, is_externally_accessible, is_load_balancer, needs_health_check};
-use crate::{
-    objects::compare::same,
-    read,
-};
+use crate::{objects::compare::same, read};
 
 pub(super) fn drop_stale_fields(service: &mut Value, old: &Value) {
     let before = read::get(old, "spec");
@@ -21,14 +18,27 @@ pub(super) fn drop_stale_fields(service: &mut Value, old: &Value) {
             drop_unchanged(spec, before, &["healthCheckNodePort"]);
         }
         if lost(spec, is_load_balancer) {
-            drop_unchanged(spec, before, &["allocateLoadBalancerNodePorts", "loadBalancerClass"]);
+            drop_unchanged(
+                spec,
+                before,
+                &["allocateLoadBalancerNodePorts", "loadBalancerClass"],
+            );
         }
         if lost(spec, is_externally_accessible) {
             drop_unchanged(spec, before, &["externalTrafficPolicy"]);
         }
     }
+    drop_internal_policy(service);
     if !is_load_balancer(read::get(service, "spec")) {
         read::object_mut(service, "status").insert("loadBalancer".to_owned(), json!({}));
+    }
+}
+
+/// An alias has no traffic of its own.
+pub(super) fn drop_internal_policy(service: &mut Value) {
+    if let Some(spec) = service.get_mut("spec").filter(|spec| is_external_name(spec)) {
+        spec.as_object_mut()
+            .map(|spec| spec.remove("internalTrafficPolicy"));
     }
 }
 
@@ -55,7 +65,10 @@ fn drop_node_ports(spec: &mut Value, before: &Value) {
 fn drop_unchanged(spec: &mut Value, before: &Value, fields: &[&str]) {
     let Value::Object(spec) = spec else { return };
     for field in fields {
-        if spec.get(*field).is_some_and(|value| same(value, read::get(before, field))) {
+        if spec
+            .get(*field)
+            .is_some_and(|value| same(value, read::get(before, field)))
+        {
             spec.remove(*field);
         }
     }
@@ -64,5 +77,8 @@ fn drop_unchanged(spec: &mut Value, before: &Value, fields: &[&str]) {
 /// The node ports a Service holds.
 pub(super) fn node_ports(spec: &Value) -> BTreeSet<i64> {
     let ports = read::list(spec, "ports").iter();
-    ports.filter_map(|port| read::int(port, "nodePort")).filter(|port| *port != 0).collect()
+    ports
+        .filter_map(|port| read::int(port, "nodePort"))
+        .filter(|port| *port != 0)
+        .collect()
 }

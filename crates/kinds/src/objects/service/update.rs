@@ -52,7 +52,12 @@ fn validate_cluster_ips(spec: &Field<'_>, before: &Value, errors: &mut Errors) {
         errors.push(error);
     };
     if new.len() == old.len() {
-        for (index, _) in old.iter().zip(new).enumerate().filter(|(_, (old, new))| old != new) {
+        for (index, _) in old
+            .iter()
+            .zip(new)
+            .enumerate()
+            .filter(|(_, (old, new))| old != new)
+        {
             complain(index, SET_ONCE, errors);
         }
         return;

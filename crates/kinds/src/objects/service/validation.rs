@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use manifests::field::FieldError;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     TOPOLOGY_HINTS, TOPOLOGY_MODE, cluster_ips, is_external_name, is_externally_accessible, is_headless,
@@ -13,6 +13,7 @@ use crate::{
     addresses, label_selector, names,
     objects::{
         field::{Errors, Field},
+        shown::{Member, Shown, Type},
         syntax,
     },
     read,
@@ -21,6 +22,16 @@ use crate::{
 const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 const ONLY_LOAD_BALANCER: &str = "may only be used when `type` is 'LoadBalancer'";
 const MAX_AFFINITY_SECONDS: i64 = 86400;
+
+/// A port as complaints show it: only its protocol and number count.
+static PORT: [Member; 6] = [
+    Member("name", "Name", Type::Text),
+    Member("protocol", "Protocol", Type::Text),
+    Member("appProtocol", "AppProtocol", Type::Any),
+    Member("port", "Port", Type::Number),
+    Member("targetPort", "TargetPort", Type::Number),
+    Member("nodePort", "NodePort", Type::Number),
+];
 
 /// `old` is null for a new Service. Addresses accepted before stay accepted.
 pub(super) fn validate(service: &Value, old: &Value, errors: &mut Errors) {
@@ -39,7 +50,8 @@ pub(super) fn validate(service: &Value, old: &Value, errors: &mut Errors) {
     validate_affinity(&spec, errors);
     cluster_ips::validate(&spec, before, errors);
     validate_external_ips(&spec, before, errors);
-    spec.child("type").require_one_of(&["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"], errors);
+    spec.child("type")
+        .require_one_of(&["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"], errors);
     validate_port_clashes(&spec, errors);
     validate_source_ranges(&root, old, errors);
     validate_load_balancer(&spec, errors);
@@ -50,7 +62,10 @@ fn validate_topology(root: &Field<'_>, errors: &mut Errors) {
     let annotations = root.child("metadata.annotations");
     let (hints, mode) = (annotations.key(TOPOLOGY_HINTS), annotations.key(TOPOLOGY_MODE));
     if hints.is_set() && mode.is_set() && hints.value != mode.value {
-        mode.invalid(format!("must match annotations[{TOPOLOGY_HINTS}] when both are specified"), errors);
+        mode.invalid(
+            format!("must match annotations[{TOPOLOGY_HINTS}] when both are specified"),
+            errors,
+        );
     }
 }
 
@@ -103,7 +118,8 @@ fn validate_ports(ports: &Field<'_>, errors: &mut Errors) {
             name.required(errors);
         }
         port.child("port").port_number(errors);
-        port.child("protocol").require_one_of(&["SCTP", "TCP", "UDP"], errors);
+        port.child("protocol")
+            .require_one_of(&["SCTP", "TCP", "UDP"], errors);
         validate_target_port(&port.child("targetPort"), errors);
         let protocol = port.child("appProtocol");
         if protocol.is_set() {
@@ -138,7 +154,10 @@ fn validate_client_ip(config: &Field<'_>, errors: &mut Errors) {
     if let Some(missing) = [*config, client, timeout].iter().find(|field| !field.is_set()) {
         missing.required_because("when session affinity type is ClientIP", errors);
     } else if !(1..=MAX_AFFINITY_SECONDS).contains(&timeout.int().unwrap_or_default()) {
-        timeout.invalid(format!("must be greater than 0 and less than {MAX_AFFINITY_SECONDS}"), errors);
+        timeout.invalid(
+            format!("must be greater than 0 and less than {MAX_AFFINITY_SECONDS}"),
+            errors,
+        );
     }
 }
 
@@ -175,10 +194,8 @@ fn validate_port_clashes(spec: &Field<'_>, errors: &mut Errors) {
         let protocol = read::text(port.value, "protocol");
         let number = read::int(port.value, "port").unwrap_or_default();
         if !seen.insert((protocol, number)) {
-            let shown = format!(
-                "{{\"Name\":\"\",\"Protocol\":\"{protocol}\",\"AppProtocol\":null,\"Port\":{number},\"TargetPort\":0,\"NodePort\":0}}"
-            );
-            port.duplicate_raw(shown, errors);
+            let key = json!({"protocol": protocol, "port": number});
+            port.duplicate_shown(&Shown::of(&key, &PORT), errors);
         }
     }
 }
@@ -222,7 +239,9 @@ fn validate_load_balancer(spec: &Field<'_>, errors: &mut Errors) {
         allocate.forbidden(ONLY_LOAD_BALANCER, errors);
     }
     if balances && !allocate.is_set() {
-        Field::root(allocate.value).renamed("allocateLoadBalancerNodePorts").required(errors);
+        Field::root(allocate.value)
+            .renamed("allocateLoadBalancerNodePorts")
+            .required(errors);
     }
     validate_load_balancer_class(spec, errors);
 }
@@ -262,7 +281,10 @@ fn validate_traffic(spec: &Field<'_>, errors: &mut Errors) {
     let internal = spec.child("internalTrafficPolicy");
     if internal.is_set() {
         internal.one_of(&["Cluster", "Local"], errors);
-    } else if matches!(spec.child("type").text(), "NodePort" | "LoadBalancer" | "ClusterIP") {
+    } else if matches!(
+        spec.child("type").text(),
+        "NodePort" | "LoadBalancer" | "ClusterIP"
+    ) {
         internal.required(errors);
     }
     spec.child("trafficDistribution")
