@@ -166,6 +166,33 @@ fn other(group: &str, kind: &str) -> Option<&'static Strategy> {
     })
 }
 
+/// Whether the server counts the changes to a kind's content in `metadata.generation`. It counts
+/// changes outside of `metadata` and `status`.
+pub fn counts_generations(group: &str, kind: &str) -> bool {
+    matches!(
+        (group, kind),
+        (
+            "admissionregistration.k8s.io" | "flowcontrol.apiserver.k8s.io",
+            "FlowSchema"
+                | "MutatingWebhookConfiguration"
+                | "PriorityLevelConfiguration"
+                | "ValidatingAdmissionPolicy"
+                | "ValidatingAdmissionPolicyBinding"
+                | "ValidatingWebhookConfiguration"
+        ) | ("discovery.k8s.io", "EndpointSlice")
+            | ("networking.k8s.io", "Ingress" | "IngressClass" | "NetworkPolicy")
+            | ("policy", "PodDisruptionBudget")
+            | ("resource.k8s.io", "DeviceClass" | "ResourceSlice")
+            | ("scheduling.k8s.io", "PriorityClass")
+    )
+}
+
+/// The spec to fill in, made where it is missing.
+fn spec_mut(object: &mut Value) -> &mut Value {
+    read::object_mut(object, "spec");
+    &mut object["spec"]
+}
+
 /// Users do not report on objects they create.
 fn clear_status(object: &mut Value) {
     object["status"] = json!({});

@@ -38,7 +38,7 @@ const RESERVED: [&str; 21] = [
 
 pub(crate) static POLICY: Strategy = Strategy {
     default: |policy| {
-        let spec = &mut policy["spec"];
+        let spec = super::spec_mut(policy);
         read::default(spec, "failurePolicy", "Fail");
         default_resources(spec, "matchConstraints");
     },
@@ -52,7 +52,7 @@ pub(crate) static POLICY: Strategy = Strategy {
 };
 
 pub(crate) static BINDING: Strategy = Strategy {
-    default: |binding| default_resources(&mut binding["spec"], "matchResources"),
+    default: |binding| default_resources(super::spec_mut(binding), "matchResources"),
     validate: validate_binding,
     validate_update: |binding, _, errors| validate_binding(binding, errors),
     ..Strategy::NONE

@@ -58,7 +58,7 @@ pub(crate) static STORAGE_CAPACITY: Strategy = Strategy {
 };
 
 fn default_driver(driver: &mut Value) {
-    let spec = &mut driver["spec"];
+    let spec = super::spec_mut(driver);
     read::default(spec, "attachRequired", true);
     for off in [
         "podInfoOnMount",

@@ -27,7 +27,7 @@ const MAX_HASH_BITS: f64 = 60.0;
 
 pub(crate) static FLOW_SCHEMA: Strategy = Strategy {
     default: |schema| {
-        let spec = &mut schema["spec"];
+        let spec = super::spec_mut(schema);
         if read::int(spec, "matchingPrecedence").unwrap_or_default() == 0 {
             spec["matchingPrecedence"] = DEFAULT_PRECEDENCE.into();
         }

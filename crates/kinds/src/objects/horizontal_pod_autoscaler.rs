@@ -38,7 +38,7 @@ pub(crate) static STRATEGY: Strategy = Strategy {
 };
 
 fn default(autoscaler: &mut Value) {
-    let spec = &mut autoscaler["spec"];
+    let spec = super::spec_mut(autoscaler);
     read::default(spec, "minReplicas", 1);
     if read::list(spec, "metrics").is_empty() {
         spec["metrics"] = json!([cpu_metric(DEFAULT_CPU_UTILIZATION)]);

@@ -25,7 +25,7 @@ pub(crate) static STRATEGY: Strategy = Strategy {
 const DIRECTIONS: [(&str, &str); 2] = [("ingress", "from"), ("egress", "to")];
 
 fn default(policy: &mut Value) {
-    let spec = &mut policy["spec"];
+    let spec = super::spec_mut(policy);
     if read::list(spec, "policyTypes").is_empty() {
         let has_egress = !read::list(spec, "egress").is_empty();
         spec["policyTypes"] = if has_egress {

@@ -1,5 +1,7 @@
 //! PersistentVolume: storage that exists. Where it comes from never changes.
 
+mod shown_sources;
+mod source_checks;
 mod sources;
 
 use serde_json::{Value, json};
@@ -63,7 +65,7 @@ fn default(volume: &mut Value) {
     if read::text(read::get(volume, "status"), "phase").is_empty() {
         read::object_mut(volume, "status").insert("phase".to_owned(), "Pending".into());
     }
-    let spec = &mut volume["spec"];
+    let spec = super::spec_mut(volume);
     if read::text(spec, "persistentVolumeReclaimPolicy").is_empty() {
         spec["persistentVolumeReclaimPolicy"] = "Retain".into();
     }
@@ -181,7 +183,7 @@ fn validate_update(volume: &Value, old: &Value, errors: &mut Errors) {
     let before = read::get(old, "spec");
     let (new_source, old_source) = (sources::of(spec.value), sources::of(before));
     if !sources::is_same(&new_source, &old_source) {
-        let shown = |source| Shown::of(source, &sources::SHOWN);
+        let shown = |source| Shown::of(source, &shown_sources::SOURCES);
         let changes = diff::unified(&shown(before), &shown(spec.value));
         spec.renamed("persistentvolumesource").forbidden(
             &format!("spec.persistentvolumesource is immutable after creation\n{changes}"),

@@ -1,7 +1,7 @@
 //! PersistentVolumeClaim: storage that is wanted. Once it is bound only its size and the class of its
 //! attributes change, and it never shrinks below what it has.
 
-use manifests::field::FieldError;
+use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
 use super::{
@@ -47,7 +47,7 @@ fn default(claim: &mut Value) {
     if read::text(read::get(claim, "status"), "phase").is_empty() {
         read::object_mut(claim, "status").insert("phase".to_owned(), "Pending".into());
     }
-    default_spec(&mut claim["spec"]);
+    default_spec(super::spec_mut(claim));
 }
 
 /// The defaults of a claim's spec, also where it stands in a template.
@@ -101,9 +101,13 @@ fn is_claim_or_snapshot(source: &Value) -> bool {
     )
 }
 
-/// Checks a claim's spec, also where it stands in a template. A group once accepted as the source of
-/// data stays accepted.
-pub(crate) fn validate_spec(spec: &Field<'_>, accept_any_group: bool, errors: &mut Errors) {
+/// Checks a claim's spec where it stands in a template.
+pub fn validate_template_spec(spec: &Value, path: &Path, errors: &mut Errors) {
+    validate_spec(&Field::at(spec, path), false, errors);
+}
+
+/// A group once accepted as the source of data stays accepted.
+fn validate_spec(spec: &Field<'_>, accept_any_group: bool, errors: &mut Errors) {
     let modes = spec.child("accessModes");
     if modes.is_empty() {
         modes.required_because("at least 1 access mode is required", errors);
@@ -205,9 +209,7 @@ fn validate_unchanged(claim: &Value, old: &Value, errors: &mut Errors) {
         && class == old_annotation
         && (new_annotation.is_null() || new_annotation == old_annotation);
     if !from_annotation && new_annotation != old_annotation {
-        let path = manifests::field::Path::new("metadata")
-            .child("annotations")
-            .child(BETA_CLASS);
+        let path = Path::new("metadata").child("annotations").child(BETA_CLASS);
         let shown = new_annotation.as_str().unwrap_or_default();
         errors.push(FieldError::invalid(&path, &shown.into(), IMMUTABLE));
     }
@@ -235,10 +237,7 @@ fn validate_unchanged(claim: &Value, old: &Value, errors: &mut Errors) {
         let detail = format!(
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n{changes}"
         );
-        errors.push(FieldError::forbidden(
-            &manifests::field::Path::new("spec"),
-            detail,
-        ));
+        errors.push(FieldError::forbidden(&Path::new("spec"), detail));
     }
 }
 

@@ -16,8 +16,7 @@ const NEITHER: &str = "exactly one of nonResourceAttributes or resourceAttribute
 
 pub(crate) static TOKEN_REQUEST: Strategy = Strategy {
     default: |request| {
-        read::object_mut(request, "spec");
-        read::default(&mut request["spec"], "expirationSeconds", 3600);
+        read::default(super::spec_mut(request), "expirationSeconds", 3600);
     },
     prepare_for_create: super::clear_status,
     validate: |request, errors| {

@@ -166,3 +166,22 @@ fn validate_update(secret: &Value, old: &Value, errors: &mut Errors) {
     validate_frozen(secret, old, &["data"], errors);
     validate(secret, errors);
 }
+
+/// A key pair that is none is accepted with a warning. Whether key and certificate belong together is
+/// not looked at.
+fn warnings(secret: &Value) -> Vec<String> {
+    if read::text(secret, "type") != "kubernetes.io/tls" {
+        return Vec::new();
+    }
+    let has_pem = |key| {
+        let entry = decode(read::text(read::get(secret, "data"), key));
+        let text = String::from_utf8_lossy(&entry);
+        text.contains("-----BEGIN ") && text.contains("-----END ")
+    };
+    let parts = [("tls.crt", "certificate"), ("tls.key", "key")];
+    let missing = parts.iter().find(|(key, _)| !has_pem(key));
+    missing
+        .map(|(_, part)| format!("tls: failed to find any PEM data in {part} input"))
+        .into_iter()
+        .collect()
+}

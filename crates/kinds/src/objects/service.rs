@@ -36,7 +36,7 @@ pub(crate) static STRATEGY: Strategy = Strategy {
 };
 
 fn default(service: &mut Value) {
-    let spec = &mut service["spec"];
+    let spec = super::spec_mut(service);
     if read::text(spec, "sessionAffinity").is_empty() {
         spec["sessionAffinity"] = "None".into();
     }
