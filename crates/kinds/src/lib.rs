@@ -3,9 +3,15 @@
 //! server's work.
 
 pub mod addresses;
+pub mod columns;
+pub mod decode;
 pub mod label_selector;
-pub mod names;
 pub mod objects;
+pub mod protobuf;
 pub mod quantity;
 pub mod read;
+pub mod resources;
 pub mod strategy;
+pub mod types;
+
+pub use manifests::names;

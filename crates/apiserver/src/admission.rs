@@ -1,0 +1,55 @@
+//! What stands between a well-formed write and the store: the built-in plug-ins users notice, then
+//! the cluster's own webhooks and policies.
+
+pub mod namespace_lifecycle;
+pub mod pod_defaults;
+pub mod service_account;
+pub mod storage_class;
+pub mod webhooks;
+
+use serde_json::Value;
+
+use crate::{error::Result, writes::Writer};
+
+/// What is done to the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Create,
+    Update,
+    /// An update by server-side apply, which records field ownership itself.
+    Apply,
+    Delete,
+}
+
+impl Operation {
+    /// The name webhooks and policies know it by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update | Self::Apply => "UPDATE",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// Lets every plug-in change the object, in the order the real server has them.
+pub async fn mutate(writer: &mut Writer<'_>, operation: Operation, object: &mut Value, old: Option<&Value>) -> Result<()> {
+    namespace_lifecycle::check(writer.call, operation)?;
+    if operation == Operation::Create && writer.call.target.subresource.is_empty() {
+        service_account::admit(writer.call, object)?;
+        pod_defaults::admit(writer.call, object)?;
+        storage_class::admit(writer.call, object);
+    }
+    webhooks::mutate(writer, operation, object, old).await
+}
+
+/// Lets every plug-in refuse the write. Deletions have an old object only.
+pub async fn validate(writer: &mut Writer<'_>, operation: Operation, object: Option<&Value>, old: Option<&Value>) -> Result<()> {
+    if operation == Operation::Delete {
+        namespace_lifecycle::check(writer.call, operation)?;
+        if let Some(old) = old {
+            namespace_lifecycle::check_protected(writer.call, old)?;
+        }
+    }
+    webhooks::validate(writer, operation, object, old).await
+}

@@ -1,0 +1,50 @@
+//! Objects live in namespaces that exist and are not being emptied, and three namespaces are for ever.
+
+use serde_json::{Value, json};
+use store::Collection;
+
+use super::Operation;
+use crate::{
+    call::Call,
+    error::{ApiError, Qualified, Result},
+    object,
+};
+
+const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
+
+pub fn check(call: &Call, operation: Operation) -> Result<()> {
+    if operation != Operation::Create || !call.kind.namespaced || call.key_namespace().is_empty() {
+        return Ok(());
+    }
+    let namespace = call.key_namespace();
+    let Some(stored) = call.api.store.get(&Collection::new("", "namespaces"), "", namespace) else {
+        return Err(ApiError::not_found(Qualified { group: "", name: "namespaces" }, namespace));
+    };
+    if !crate::thin::read(&stored).is_deleting() {
+        return Ok(());
+    }
+    let mut error = ApiError::forbidden(
+        call.kind.qualified(),
+        &call.target.name,
+        &format!("unable to create new content in namespace {namespace} because it is being terminated"),
+    );
+    if let Some(details) = &mut error.details {
+        details["causes"] = json!([{
+            "reason": "NamespaceTerminating",
+            "message": format!("namespace {namespace} is being terminated"),
+            "field": "metadata.namespace",
+        }]);
+    }
+    Err(error)
+}
+
+pub fn check_protected(call: &Call, old: &Value) -> Result<()> {
+    if call.kind.is("", "Namespace") && IMMORTAL.contains(&object::name(old)) {
+        return Err(ApiError::forbidden(
+            call.kind.qualified(),
+            object::name(old),
+            "this namespace may not be deleted",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! The API itself, without a socket: a request and a user in, an answer out. The server puts TLS in
+//! front of it; programs in the same process call it directly.
+
+use std::sync::Arc;
+
+use http::{Method, Request, StatusCode};
+use store::Store;
+use tokio::sync::watch;
+
+use crate::{
+    allocation::Allocations,
+    authentication::{self, User},
+    authorization::{self, Attributes, Authorizer},
+    body::{self, RequestBody},
+    call::Call,
+    discovery::Discovery,
+    error::{ApiError, Result},
+    get, list,
+    metrics::Metrics,
+    negotiate,
+    query::Query,
+    registry::Registry,
+    request_info::{RequestInfo, ResourceRequest},
+    response::{self, Answer},
+    subresources,
+    tokens::Signer,
+    watch as watches,
+    writes::{
+        create, delete, delete_collection, patch,
+        update::{self, Part},
+    },
+};
+
+pub struct Api {
+    pub store: Store,
+    pub registry: Registry,
+    pub discovery: Discovery,
+    pub authorizer: Authorizer,
+    pub allocations: Allocations,
+    pub signer: Signer,
+    pub admin_token: String,
+    pub ca_pem: String,
+    pub metrics: Metrics,
+    pub webhooks: crate::admission::webhooks::Caller,
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+impl Api {
+    /// Resolves when the server is about to stop; streams end then.
+    pub async fn stopping(&self) {
+        let mut stopping = self.stopping.clone();
+        // A dropped sender is a stopped server too.
+        let _ = stopping.wait_for(|stop| *stop).await;
+    }
+
+    /// Authenticates and answers a request from the network.
+    pub async fn serve(self: Arc<Self>, request: Request<RequestBody>, certificate: Option<&User>) -> Answer {
+        let user = match authentication::authenticate(&self, request.headers(), certificate) {
+            Ok(user) => user,
+            Err(error) => return response::error(&error),
+        };
+        match self.impersonate(user, request.headers()) {
+            Ok(user) => self.call(user, request).await,
+            Err(error) => response::error(&error),
+        }
+    }
+
+    /// Answers a request of a known user.
+    pub async fn call(self: Arc<Self>, user: User, request: Request<RequestBody>) -> Answer {
+        let (parts, body) = request.into_parts();
+        let query = Query::parse(parts.uri.query());
+        let info = RequestInfo::read(&parts.method, parts.uri.path(), query.flag("watch"));
+        let timer = self.metrics.start(&info);
+        let api = self.clone();
+        let answer = match api.dispatch(user, parts, query, info, body).await {
+            Ok(answer) => answer,
+            Err(error) => response::error(&error),
+        };
+        self.metrics.finish(timer, answer.status());
+        answer
+    }
+
+    fn impersonate(&self, user: User, headers: &http::HeaderMap) -> Result<User> {
+        let Some(wanted) = authentication::impersonated(headers)? else { return Ok(user) };
+        let may = |group: &str, resource: &str, namespace: &str, name: &str| {
+            let attributes = Attributes::Resource {
+                verb: "impersonate",
+                group,
+                resource,
+                subresource: "",
+                namespace,
+                name,
+            };
+            match self.authorizer.allowed(&self.store, &user, attributes) {
+                Some(_) => Ok(()),
+                None => Err(authorization::denied(&user, attributes)),
+            }
+        };
+        match crate::tokens::split_username(&wanted.name) {
+            Some((namespace, name)) => may("", "serviceaccounts", namespace, name)?,
+            None => may("", "users", "", &wanted.name)?,
+        }
+        for group in headers.get_all("impersonate-group").iter().filter_map(|value| value.to_str().ok()) {
+            may("", "groups", "", group)?;
+        }
+        Ok(wanted)
+    }
+
+    async fn dispatch(
+        self: Arc<Self>,
+        user: User,
+        parts: http::request::Parts,
+        query: Query,
+        info: RequestInfo,
+        body: RequestBody,
+    ) -> Result<Answer> {
+        let attributes = Attributes::from(&info);
+        if self.authorizer.allowed(&self.store, &user, attributes).is_none() {
+            return Err(authorization::denied(&user, attributes));
+        }
+        match info {
+            RequestInfo::NonResource { path, .. } => {
+                crate::paths::answer(&self, &parts.method, &path, &parts.headers, &query)
+            }
+            RequestInfo::Resource(target) => {
+                let snapshot = self.registry.snapshot();
+                let Some(kind) = snapshot.get(&target.group, &target.version, &target.resource) else {
+                    return unknown_resource(&snapshot, &target);
+                };
+                let kind = kind.clone();
+                check_scope(&kind, &target)?;
+                let representation = negotiate::accept(&parts.headers)?;
+                let call = Call { api: self, kind, target, query, headers: parts.headers, user, representation };
+                verb(&call, &parts.method, body).await
+            }
+        }
+    }
+}
+
+fn unknown_resource(snapshot: &crate::registry::Snapshot, target: &ResourceRequest) -> Result<Answer> {
+    if snapshot.has_version(&target.group, &target.version) {
+        return Err(ApiError::no_such_resource());
+    }
+    Ok(response::text(StatusCode::NOT_FOUND, "404 page not found\n"))
+}
+
+/// A namespace in the path of a cluster-scoped kind names nothing, and objects of a namespaced kind
+/// are only found in a namespace.
+fn check_scope(kind: &crate::kind::Kind, target: &ResourceRequest) -> Result<()> {
+    let in_namespace = !target.namespace.is_empty() && target.resource != "namespaces";
+    let needs_namespace = kind.namespaced
+        && (!target.name.is_empty() || matches!(target.verb, "create" | "deletecollection"))
+        && kind.has_verb("list");
+    if in_namespace && !kind.namespaced {
+        return Err(ApiError::no_such_resource());
+    }
+    if needs_namespace && !in_namespace {
+        return Err(if target.name.is_empty() {
+            ApiError::method_not_allowed()
+        } else {
+            ApiError::no_such_resource()
+        });
+    }
+    Ok(())
+}
+
+async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {
+    if !call.target.subresource.is_empty() {
+        return subresources::answer(call, method, request_body).await;
+    }
+    if call.target.verb.is_empty() || !call.kind.has_verb(call.target.verb) {
+        return Err(ApiError::method_not_allowed());
+    }
+    match call.target.verb {
+        "get" => get::get(call).await,
+        "list" => list::list(call).await,
+        "watch" => watches::watch(call).await,
+        "create" => {
+            // A POST to an object's own path is not a creation.
+            if !call.target.name.is_empty() {
+                return Err(ApiError::method_not_allowed());
+            }
+            let bytes = body::read(request_body).await?;
+            match subresources::reviews::answer(call, &bytes) {
+                Some(answer) => answer,
+                None => create::create(call, &bytes).await,
+            }
+        }
+        "update" => update::update(call, Part::Main, &body::read(request_body).await?).await,
+        "patch" => patch::patch(call, Part::Main, &body::read(request_body).await?).await,
+        "delete" => delete::delete(call, &body::read(request_body).await?).await,
+        "deletecollection" => {
+            delete_collection::delete_collection(call, &body::read(request_body).await?).await
+        }
+        _ => Err(ApiError::method_not_allowed()),
+    }
+}

@@ -1,0 +1,131 @@
+//! Who is asking: client certificates, the administrator's token, service-account tokens, and
+//! impersonation by those who may.
+
+use std::collections::BTreeMap;
+
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use crate::{api::Api, error::{ApiError, Result}, tokens};
+
+/// An authenticated user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct User {
+    pub name: String,
+    pub uid: String,
+    pub groups: Vec<String>,
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+pub const MASTERS: &str = "system:masters";
+pub const AUTHENTICATED: &str = "system:authenticated";
+
+impl User {
+    pub fn new(name: &str, groups: &[&str]) -> Self {
+        let groups = groups.iter().copied().chain([AUTHENTICATED]).map(str::to_owned).collect();
+        Self { name: name.to_owned(), groups, ..Self::default() }
+    }
+
+    /// The administrator whose token is in the kubeconfig.
+    pub fn admin() -> Self {
+        Self::new("trainyard-admin", &[MASTERS])
+    }
+
+    pub fn is_master(&self) -> bool {
+        self.groups.iter().any(|group| group == MASTERS)
+    }
+
+    /// `UserInfo` as reviews and webhooks carry it.
+    pub fn to_info(&self) -> Value {
+        let mut info = json!({ "username": self.name, "groups": self.groups });
+        if !self.uid.is_empty() {
+            info["uid"] = self.uid.as_str().into();
+        }
+        if !self.extra.is_empty() {
+            info["extra"] = json!(self.extra);
+        }
+        info
+    }
+
+    /// A user from a `UserInfo` or the spec of a review.
+    pub fn from_info(info: &Value, name_field: &str) -> Self {
+        let texts = |value: Option<&Value>| {
+            value
+                .and_then(Value::as_array)
+                .map(|list| list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+                .unwrap_or_default()
+        };
+        let extra = info.get("extra").and_then(Value::as_object);
+        Self {
+            name: kinds::read::text(info, name_field).to_owned(),
+            uid: kinds::read::text(info, "uid").to_owned(),
+            groups: texts(info.get("groups")),
+            extra: extra
+                .map(|map| map.iter().map(|(key, value)| (key.clone(), texts(Some(value)))).collect())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// The user behind a request, or 401.
+pub fn authenticate(api: &Api, headers: &HeaderMap, certificate: Option<&User>) -> Result<User> {
+    if let Some(token) = bearer_token(headers) {
+        return authenticate_token(api, token, &[]).map(|(user, _)| user).ok_or_else(ApiError::unauthorized);
+    }
+    certificate.cloned().ok_or_else(ApiError::unauthorized)
+}
+
+/// The user behind a token and the audiences it is good for.
+pub fn authenticate_token(api: &Api, token: &str, audiences: &[String]) -> Option<(User, Vec<String>)> {
+    let own = vec![tokens::ISSUER.to_owned()];
+    let wanted = if audiences.is_empty() { &own } else { audiences };
+    if same(token.as_bytes(), api.admin_token.as_bytes()) {
+        return Some((User::admin(), wanted.to_vec()));
+    }
+    tokens::verify(api, token, wanted)
+}
+
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
+}
+
+/// Compares without telling by its time how much was right.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |difference, (x, y)| difference | (x ^ y)) == 0
+}
+
+/// The user a request asks to act as, from the `Impersonate-*` headers.
+pub fn impersonated(headers: &HeaderMap) -> Result<Option<User>> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let Some(name) = text("impersonate-user") else {
+        let any = headers.keys().any(|name| name.as_str().starts_with("impersonate-"));
+        return if any {
+            Err(ApiError::internal(
+                "requested &user.DefaultInfo{} to be impersonated without impersonating a user",
+            ))
+        } else {
+            Ok(None)
+        };
+    };
+    let mut user = User { name: name.to_owned(), uid: text("impersonate-uid").unwrap_or_default().to_owned(), ..User::default() };
+    for value in headers.get_all("impersonate-group") {
+        user.groups.extend(value.to_str().ok().map(str::to_owned));
+    }
+    for (header, value) in headers {
+        if let (Some(key), Ok(value)) = (header.as_str().strip_prefix("impersonate-extra-"), value.to_str()) {
+            let key = percent_encoding::percent_decode_str(key).decode_utf8_lossy().into_owned();
+            user.extra.entry(key).or_default().push(value.to_owned());
+        }
+    }
+    if user.groups.is_empty()
+        && let Some((namespace, _)) = tokens::split_username(&user.name)
+    {
+        user.groups = tokens::groups(namespace);
+    }
+    if user.name != "system:anonymous" && !user.groups.iter().any(|group| group == AUTHENTICATED) {
+        user.groups.push(AUTHENTICATED.to_owned());
+    }
+    Ok(Some(user))
+}

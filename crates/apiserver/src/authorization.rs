@@ -1,0 +1,297 @@
+//! Who may do what: role-based access control over the stored roles and bindings.
+//!
+//! The rules are compiled once and again whenever a role or binding changes, so that a decision is a
+//! walk over a few small vectors.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde_json::Value;
+use store::{Collection, Store};
+
+use crate::{
+    authentication::User,
+    error::{ApiError, Qualified},
+    request_info::{RequestInfo, ResourceRequest},
+    tokens,
+};
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Attributes<'a> {
+    Resource { verb: &'a str, group: &'a str, resource: &'a str, subresource: &'a str, namespace: &'a str, name: &'a str },
+    Path { verb: &'a str, path: &'a str },
+}
+
+impl<'a> From<&'a RequestInfo> for Attributes<'a> {
+    fn from(info: &'a RequestInfo) -> Self {
+        match info {
+            RequestInfo::Resource(request) => Self::from(request),
+            RequestInfo::NonResource { path, verb } => Self::Path { verb, path },
+        }
+    }
+}
+
+impl<'a> From<&'a ResourceRequest> for Attributes<'a> {
+    fn from(request: &'a ResourceRequest) -> Self {
+        Self::Resource {
+            verb: request.verb,
+            group: &request.group,
+            resource: &request.resource,
+            subresource: &request.subresource,
+            namespace: &request.namespace,
+            name: &request.name,
+        }
+    }
+}
+
+/// Evaluates roles; owned by the API, rebuilt from the store when it has changed.
+pub struct Authorizer {
+    collections: [Collection; 4],
+    compiled: RwLock<Arc<Compiled>>,
+}
+
+#[derive(Default)]
+struct Compiled {
+    /// The newest revision of the collections this was made from.
+    revision: u64,
+    bindings: Vec<Binding>,
+}
+
+struct Binding {
+    subjects: Vec<Subject>,
+    /// Empty for cluster-wide bindings.
+    namespace: String,
+    rules: Arc<Vec<Rule>>,
+    /// How the binding is named when a review explains its answer.
+    reason: String,
+}
+
+enum Subject {
+    User(String),
+    Group(String),
+}
+
+#[derive(Debug)]
+struct Rule {
+    verbs: Vec<String>,
+    groups: Vec<String>,
+    resources: Vec<String>,
+    names: Vec<String>,
+    paths: Vec<String>,
+}
+
+impl Authorizer {
+    pub fn new() -> Self {
+        let collections = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"]
+            .map(|plural| Collection::new(GROUP, plural));
+        Self { collections, compiled: RwLock::default() }
+    }
+
+    /// Why the user may do it, if they may.
+    pub fn allowed(&self, store: &Store, user: &User, attributes: Attributes<'_>) -> Option<String> {
+        if user.is_master() {
+            return Some(String::new());
+        }
+        let compiled = self.compiled(store);
+        let namespace = match attributes {
+            Attributes::Resource { namespace, .. } => namespace,
+            Attributes::Path { .. } => "",
+        };
+        compiled
+            .bindings
+            .iter()
+            .filter(|binding| binding.namespace.is_empty() || binding.namespace == namespace)
+            .filter(|binding| binding.subjects.iter().any(|subject| subject.is(user)))
+            .find(|binding| binding.rules.iter().any(|rule| rule.allows(attributes)))
+            .map(|binding| format!("RBAC: allowed by {}", binding.reason))
+    }
+
+    /// Every rule that applies to the user in a namespace, for `kubectl auth can-i --list`.
+    pub fn rules_for(&self, store: &Store, user: &User, namespace: &str) -> (Vec<Value>, Vec<Value>) {
+        let compiled = self.compiled(store);
+        let mut resource_rules = Vec::new();
+        let mut path_rules = Vec::new();
+        if user.is_master() {
+            resource_rules.push(serde_json::json!({ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }));
+            path_rules.push(serde_json::json!({ "verbs": ["*"], "nonResourceURLs": ["*"] }));
+        }
+        for binding in &compiled.bindings {
+            if !(binding.namespace.is_empty() || binding.namespace == namespace)
+                || !binding.subjects.iter().any(|subject| subject.is(user))
+            {
+                continue;
+            }
+            for rule in binding.rules.iter() {
+                if rule.paths.is_empty() {
+                    let mut shown = serde_json::json!({
+                        "verbs": rule.verbs, "apiGroups": rule.groups, "resources": rule.resources,
+                    });
+                    if !rule.names.is_empty() {
+                        shown["resourceNames"] = serde_json::json!(rule.names);
+                    }
+                    resource_rules.push(shown);
+                } else {
+                    path_rules
+                        .push(serde_json::json!({ "verbs": rule.verbs, "nonResourceURLs": rule.paths }));
+                }
+            }
+        }
+        (resource_rules, path_rules)
+    }
+
+    fn compiled(&self, store: &Store) -> Arc<Compiled> {
+        let revision = self.collections.iter().map(|c| store.last_change(c)).max().unwrap_or_default();
+        {
+            let compiled = self.compiled.read();
+            if compiled.revision >= revision && revision > 0 {
+                return compiled.clone();
+            }
+        }
+        let fresh = Arc::new(compile(store, &self.collections, revision));
+        *self.compiled.write() = fresh.clone();
+        fresh
+    }
+}
+
+impl Default for Authorizer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The error of a denied request, in the real server's words.
+pub fn denied(user: &User, attributes: Attributes<'_>) -> ApiError {
+    match attributes {
+        Attributes::Path { verb, path } => {
+            let why = format!("User \"{}\" cannot {verb} path \"{path}\"", user.name);
+            let mut error = ApiError::forbidden(Qualified { group: "", name: "" }, "", &why);
+            error.message = format!("forbidden: {why}");
+            error.details = Some(serde_json::json!({}));
+            error
+        }
+        Attributes::Resource { verb, group, resource, subresource, namespace, name } => {
+            let full = if subresource.is_empty() { resource.to_owned() } else { format!("{resource}/{subresource}") };
+            let place = if namespace.is_empty() {
+                "at the cluster scope".to_owned()
+            } else {
+                format!("in the namespace \"{namespace}\"")
+            };
+            let why = format!(
+                "User \"{}\" cannot {verb} resource \"{full}\" in API group \"{group}\" {place}",
+                user.name
+            );
+            ApiError::forbidden(Qualified { group, name: resource }, name, &why)
+        }
+    }
+}
+
+fn compile(store: &Store, collections: &[Collection; 4], revision: u64) -> Compiled {
+    let [cluster_roles, cluster_bindings, roles, bindings] = collections;
+    let read = |collection: &Collection| -> Vec<Value> {
+        let objects = store.list(collection, None, None, None).items;
+        objects.iter().filter_map(|object| serde_json::from_slice(object.json()).ok()).collect()
+    };
+    let rules = |collection: &Collection| -> std::collections::HashMap<(String, String), Arc<Vec<Rule>>> {
+        read(collection)
+            .iter()
+            .map(|role| {
+                let key = (crate::object::namespace(role).to_owned(), crate::object::name(role).to_owned());
+                (key, Arc::new(kinds::read::list(role, "rules").iter().map(Rule::read).collect()))
+            })
+            .collect()
+    };
+    let (cluster_rules, namespace_rules) = (rules(cluster_roles), rules(roles));
+    let mut compiled = Compiled { revision, bindings: Vec::new() };
+    for (collection, kind) in [(cluster_bindings, "ClusterRoleBinding"), (bindings, "RoleBinding")] {
+        for binding in read(collection) {
+            let namespace = crate::object::namespace(&binding).to_owned();
+            let role = kinds::read::get(&binding, "roleRef");
+            let (role_kind, role_name) = (kinds::read::text(role, "kind"), kinds::read::text(role, "name"));
+            let found = if role_kind == "ClusterRole" {
+                cluster_rules.get(&(String::new(), role_name.to_owned()))
+            } else {
+                namespace_rules.get(&(namespace.clone(), role_name.to_owned()))
+            };
+            let Some(rules) = found else { continue };
+            let subjects: Vec<Subject> =
+                kinds::read::list(&binding, "subjects").iter().filter_map(|subject| Subject::read(subject, &namespace)).collect();
+            let name = crate::object::name(&binding);
+            let named = if namespace.is_empty() { name.to_owned() } else { format!("{name}/{namespace}") };
+            let reason = format!("{kind} \"{named}\" of {role_kind} \"{role_name}\"");
+            compiled.bindings.push(Binding { subjects, namespace, rules: rules.clone(), reason });
+        }
+    }
+    compiled
+}
+
+impl Subject {
+    fn read(subject: &Value, binding_namespace: &str) -> Option<Self> {
+        let name = kinds::read::text(subject, "name");
+        match kinds::read::text(subject, "kind") {
+            "User" => Some(Self::User(name.to_owned())),
+            "Group" => Some(Self::Group(name.to_owned())),
+            "ServiceAccount" => {
+                let namespace = kinds::read::text(subject, "namespace");
+                let namespace = if namespace.is_empty() { binding_namespace } else { namespace };
+                Some(Self::User(tokens::username(namespace, name)))
+            }
+            _ => None,
+        }
+    }
+
+    fn is(&self, user: &User) -> bool {
+        match self {
+            Self::User(name) => *name == user.name,
+            Self::Group(name) => user.groups.contains(name),
+        }
+    }
+}
+
+impl Rule {
+    fn read(rule: &Value) -> Self {
+        let texts = |field: &str| {
+            kinds::read::list(rule, field).iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        Self {
+            verbs: texts("verbs"),
+            groups: texts("apiGroups"),
+            resources: texts("resources"),
+            names: texts("resourceNames"),
+            paths: texts("nonResourceURLs"),
+        }
+    }
+
+    fn allows(&self, attributes: Attributes<'_>) -> bool {
+        let has = |list: &[String], wanted: &str| list.iter().any(|item| item == "*" || item == wanted);
+        match attributes {
+            Attributes::Resource { verb, group, resource, subresource, name, .. } => {
+                has(&self.verbs, verb)
+                    && has(&self.groups, group)
+                    && self.allows_resource(resource, subresource)
+                    && (self.names.is_empty() || self.names.iter().any(|allowed| allowed == name))
+            }
+            Attributes::Path { verb, path } => {
+                has(&self.verbs, verb)
+                    && self.paths.iter().any(|allowed| {
+                        allowed == "*"
+                            || allowed == path
+                            || allowed.strip_suffix('*').is_some_and(|prefix| path.starts_with(prefix))
+                    })
+            }
+        }
+    }
+
+    fn allows_resource(&self, resource: &str, subresource: &str) -> bool {
+        self.resources.iter().any(|allowed| match allowed.split_once('/') {
+            None if allowed == "*" => true,
+            None => subresource.is_empty() && allowed == resource,
+            Some(("*", allowed_sub)) => allowed_sub == subresource,
+            Some((allowed_resource, allowed_sub)) => {
+                allowed_resource == resource && allowed_sub == subresource && !subresource.is_empty()
+            }
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! The life of namespaces: each gets its service account and the cluster's certificate; one that is
+//! deleted is emptied first, pods before everything else.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use serde_json::{Value, json};
+use store::Collection;
+use tokio::task::JoinSet;
+
+use super::feed::{Change, Feed};
+use crate::{
+    api::Api,
+    bootstrap,
+    error::Result,
+    internal,
+    kind::Kind,
+    thin,
+    writes::{
+        delete::{DeleteOptions, Propagation},
+        timestamp,
+        update::Part,
+    },
+};
+
+const NAME: &str = "namespace-controller";
+
+/// A namespace that waits for finalizers is looked at again at least this often.
+const RECHECK: Duration = Duration::from_secs(5);
+
+pub async fn run(api: Arc<Api>) {
+    let mut namespaces = Feed::new(&api.store, &Collection::new("", "namespaces"));
+    let mut accounts = Feed::new(&api.store, &Collection::new("", "serviceaccounts"));
+    let mut config_maps = Feed::new(&api.store, &Collection::new("", "configmaps"));
+    let mut emptying: HashSet<String> = HashSet::new();
+    let mut tasks: JoinSet<String> = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(done) = tasks.join_next() => {
+                if let Ok(name) = done {
+                    emptying.remove(&name);
+                }
+            }
+            change = namespaces.next() => match change {
+                None => return,
+                Some(Change::Gone(_)) => {}
+                Some(Change::Present(stored)) => {
+                    let thin = thin::read(&stored);
+                    let name = thin.metadata.name.clone();
+                    if !thin.is_deleting() {
+                        furnish(&api, &name).await;
+                    } else if emptying.insert(name.clone()) {
+                        let api = api.clone();
+                        tasks.spawn(async move {
+                            empty(&api, &name).await;
+                            name
+                        });
+                    }
+                }
+            },
+            // What every namespace has comes back when it is removed.
+            Some(change) = accounts.next() => {
+                if let Change::Gone(stored) = change && stored.name() == "default" {
+                    furnish(&api, stored.namespace()).await;
+                }
+            }
+            Some(change) = config_maps.next() => {
+                if let Change::Gone(stored) = change && stored.name() == "kube-root-ca.crt" {
+                    furnish(&api, stored.namespace()).await;
+                }
+            }
+        }
+    }
+}
+
+/// Creates what every namespace has. A namespace that ends meanwhile refuses it, which is fine.
+async fn furnish(api: &Arc<Api>, namespace: &str) {
+    let path = |plural: &str| format!("/api/v1/namespaces/{namespace}/{plural}");
+    let account = json!({ "metadata": { "name": "default", "namespace": namespace } });
+    let certificate = json!({
+        "metadata": {
+            "name": "kube-root-ca.crt", "namespace": namespace,
+            "annotations": { "kubernetes.io/description": "The certificate authority that signed the API server's certificate, for clients inside pods." },
+        },
+        "data": { "ca.crt": api.ca_pem },
+    });
+    for (plural, object) in [("serviceaccounts", account), ("configmaps", certificate)] {
+        if let Err(error) = bootstrap::ensure(api, &path(plural), &object).await {
+            tracing::debug!(namespace, plural, error = %error.message, "cannot furnish the namespace");
+        }
+    }
+}
+
+/// Deletes everything in a namespace, then lets the namespace go.
+async fn empty(api: &Arc<Api>, namespace: &str) {
+    loop {
+        let mut remaining = Vec::new();
+        let mut failures = Vec::new();
+        let kinds = contents(api);
+        let (pods, others): (Vec<_>, Vec<_>) = kinds.into_iter().partition(|kind| kind.is("", "Pod"));
+        for group in [pods, others] {
+            for kind in group {
+                if let Err(error) = clear(api, &kind, namespace).await {
+                    failures.push(format!("{}: {}", kind.plural, error.message));
+                }
+                let left = api.store.list(&kind.collection, Some(namespace), None, None).items;
+                if !left.is_empty() {
+                    remaining.push((kind, left));
+                }
+            }
+            // Nothing may lose its network policy or configuration while a pod still runs.
+            if !remaining.is_empty() {
+                break;
+            }
+        }
+        if remaining.is_empty() && failures.is_empty() {
+            let _ = finalize(api, namespace).await;
+            return;
+        }
+        if report(api, namespace, &remaining, &failures).await.is_err() {
+            return;
+        }
+        wait_for_change(api, namespace, &remaining).await;
+    }
+}
+
+/// Every kind whose objects live in namespaces.
+fn contents(api: &Api) -> Vec<Arc<Kind>> {
+    let kinds = api.registry.snapshot().stored_kinds();
+    kinds.into_iter().filter(|kind| kind.namespaced && kind.has_verb("delete")).collect()
+}
+
+async fn clear(api: &Arc<Api>, kind: &Arc<Kind>, namespace: &str) -> Result<()> {
+    let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+    for stored in api.store.list(&kind.collection, Some(namespace), None, None).items {
+        match internal::delete(api, kind, NAME, namespace, stored.name(), &options).await {
+            Ok(_) => {}
+            Err(error) if error.reason == "NotFound" => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+async fn finalize(api: &Arc<Api>, namespace: &str) -> Result<()> {
+    let Some(kind) = api.registry.snapshot().get("", "v1", "namespaces").cloned() else { return Ok(()) };
+    let part = Part::Special("finalize", |_, _| {}, |_, _, _| {});
+    internal::change(api, &kind, NAME, part, "", namespace, |old| {
+        let mut new = old.clone();
+        if let Some(list) = new.pointer_mut("/spec/finalizers").and_then(Value::as_array_mut) {
+            list.retain(|finalizer| finalizer != "kubernetes");
+        }
+        new
+    })
+    .await
+    .map(drop)
+}
+
+type Remaining = (Arc<Kind>, Vec<Arc<store::Object>>);
+
+/// Says in the namespace's conditions what it waits for.
+async fn report(api: &Arc<Api>, namespace: &str, remaining: &[Remaining], failures: &[String]) -> Result<()> {
+    let Some(kind) = api.registry.snapshot().get("", "v1", "namespaces").cloned() else { return Ok(()) };
+    let conditions = conditions(remaining, failures);
+    internal::change(api, &kind, NAME, Part::Status, "", namespace, |old| {
+        let mut new = old.clone();
+        set_conditions(&mut new, &conditions);
+        new
+    })
+    .await
+    .map(drop)
+}
+
+struct Condition {
+    name: &'static str,
+    holds: bool,
+    reason: &'static str,
+    message: String,
+}
+
+fn conditions(remaining: &[Remaining], failures: &[String]) -> Vec<Condition> {
+    let counted: Vec<String> = remaining
+        .iter()
+        .map(|(kind, objects)| format!("{} has {} resource instances", kind.qualified(), objects.len()))
+        .collect();
+    let mut finalizers: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+    for stored in remaining.iter().flat_map(|(_, objects)| objects) {
+        for finalizer in thin::read(stored).metadata.finalizers {
+            *finalizers.entry(finalizer).or_default() += 1;
+        }
+    }
+    let held: Vec<String> =
+        finalizers.iter().map(|(name, count)| format!("{name} in {count} resource instances")).collect();
+    let state = |name, texts: &[String], good: (&'static str, &str), bad: (&'static str, &str)| {
+        if texts.is_empty() {
+            Condition { name, holds: false, reason: good.0, message: good.1.to_owned() }
+        } else {
+            Condition { name, holds: true, reason: bad.0, message: format!("{}{}", bad.1, texts.join(", ")) }
+        }
+    };
+    vec![
+        state("NamespaceDeletionDiscoveryFailure", &[], ("ResourcesDiscovered", "All resources successfully discovered"), ("DiscoveryFailed", "")),
+        state("NamespaceDeletionGroupVersionParsingFailure", &[], ("ParsedGroupVersions", "All legacy kube types successfully parsed"), ("GroupVersionParsingFailed", "")),
+        state("NamespaceDeletionContentFailure", failures, ("ContentDeleted", "All content successfully deleted, may be waiting on finalization"), ("ContentDeletionFailed", "Failed to delete all resource types, ")),
+        state("NamespaceContentRemaining", &counted, ("ContentRemoved", "All content successfully removed"), ("SomeResourcesRemain", "Some resources are remaining: ")),
+        state("NamespaceFinalizersRemaining", &held, ("ContentHasNoFinalizers", "All content-preserving finalizers finished"), ("SomeFinalizersRemain", "Some content in the namespace has finalizers remaining: ")),
+    ]
+}
+
+fn set_conditions(namespace: &mut Value, conditions: &[Condition]) {
+    let now = timestamp(jiff::Timestamp::now());
+    let status = kinds::read::object_mut(namespace, "status");
+    let list = status.entry("conditions").or_insert_with(|| json!([]));
+    let Some(list) = list.as_array_mut() else { return };
+    for condition in conditions {
+        let truth = if condition.holds { "True" } else { "False" };
+        let fresh = json!({
+            "type": condition.name, "status": truth, "lastTransitionTime": now,
+            "reason": condition.reason, "message": condition.message,
+        });
+        match list.iter_mut().find(|old| old["type"] == condition.name) {
+            Some(old) if old["status"] == truth => {
+                old["message"] = condition.message.as_str().into();
+                old["reason"] = condition.reason.into();
+            }
+            Some(old) => *old = fresh,
+            None => list.push(fresh),
+        }
+    }
+}
+
+/// Waits until something of what is left changes.
+async fn wait_for_change(api: &Arc<Api>, namespace: &str, remaining: &[Remaining]) {
+    let mut watchers: Vec<store::Watcher> = remaining
+        .iter()
+        .filter_map(|(kind, _)| api.store.watch(&kind.collection, Some(namespace), api.store.revision()).ok())
+        .collect();
+    let mut changes: FuturesUnordered<_> = watchers.iter_mut().map(store::Watcher::next).collect();
+    // The lists may have changed between being read and being watched.
+    let unchanged = remaining
+        .iter()
+        .all(|(kind, objects)| api.store.list(&kind.collection, Some(namespace), None, None).items.len() == objects.len());
+    if unchanged {
+        let _ = tokio::time::timeout(RECHECK, changes.next()).await;
+    }
+}
+

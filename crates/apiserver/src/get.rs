@@ -1,0 +1,48 @@
+//! Reading one object.
+
+use http::StatusCode;
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::{
+    call::Call,
+    error::{ApiError, Result},
+    list::check_revision_exists,
+    negotiate::Form,
+    object,
+    response::{self, Answer},
+    rows::{self, IncludeObject},
+};
+
+pub async fn get(call: &Call) -> Result<Answer> {
+    if let Some(revision) = call.query.text("resourceVersion") {
+        let revision = revision.parse().map_err(|_| {
+            ApiError::bad_request(format!("resourceVersion: Invalid value: \"{revision}\": strconv.ParseUint: parsing \"{revision}\": invalid syntax"))
+        })?;
+        check_revision_exists(call, revision).await?;
+    }
+    let stored = call
+        .api
+        .store
+        .get(&call.kind.collection, call.key_namespace(), &call.target.name)
+        .ok_or_else(|| ApiError::not_found(call.kind.qualified(), &call.target.name))?;
+    if call.representation.form == Form::Object {
+        return Ok(response::encoded(StatusCode::OK, call.representation, call.kind.read_bytes(&stored)));
+    }
+    show(call, StatusCode::OK, call.kind.read(&stored))
+}
+
+/// Shows one object in the form the client asked for.
+pub fn show(call: &Call, code: StatusCode, value: serde_json::Value) -> Result<Answer> {
+    let shown = match call.representation.form {
+        Form::Object => value,
+        Form::Metadata => rows::metadata(&value),
+        Form::Table(version) => {
+            let include = IncludeObject::read(&call.query)?;
+            let metadata = json!({ "resourceVersion": object::resource_version(&value) });
+            let row = rows::row(&call.kind, value, include, Timestamp::now());
+            rows::table(version, &call.kind, metadata, vec![row], true)
+        }
+    };
+    Ok(response::value(code, call.representation, &shown))
+}

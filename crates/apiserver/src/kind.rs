@@ -1,0 +1,218 @@
+//! One resource at one version, as it is served: its names, its verbs, where its objects are stored
+//! and what defines them. Built-in kinds and custom resources are rows of the same table.
+
+use std::{borrow::Cow, sync::Arc};
+
+use kinds::{resources::Resource, strategy::Strategy, types::TypeRef};
+use serde_json::Value;
+use store::Collection;
+
+use crate::{custom::CustomVersion, error::Qualified, object};
+
+pub struct Kind {
+    pub group: Cow<'static, str>,
+    pub version: Cow<'static, str>,
+    /// `v1` or `apps/v1`, as objects carry it.
+    pub api_version: Cow<'static, str>,
+    pub kind: Cow<'static, str>,
+    pub list_kind: String,
+    pub plural: Cow<'static, str>,
+    pub singular: Cow<'static, str>,
+    pub short_names: Vec<Cow<'static, str>>,
+    pub categories: Vec<Cow<'static, str>>,
+    pub namespaced: bool,
+    pub verbs: Vec<&'static str>,
+    pub subresources: Vec<Subresource>,
+    pub collection: Collection,
+    pub definition: Definition,
+    /// The bytes with which a stored object of this version begins.
+    pub prefix: String,
+    /// An object of this kind with nothing set, as the server writes it.
+    pub blank: Value,
+}
+
+pub struct Subresource {
+    pub name: &'static str,
+    pub group: &'static str,
+    pub version: &'static str,
+    pub kind: Cow<'static, str>,
+    pub verbs: &'static [&'static str],
+}
+
+pub enum Definition {
+    BuiltIn(BuiltIn),
+    Custom(Arc<CustomVersion>),
+}
+
+/// What makes a built-in kind: its type, its rules and, where it is stored in another version or
+/// group than it is served in, the way there and back.
+pub struct BuiltIn {
+    pub resource: &'static Resource,
+    pub shape: TypeRef,
+    pub strategy: &'static Strategy,
+    pub conversion: Option<Conversion>,
+}
+
+/// How a served version differs from the stored one.
+#[derive(Clone, Copy)]
+pub struct Conversion {
+    pub to_stored: fn(Value) -> Value,
+    pub from_stored: fn(Value) -> Value,
+}
+
+impl Kind {
+    /// The name errors use: `deployments.apps`.
+    pub fn qualified(&self) -> Qualified<'_> {
+        Qualified { group: &self.group, name: &self.plural }
+    }
+
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|subresource| subresource.name == name)
+    }
+
+    pub fn has_verb(&self, verb: &str) -> bool {
+        self.verbs.contains(&verb)
+    }
+
+    pub fn is(&self, group: &str, kind: &str) -> bool {
+        self.group == group && self.kind == kind
+    }
+
+    pub fn is_custom(&self) -> bool {
+        matches!(self.definition, Definition::Custom(_))
+    }
+
+    pub fn built_in(&self) -> Option<&BuiltIn> {
+        match &self.definition {
+            Definition::BuiltIn(built_in) => Some(built_in),
+            Definition::Custom(_) => None,
+        }
+    }
+
+    pub fn custom(&self) -> Option<&Arc<CustomVersion>> {
+        match &self.definition {
+            Definition::BuiltIn(_) => None,
+            Definition::Custom(custom) => Some(custom),
+        }
+    }
+
+    /// Whether a PUT may come without a resourceVersion.
+    pub fn allows_unconditional_update(&self) -> bool {
+        self.built_in().is_some_and(|built_in| built_in.resource.allow_unconditional_update)
+    }
+
+    /// Whether a PUT may create the object.
+    pub fn allows_create_on_update(&self) -> bool {
+        self.built_in().is_some_and(|built_in| built_in.resource.allow_create_on_update)
+    }
+
+    /// Whether objects count their changes in `metadata.generation`.
+    pub fn tracks_generation(&self) -> bool {
+        self.is_custom() || GENERATION_KINDS.contains(&(&*self.group, &*self.kind))
+    }
+
+    /// Whether a finished deletion answers with the object instead of a Status.
+    pub fn returns_deleted_object(&self) -> bool {
+        RETURNED_WHEN_DELETED.contains(&(&*self.group, &*self.kind))
+    }
+
+    /// Whether the stored bytes of an object are its answer in this version, unchanged.
+    pub fn serves_as_stored(&self, stored: &store::Object) -> bool {
+        stored.json().starts_with(self.prefix.as_bytes())
+            && match &self.definition {
+                Definition::BuiltIn(_) => true,
+                Definition::Custom(custom) => custom.is_current(stored.revision()),
+            }
+    }
+
+    /// A stored object as a value of this version.
+    pub fn read(&self, stored: &store::Object) -> Value {
+        let mut value: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+        if self.serves_as_stored(stored) {
+            return value;
+        }
+        match &self.definition {
+            Definition::BuiltIn(built_in) => {
+                if let Some(conversion) = built_in.conversion {
+                    value = (conversion.from_stored)(value);
+                }
+                value
+            }
+            Definition::Custom(custom) => {
+                custom.upgrade(&mut value);
+                value["apiVersion"] = self.api_version.as_ref().into();
+                value
+            }
+        }
+    }
+
+    /// The bytes of an object in this version.
+    pub fn read_bytes(&self, stored: &store::Object) -> bytes::Bytes {
+        if self.serves_as_stored(stored) {
+            return stored.json().clone();
+        }
+        object::encode_with_revision(&self.read(stored))
+    }
+
+    /// A value of this version in the form the store keeps.
+    pub fn to_stored(&self, value: Value) -> Value {
+        match &self.definition {
+            Definition::BuiltIn(BuiltIn { conversion: Some(conversion), .. }) => (conversion.to_stored)(value),
+            Definition::BuiltIn(_) => value,
+            Definition::Custom(custom) => {
+                let mut value = value;
+                value["apiVersion"] = custom.storage_api_version().into();
+                value
+            }
+        }
+    }
+}
+
+/// Kinds whose strategy keeps `metadata.generation`.
+const GENERATION_KINDS: &[(&str, &str)] = &[
+    ("", "Pod"),
+    ("", "PodTemplate"),
+    ("", "ReplicationController"),
+    ("apps", "DaemonSet"),
+    ("apps", "Deployment"),
+    ("apps", "ReplicaSet"),
+    ("apps", "StatefulSet"),
+    ("batch", "CronJob"),
+    ("batch", "Job"),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    ("discovery.k8s.io", "EndpointSlice"),
+    ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
+    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
+    ("networking.k8s.io", "Ingress"),
+    ("networking.k8s.io", "IngressClass"),
+    ("networking.k8s.io", "NetworkPolicy"),
+    ("policy", "PodDisruptionBudget"),
+    ("resource.k8s.io", "DeviceClass"),
+    ("resource.k8s.io", "ResourceSlice"),
+    ("scheduling.k8s.io", "PriorityClass"),
+];
+
+/// Kinds whose storage answers a delete with the object itself.
+const RETURNED_WHEN_DELETED: &[(&str, &str)] = &[
+    ("", "Namespace"),
+    ("", "PersistentVolume"),
+    ("", "PersistentVolumeClaim"),
+    ("", "Pod"),
+    ("", "PodTemplate"),
+    ("", "ResourceQuota"),
+    ("", "Service"),
+    ("", "ServiceAccount"),
+    ("resource.k8s.io", "DeviceClass"),
+    ("resource.k8s.io", "ResourceClaim"),
+    ("resource.k8s.io", "ResourceClaimTemplate"),
+    ("resource.k8s.io", "ResourceSlice"),
+    ("storage.k8s.io", "CSIDriver"),
+    ("storage.k8s.io", "CSINode"),
+    ("storage.k8s.io", "StorageClass"),
+    ("storage.k8s.io", "VolumeAttachment"),
+    ("storage.k8s.io", "VolumeAttributesClass"),
+];

@@ -1,0 +1,341 @@
+//! Reading a collection: whole, by selector, in pages, now or at a revision.
+
+use std::{sync::Arc, time::Duration};
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use http::StatusCode;
+use http_body_util::BodyExt;
+use jiff::Timestamp;
+use manifests::field::{FieldError, Path};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::{Key, Object};
+
+use crate::{
+    call::Call,
+    error::{ApiError, Result},
+    kind::Kind,
+    negotiate::{Encoding, Form},
+    query::Query,
+    response::{self, Answer},
+    rows::{self, IncludeObject},
+    selection::Selection,
+};
+
+/// How long a read waits for a revision that is not there yet.
+const REVISION_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Answers are cut into pieces of about this size, so that a huge list never lies in memory twice.
+const CHUNK: usize = 128 * 1024;
+
+/// What a list or watch asks of time: which revision, and how exactly.
+#[derive(Debug, Default)]
+pub struct ListOptions {
+    pub limit: usize,
+    pub start: Option<Continue>,
+    pub revision: Option<u64>,
+    pub exact: bool,
+}
+
+/// The place where a page ended: the revision of the whole list and the last key shown.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Continue {
+    v: String,
+    pub rv: u64,
+    pub start: String,
+}
+
+impl Continue {
+    const VERSION: &str = "meta.k8s.io/v1";
+
+    fn encode(revision: u64, last: &Key) -> String {
+        let token = Self {
+            v: Self::VERSION.to_owned(),
+            rv: revision,
+            start: format!("{}/{}\u{0}", last.namespace(), last.name()),
+        };
+        BASE64_URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).unwrap_or_default())
+    }
+
+    fn decode(text: &str) -> Result<Self> {
+        let invalid = |why: &str| ApiError::bad_request(format!("continue key is not valid: {why}"));
+        let bytes = BASE64_URL_SAFE_NO_PAD
+            .decode(text.trim_end_matches('='))
+            .map_err(|error| invalid(&error.to_string()))?;
+        let token: Self = serde_json::from_slice(&bytes).map_err(|error| invalid(&error.to_string()))?;
+        if token.v != Self::VERSION || token.rv == 0 || !token.start.contains('/') {
+            return Err(invalid("incorrect encoded start or resource version"));
+        }
+        Ok(token)
+    }
+
+    fn key(&self) -> Key {
+        let (namespace, name) = self.start.split_once('/').unwrap_or_default();
+        Key::new(namespace, name.trim_end_matches('\u{0}'))
+    }
+}
+
+impl ListOptions {
+    pub fn read(query: &Query) -> Result<Self> {
+        check_options(query)?;
+        let limit = query.int("limit")?.unwrap_or(0).max(0) as usize;
+        let start = query.text("continue").map(Continue::decode).transpose()?;
+        let revision = query.text("resourceVersion").map(parse_revision).transpose()?;
+        let exact = query.get("resourceVersionMatch") == Some("Exact")
+            // A limited list at a revision means that revision, for clients older than the parameter.
+            || (limit > 0 && revision.is_some_and(|r| r > 0) && query.text("resourceVersionMatch").is_none());
+        if start.is_some() && revision.is_some_and(|revision| revision > 0) {
+            return Err(ApiError::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
+        }
+        // `resourceVersion=0` means "anything you have at hand": the whole list.
+        let limit = if revision == Some(0) && start.is_none() { 0 } else { limit };
+        Ok(Self { limit, start, revision, exact })
+    }
+}
+
+pub fn parse_revision(text: &str) -> Result<u64> {
+    text.parse().map_err(|_| {
+        ApiError::invalid(
+            "meta.k8s.io",
+            "ListOptions",
+            "",
+            &[FieldError::invalid(
+                &Path::new("resourceVersion"),
+                &json!(text),
+                format!("strconv.ParseUint: parsing \"{text}\": invalid syntax"),
+            )],
+        )
+    })
+}
+
+/// Parameters that contradict each other.
+pub fn check_options(query: &Query) -> Result<()> {
+    let watch = query.flag("watch");
+    let send_initial = query.optional_flag("sendInitialEvents");
+    let rv_match = query.text("resourceVersionMatch");
+    let path = Path::new("resourceVersionMatch");
+    let mut errors = Vec::new();
+    if let Some(value) = rv_match {
+        let forbidden = |why: &str| FieldError::forbidden(&path, why);
+        if watch && send_initial.is_none() {
+            errors.push(forbidden("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
+        } else if watch && value != "NotOlderThan" {
+            errors.push(FieldError::not_supported(&path, &json!(value), &["NotOlderThan"]));
+        } else if !watch {
+            if query.text("resourceVersion").is_none() {
+                errors.push(forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided"));
+            }
+            if query.text("continue").is_some() {
+                errors.push(forbidden("resourceVersionMatch is forbidden when continue is provided"));
+            }
+            if value != "Exact" && value != "NotOlderThan" {
+                errors.push(FieldError::not_supported(&path, &json!(value), &["Exact", "NotOlderThan"]));
+            }
+            if value == "Exact" && query.text("resourceVersion") == Some("0") {
+                errors.push(forbidden(
+                    "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+                ));
+            }
+        }
+    } else if watch && send_initial.is_some() {
+        errors.push(FieldError::forbidden(
+            &path,
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        ));
+    }
+    if !watch && send_initial.is_some() {
+        errors.push(FieldError::forbidden(
+            &Path::new("sendInitialEvents"),
+            "sendInitialEvents is forbidden for list",
+        ));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &errors)) }
+}
+
+/// Waits a moment for a revision; a client that is ahead of us for longer is told so.
+pub async fn check_revision_exists(call: &Call, revision: u64) -> Result<()> {
+    match call.api.store.wait_for(revision, REVISION_PATIENCE).await {
+        Ok(_) => Ok(()),
+        Err(too_new) => Err(ApiError::revision_too_large(revision, too_new.current)),
+    }
+}
+
+/// One page of a collection.
+struct Page {
+    objects: Vec<Arc<Object>>,
+    revision: u64,
+    token: Option<String>,
+    remaining: Option<u64>,
+}
+
+pub async fn list(call: &Call) -> Result<Answer> {
+    let options = ListOptions::read(&call.query)?;
+    let selection = Selection::read(&call.query, &call.kind)?;
+    if let Some(revision) = options.revision {
+        check_revision_exists(call, revision).await?;
+    }
+    let page = read_page(call, &options, &selection)?;
+    if call.representation.form == Form::Object && call.representation.encoding == Encoding::Json {
+        return Ok(stream(&call.kind, page));
+    }
+    let metadata = list_metadata(&page);
+    let values = page.objects.iter().map(|stored| call.kind.read(stored));
+    let shown = match call.representation.form {
+        Form::Object => json!({
+            "kind": call.kind.list_kind, "apiVersion": call.kind.api_version, "metadata": metadata,
+            "items": values.collect::<Vec<_>>(),
+        }),
+        Form::Metadata => json!({
+            "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
+            "items": values.map(|value| rows::metadata(&value)).collect::<Vec<_>>(),
+        }),
+        Form::Table(version) => {
+            let include = IncludeObject::read(&call.query)?;
+            let now = Timestamp::now();
+            let rows = values.map(|value| rows::row(&call.kind, value, include, now)).collect();
+            rows::table(version, &call.kind, metadata, rows, true)
+        }
+    };
+    Ok(response::value(StatusCode::OK, call.representation, &shown))
+}
+
+fn read_page(call: &Call, options: &ListOptions, selection: &Selection) -> Result<Page> {
+    let mut after = options.start.as_ref().map(Continue::key);
+    let limit = if options.limit == 0 { usize::MAX } else { options.limit };
+    let mut revision = options.start.as_ref().map(|start| start.rv);
+    let mut page = Page { objects: Vec::new(), revision: 0, token: None, remaining: None };
+    loop {
+        // Without a selector one read is the page; with one, reads go on until the page is full.
+        let wanted = (limit < usize::MAX).then(|| if selection.is_empty() { limit } else { limit.max(500) });
+        let list = read(call, options, revision, after.as_ref(), wanted)?;
+        page.revision = list.revision;
+        let last = list.items.last().map(|object| object.key().clone());
+        let mut left = list.remaining;
+        let mut items = list.items.into_iter();
+        for object in items.by_ref() {
+            if selection.matches(&call.kind, &object) {
+                page.objects.push(object);
+                if page.objects.len() == limit {
+                    break;
+                }
+            }
+        }
+        left += items.len();
+        if page.objects.len() == limit || left == 0 {
+            if left > 0 {
+                page.token = page.objects.last().map(|last| Continue::encode(page.revision, last.key()));
+                // What a selector would find in the rest is not counted.
+                page.remaining = selection.is_empty().then_some(left as u64);
+            }
+            return Ok(page);
+        }
+        after = last;
+        revision = Some(page.revision);
+    }
+}
+
+/// One read of the collection: now, or as it was at the revision of the page before.
+fn read(
+    call: &Call,
+    options: &ListOptions,
+    revision: Option<u64>,
+    after: Option<&Key>,
+    limit: Option<usize>,
+) -> Result<store::List> {
+    let (store, collection, namespace) = (&call.api.store, &call.kind.collection, call.namespace());
+    let exact = options.revision.filter(|_| options.exact);
+    let Some(at) = revision.or(exact) else {
+        return Ok(store.list(collection, namespace, after, limit));
+    };
+    store.list_at(at, collection, namespace, after, limit).map_err(|too_old| {
+        ApiError::expired(if exact.is_some() {
+            format!("The resourceVersion for the provided list is too old. ({at} < {})", too_old.oldest)
+        } else {
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.".to_owned()
+        })
+    })
+}
+
+fn list_metadata(page: &Page) -> Value {
+    let mut metadata = json!({ "resourceVersion": page.revision.to_string() });
+    if let Some(token) = &page.token {
+        metadata["continue"] = token.as_str().into();
+    }
+    if let Some(remaining) = page.remaining {
+        metadata["remainingItemCount"] = remaining.into();
+    }
+    metadata
+}
+
+/// A list as JSON, copied from the stored bytes piece by piece.
+fn stream(kind: &Arc<Kind>, page: Page) -> Answer {
+    let head = format!(
+        "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
+        kind.list_kind,
+        kind.api_version,
+        list_metadata(&page)
+    );
+    let estimate = page.objects.iter().map(|object| object.json().len() + 1).sum::<usize>() + head.len() + 2;
+    let mut writer = ListWriter { kind: kind.clone(), objects: page.objects.into_iter(), first: true };
+    let mut first = Vec::with_capacity(estimate.min(CHUNK + CHUNK / 4));
+    first.extend_from_slice(head.as_bytes());
+    if writer.fill(&mut first) {
+        return response::json_bytes(StatusCode::OK, first);
+    }
+    let rest = futures_util::stream::iter(
+        std::iter::once(Bytes::from(first)).chain(writer).map(|chunk| Ok(http_body::Frame::data(chunk))),
+    );
+    response::with_type(
+        StatusCode::OK,
+        "application/json",
+        http_body_util::StreamBody::new(rest).boxed_unsync(),
+    )
+}
+
+/// Writes the items of a list, a chunk at a time.
+struct ListWriter {
+    kind: Arc<Kind>,
+    objects: std::vec::IntoIter<Arc<Object>>,
+    first: bool,
+}
+
+impl ListWriter {
+    /// Adds items up to the size of a chunk; true when the list is complete.
+    fn fill(&mut self, chunk: &mut Vec<u8>) -> bool {
+        while chunk.len() < CHUNK {
+            let Some(object) = self.objects.next() else {
+                chunk.extend_from_slice(b"]}");
+                return true;
+            };
+            if !std::mem::take(&mut self.first) {
+                chunk.push(b',');
+            }
+            let json = self.kind.read_bytes(&object);
+            if self.kind.is_custom() {
+                chunk.extend_from_slice(&json);
+            } else {
+                // Items of typed lists carry no type of their own.
+                chunk.push(b'{');
+                chunk.extend_from_slice(&json[self.kind.prefix.len()..]);
+            }
+        }
+        false
+    }
+}
+
+impl Iterator for ListWriter {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        if self.first {
+            return None;
+        }
+        let mut chunk = Vec::with_capacity(CHUNK + CHUNK / 4);
+        // `first` marks the end here: a list of many chunks has long written its first item.
+        self.first = self.fill(&mut chunk);
+        Some(chunk.into())
+    }
+}

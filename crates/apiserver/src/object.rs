@@ -1,0 +1,141 @@
+//! Objects as values: reading and writing the metadata every kind has, and the byte form the store
+//! keeps.
+
+use serde_json::{Map, Value};
+use store::Body;
+
+/// The text of a metadata field, or the empty string.
+pub fn meta_text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object.get("metadata").and_then(|meta| meta.get(field)).and_then(Value::as_str).unwrap_or_default()
+}
+
+pub fn name(object: &Value) -> &str {
+    meta_text(object, "name")
+}
+
+pub fn namespace(object: &Value) -> &str {
+    meta_text(object, "namespace")
+}
+
+pub fn uid(object: &Value) -> &str {
+    meta_text(object, "uid")
+}
+
+pub fn resource_version(object: &Value) -> &str {
+    meta_text(object, "resourceVersion")
+}
+
+/// The metadata of an object, made if it is missing.
+pub fn meta_mut(object: &mut Value) -> &mut Map<String, Value> {
+    kinds::read::object_mut(object, "metadata")
+}
+
+pub fn is_deleting(object: &Value) -> bool {
+    !meta_text(object, "deletionTimestamp").is_empty()
+}
+
+pub fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
+    kinds::read::list(kinds::read::get(object, "metadata"), "finalizers").iter().filter_map(Value::as_str)
+}
+
+pub fn has_finalizers(object: &Value) -> bool {
+    finalizers(object).next().is_some()
+}
+
+pub fn generation(object: &Value) -> i64 {
+    object.get("metadata").and_then(|meta| meta.get("generation")).and_then(Value::as_i64).unwrap_or_default()
+}
+
+/// Sets a metadata field to `value`, or removes it when there is none.
+pub fn set_meta(object: &mut Value, field: &str, value: Option<Value>) {
+    let meta = meta_mut(object);
+    match value {
+        Some(value) => {
+            meta.insert(field.to_owned(), value);
+        }
+        None => {
+            meta.remove(field);
+        }
+    }
+}
+
+/// Copies a metadata field from another object, or removes it where the other has none.
+pub fn copy_meta(to: &mut Value, from: &Value, field: &str) {
+    let value = from.get("metadata").and_then(|meta| meta.get(field)).cloned();
+    set_meta(to, field, value);
+}
+
+/// Serialises an object for the store: `kind`, `apiVersion` and `metadata` first, so that lists can
+/// cut the type off the front, and an empty `resourceVersion` the store writes the revision into.
+pub fn encode(object: &Value) -> Body {
+    let empty = Map::new();
+    let fields = object.as_object().unwrap_or(&empty);
+    let mut json = Vec::with_capacity(1024);
+    json.push(b'{');
+    for field in ["kind", "apiVersion"] {
+        write_member(&mut json, field, fields.get(field).unwrap_or(&Value::Null));
+        json.push(b',');
+    }
+    json.extend_from_slice(b"\"metadata\":{\"resourceVersion\":\"");
+    let revision_at = json.len();
+    json.push(b'"');
+    if let Some(Value::Object(meta)) = fields.get("metadata") {
+        for (key, value) in meta.iter().filter(|(key, _)| *key != "resourceVersion") {
+            json.push(b',');
+            write_member(&mut json, key, value);
+        }
+    }
+    json.push(b'}');
+    for (key, value) in fields {
+        if !matches!(key.as_str(), "kind" | "apiVersion" | "metadata") {
+            json.push(b',');
+            write_member(&mut json, key, value);
+        }
+    }
+    json.push(b'}');
+    Body::new(json, revision_at)
+}
+
+/// The bytes of an object as it stands, its resourceVersion included.
+pub fn encode_with_revision(object: &Value) -> bytes::Bytes {
+    let Body { mut json, revision_at, .. } = encode(object);
+    let revision = resource_version(object);
+    json.splice(revision_at..revision_at, revision.bytes());
+    json.into()
+}
+
+/// The bytes with which every stored object of this type begins, up to its metadata.
+pub fn type_prefix(api_version: &str, kind: &str) -> String {
+    format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",")
+}
+
+fn write_member(json: &mut Vec<u8>, key: &str, value: &Value) {
+    write_json(json, key);
+    json.push(b':');
+    write_json(json, value);
+}
+
+/// Writing JSON values to memory cannot fail: keys are strings and the writer is a vector.
+pub fn write_json<T: serde::Serialize + ?Sized>(json: &mut Vec<u8>, value: &T) {
+    let _ = serde_json::to_writer(json, value);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_type_comes_first_and_the_revision_has_a_place() {
+        let object = json!({
+            "apiVersion": "v1", "data": {"a": "b"}, "kind": "ConfigMap",
+            "metadata": {"name": "x", "resourceVersion": "17"},
+        });
+        let body = encode(&object);
+        let text = String::from_utf8(body.json).unwrap();
+        assert!(text.starts_with(&type_prefix("v1", "ConfigMap")));
+        assert_eq!(&text[body.revision_at - 1..=body.revision_at], "\"\"");
+        assert_eq!(text, r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"","name":"x"},"data":{"a":"b"}}"#);
+    }
+}

@@ -1,0 +1,107 @@
+//! Paths beside the objects: discovery, version, OpenAPI, health, metrics, token keys.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, Method, StatusCode};
+use serde_json::json;
+
+use crate::{
+    api::Api,
+    error::{ApiError, Result},
+    negotiate::Representation,
+    query::Query,
+    response::{self, Answer},
+    tokens,
+};
+
+/// The Kubernetes release this server behaves as.
+pub const GIT_VERSION: &str = concat!("v1.34.4+trainyard.", env!("CARGO_PKG_VERSION"));
+
+pub fn answer(api: &Arc<Api>, method: &Method, path: &str, headers: &HeaderMap, query: &Query) -> Result<Answer> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        return Err(ApiError::method_not_allowed());
+    }
+    let trimmed = if path.len() > 1 { path.trim_end_matches('/') } else { path };
+    let segments: Vec<&str> = trimmed.trim_start_matches('/').split('/').collect();
+    match segments.as_slice() {
+        [""] => Ok(json_answer(&json!({ "paths": api.discovery.paths(&api.registry.snapshot()) }))),
+        ["version"] => Ok(json_answer(&version())),
+        ["api"] => api.discovery.core(&api.registry.snapshot(), headers),
+        ["apis"] => api.discovery.groups(&api.registry.snapshot(), headers),
+        ["apis", group] => api.discovery.group(&api.registry.snapshot(), group),
+        ["api", version] => api.discovery.resources(&api.registry.snapshot(), "", version),
+        ["apis", group, version] => api.discovery.resources(&api.registry.snapshot(), group, version),
+        ["openapi", "v3"] => api.discovery.openapi.index(&api.registry.snapshot(), headers),
+        ["openapi", "v3", rest @ ..] => {
+            api.discovery.openapi.document(&api.registry.snapshot(), &rest.join("/"), headers, query)
+        }
+        ["openapi", "v2"] => api.discovery.openapi.v2(&api.registry.snapshot(), headers),
+        ["healthz" | "livez" | "readyz"] => Ok(health(segments[0], query)),
+        ["healthz" | "livez" | "readyz", check] => Ok(one_check(check)),
+        ["metrics"] => Ok(response::text(StatusCode::OK, api.metrics.render(api))),
+        [".well-known", "openid-configuration"] => Ok(json_answer(&json!({
+            "issuer": tokens::ISSUER,
+            "jwks_uri": format!("{}/openid/v1/jwks", tokens::ISSUER),
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["ES256"],
+        }))),
+        ["openid", "v1", "jwks"] => Ok(json_answer(&api.signer.key_set())),
+        _ => Ok(response::text(StatusCode::NOT_FOUND, "404 page not found\n")),
+    }
+}
+
+fn json_answer(value: &serde_json::Value) -> Answer {
+    response::value(StatusCode::OK, Representation::JSON, value)
+}
+
+fn version() -> serde_json::Value {
+    json!({
+        "major": "1",
+        "minor": "34",
+        "emulationMajor": "1",
+        "emulationMinor": "34",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "33",
+        "gitVersion": GIT_VERSION,
+        "gitCommit": "0000000000000000000000000000000000000000",
+        "gitTreeState": "clean",
+        "buildDate": "2026-01-01T00:00:00Z",
+        "goVersion": "rust",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, arch()),
+    })
+}
+
+/// The architecture by its Go name.
+fn arch() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+/// The checks behind the health endpoints. The server only listens once they all hold.
+const CHECKS: [&str; 3] = ["ping", "log", "store"];
+
+fn health(endpoint: &str, query: &Query) -> Answer {
+    if query.get("verbose").is_none() {
+        return response::text(StatusCode::OK, "ok");
+    }
+    let excluded: Vec<&str> = query.all("exclude").collect();
+    let mut text = String::new();
+    for check in CHECKS {
+        let state = if excluded.contains(&check) { "excluded: ok" } else { "ok" };
+        text.push_str(&format!("[+]{check} {state}\n"));
+    }
+    text.push_str(&format!("{endpoint} check passed\n"));
+    response::text(StatusCode::OK, text)
+}
+
+fn one_check(check: &str) -> Answer {
+    if CHECKS.contains(&check) {
+        return response::text(StatusCode::OK, "ok");
+    }
+    response::text(StatusCode::NOT_FOUND, "404 page not found\n")
+}

@@ -1,0 +1,159 @@
+//! Which kinds are served right now: the built-in ones and those of established custom resource
+//! definitions. A snapshot is never changed, only replaced, so that a request sees one state.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use parking_lot::RwLock;
+use store::Collection;
+use tokio::sync::watch;
+
+use crate::kind::Kind;
+
+/// One state of the registry.
+pub struct Snapshot {
+    /// Counts replacements; names the state in ETags.
+    pub generation: u64,
+    by_resource: HashMap<(String, String, String), Arc<Kind>>,
+    /// Groups in the order discovery lists them, each with its versions, the preferred one first.
+    pub groups: Vec<Group>,
+}
+
+pub struct Group {
+    pub name: String,
+    pub versions: Vec<Version>,
+}
+
+pub struct Version {
+    pub version: String,
+    pub kinds: Vec<Arc<Kind>>,
+}
+
+impl Snapshot {
+    fn new(generation: u64, built_in: &[Arc<Kind>], custom: &[Arc<Kind>]) -> Self {
+        let mut by_resource = HashMap::new();
+        let mut groups: Vec<Group> = Vec::new();
+        for kind in built_in.iter().chain(custom) {
+            by_resource.insert(
+                (kind.group.to_string(), kind.version.to_string(), kind.plural.to_string()),
+                kind.clone(),
+            );
+            let group = match groups.iter().position(|group| group.name == kind.group) {
+                Some(index) => &mut groups[index],
+                None => {
+                    groups.push(Group { name: kind.group.to_string(), versions: Vec::new() });
+                    groups.last_mut().unwrap_or_else(|| unreachable!("pushed above"))
+                }
+            };
+            match group.versions.iter_mut().find(|version| version.version == kind.version) {
+                Some(version) => version.kinds.push(kind.clone()),
+                None => group
+                    .versions
+                    .push(Version { version: kind.version.to_string(), kinds: vec![kind.clone()] }),
+            }
+        }
+        let first_custom = built_in.iter().map(|kind| &kind.group).collect::<std::collections::HashSet<_>>();
+        for group in groups.iter_mut().filter(|group| !first_custom.contains(&std::borrow::Cow::Borrowed(group.name.as_str()))) {
+            group.versions.sort_by_key(|version| std::cmp::Reverse(version_rank(&version.version)));
+        }
+        Self { generation, by_resource, groups }
+    }
+
+    pub fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Kind>> {
+        self.by_resource.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
+    }
+
+    pub fn group(&self, name: &str) -> Option<&Group> {
+        self.groups.iter().find(|group| group.name == name)
+    }
+
+    pub fn has_version(&self, group: &str, version: &str) -> bool {
+        self.group(group).is_some_and(|group| group.versions.iter().any(|v| v.version == version))
+    }
+
+    /// The preferred version of a kind by its plural, for readers that do not care which.
+    pub fn by_plural(&self, group: &str, plural: &str) -> Option<&Arc<Kind>> {
+        self.group(group)?.versions.iter().flat_map(|version| &version.kinds).find(|kind| kind.plural == plural)
+    }
+
+    /// The kind an owner reference or a scale target names.
+    pub fn by_kind(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<Kind>> {
+        let group = self.group(group)?;
+        let version = group.versions.iter().find(|v| v.version == version)?;
+        version.kinds.iter().find(|candidate| candidate.kind == kind)
+    }
+
+    /// Every kind once, by what it stores; the first version served stands for the rest.
+    pub fn stored_kinds(&self) -> Vec<Arc<Kind>> {
+        let mut seen: BTreeMap<Collection, Arc<Kind>> = BTreeMap::new();
+        let kinds = self.groups.iter().flat_map(|group| &group.versions).flat_map(|version| &version.kinds);
+        for kind in kinds.filter(|kind| kind.has_verb("list")) {
+            seen.entry(kind.collection.clone()).or_insert_with(|| kind.clone());
+        }
+        seen.into_values().collect()
+    }
+}
+
+/// Versions sort as Kubernetes sorts them: v2, v1, v1beta2, v1beta1, v1alpha1, then by name.
+fn version_rank(version: &str) -> (u8, u32, u32, std::cmp::Reverse<String>) {
+    let parsed = version.strip_prefix('v').and_then(|rest| {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let major: u32 = rest[..digits].parse().ok()?;
+        let stage = &rest[digits..];
+        let (rank, minor) = match stage {
+            "" => (3, ""),
+            _ if stage.starts_with("beta") => (2, &stage[4..]),
+            _ if stage.starts_with("alpha") => (1, &stage[5..]),
+            _ => return None,
+        };
+        Some((rank, major, minor.parse().unwrap_or(0)))
+    });
+    let (rank, major, minor) = parsed.unwrap_or((0, 0, 0));
+    (rank, major, minor, std::cmp::Reverse(version.to_owned()))
+}
+
+/// The current snapshot and the way to replace it.
+pub struct Registry {
+    built_in: Vec<Arc<Kind>>,
+    current: RwLock<Arc<Snapshot>>,
+    changed: watch::Sender<u64>,
+}
+
+impl Registry {
+    pub fn new(built_in: Vec<Arc<Kind>>) -> Self {
+        let snapshot = Arc::new(Snapshot::new(0, &built_in, &[]));
+        Self { built_in, current: RwLock::new(snapshot), changed: watch::Sender::new(0) }
+    }
+
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.read().clone()
+    }
+
+    /// Serves these custom kinds from now on, and no others.
+    pub fn replace_custom(&self, custom: &[Arc<Kind>]) {
+        let mut current = self.current.write();
+        let generation = current.generation + 1;
+        *current = Arc::new(Snapshot::new(generation, &self.built_in, custom));
+        drop(current);
+        self.changed.send_replace(generation);
+    }
+
+    /// Tells of every replacement.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_sort_by_stability_then_number() {
+        let mut versions = vec!["v1alpha1", "foo", "v1beta1", "v10", "v2", "v1beta2", "v1"];
+        versions.sort_by_key(|version| std::cmp::Reverse(version_rank(version)));
+        assert_eq!(versions, ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]);
+    }
+}

@@ -1,0 +1,198 @@
+//! Label and field selectors: which objects of a collection a reader asked for.
+
+use std::sync::Arc;
+
+use manifests::{field_selector, labels};
+use serde_json::{Map, Value};
+
+use crate::{
+    error::{ApiError, Result},
+    kind::{Definition, Kind},
+    query::Query,
+};
+
+/// The filter of a list, watch or deletecollection.
+#[derive(Debug, Default)]
+pub struct Selection {
+    labels: Option<labels::Selector>,
+    fields: Vec<FieldRequirement>,
+}
+
+#[derive(Debug)]
+struct FieldRequirement {
+    path: String,
+    equals: bool,
+    value: String,
+}
+
+/// What selectors look at in an object, read once and kept with it as long as it lives.
+struct Facts {
+    labels: Option<Map<String, Value>>,
+    /// The selectable fields by where they lie.
+    fields: Vec<(String, String)>,
+}
+
+impl Selection {
+    pub fn read(query: &Query, kind: &Kind) -> Result<Self> {
+        let labels = query
+            .text("labelSelector")
+            .map(|text| {
+                labels::Selector::parse(text)
+                    .map_err(|error| ApiError::bad_request(format!("unable to parse requirement: {error}")))
+            })
+            .transpose()?;
+        let mut fields = Vec::new();
+        if let Some(text) = query.text("fieldSelector") {
+            let requirements =
+                field_selector::parse(text).map_err(|error| ApiError::bad_request(error.to_string()))?;
+            for requirement in requirements {
+                fields.push(field_requirement(kind, &requirement)?);
+            }
+        }
+        Ok(Self { labels, fields })
+    }
+
+    /// Everything.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_none() && self.fields.is_empty()
+    }
+
+    pub fn matches(&self, kind: &Kind, stored: &store::Object) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let facts: Arc<Facts> = stored.memo(|stored| Facts::read(kind, stored));
+        self.labels.as_ref().is_none_or(|selector| selector.matches(facts.labels.as_ref()))
+            && self.fields.iter().all(|requirement| requirement.matches(&facts))
+    }
+
+    /// The one name asked for, when the selection can only match a single object.
+    pub fn single_name(&self) -> Option<&str> {
+        self.fields
+            .iter()
+            .find(|field| field.equals && field.path == NAME)
+            .map(|field| field.value.as_str())
+    }
+}
+
+const NAME: &str = "metadata.name";
+const NAMESPACE: &str = "metadata.namespace";
+
+impl Facts {
+    fn read(kind: &Kind, stored: &store::Object) -> Self {
+        let mut value: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+        let mut fields = vec![
+            (NAME.to_owned(), stored.name().to_owned()),
+            (NAMESPACE.to_owned(), stored.namespace().to_owned()),
+        ];
+        for (path, missing) in selectable(kind) {
+            let found = path.split('.').try_fold(&value, |value, key| value.get(key));
+            let text = match found {
+                Some(Value::String(text)) => text.clone(),
+                None | Some(Value::Null) => missing.to_owned(),
+                Some(other) => other.to_string(),
+            };
+            fields.push((path, text));
+        }
+        let labels = match value.pointer_mut("/metadata/labels").map(Value::take) {
+            Some(Value::Object(labels)) => Some(labels),
+            _ => None,
+        };
+        Self { labels, fields }
+    }
+}
+
+/// Where the selectable fields of a kind lie, and what each reads as when it is missing.
+fn selectable(kind: &Kind) -> Vec<(String, &'static str)> {
+    match &kind.definition {
+        Definition::BuiltIn(_) => SELECTABLE
+            .iter()
+            // Both groups of events show the same stored objects.
+            .filter(|(group, name, ..)| kind.is(group, name) || (*name == "Event" && kind.kind == "Event"))
+            .map(|(_, _, label, path, missing)| (if path.is_empty() { *label } else { *path }.to_owned(), *missing))
+            .collect(),
+        Definition::Custom(custom) => custom.selectable_fields().into_iter().map(|path| (path, "")).collect(),
+    }
+}
+
+impl FieldRequirement {
+    fn matches(&self, facts: &Facts) -> bool {
+        let found = facts.fields.iter().find(|(path, _)| *path == self.path);
+        found.is_some_and(|(_, text)| *text == self.value) == self.equals
+    }
+}
+
+fn field_requirement(kind: &Kind, requirement: &field_selector::Requirement) -> Result<FieldRequirement> {
+    let name = requirement.field.as_str();
+    let path = match &kind.definition {
+        _ if matches!(name, NAME | NAMESPACE) => name.to_owned(),
+        Definition::BuiltIn(_) => SELECTABLE
+            .iter()
+            .find(|(group, kind_name, label, ..)| kind.is(group, kind_name) && *label == name)
+            .map(|(_, _, label, path, _)| if path.is_empty() { *label } else { *path }.to_owned())
+            .ok_or_else(|| not_supported(kind, name))?,
+        Definition::Custom(custom) => custom
+            .selectable_fields()
+            .into_iter()
+            .find(|path| path == name)
+            .ok_or_else(|| not_supported(kind, name))?,
+    };
+    Ok(FieldRequirement { path, equals: requirement.equals, value: requirement.value.clone() })
+}
+
+fn not_supported(kind: &Kind, name: &str) -> ApiError {
+    // Kinds with an own conversion function name the field label, the rest the known ones.
+    let own = SELECTABLE.iter().any(|(group, kind_name, ..)| kind.is(group, kind_name));
+    ApiError::bad_request(if own {
+        format!("field label not supported: {name}")
+    } else {
+        format!("\"{name}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+    })
+}
+
+/// Fields of built-in kinds that selectors may name: group, kind, field, where it lies if elsewhere,
+/// and what it reads as when it is missing.
+const SELECTABLE: &[(&str, &str, &str, &str, &str)] = &[
+    ("", "Pod", "spec.nodeName", "", ""),
+    ("", "Pod", "spec.restartPolicy", "", ""),
+    ("", "Pod", "spec.schedulerName", "", ""),
+    ("", "Pod", "spec.serviceAccountName", "", ""),
+    ("", "Pod", "spec.hostNetwork", "", "false"),
+    ("", "Pod", "status.phase", "", ""),
+    ("", "Pod", "status.podIP", "", ""),
+    ("", "Pod", "status.podIPs", "status.podIP", ""),
+    ("", "Pod", "status.nominatedNodeName", "", ""),
+    ("", "Node", "spec.unschedulable", "", "false"),
+    ("", "Namespace", "status.phase", "", ""),
+    ("", "Namespace", "name", "metadata.name", ""),
+    ("", "Secret", "type", "", ""),
+    ("", "Service", "spec.clusterIP", "", ""),
+    ("", "Service", "spec.type", "", ""),
+    ("", "ReplicationController", "status.replicas", "", "0"),
+    ("", "Event", "involvedObject.kind", "", ""),
+    ("", "Event", "involvedObject.namespace", "", ""),
+    ("", "Event", "involvedObject.name", "", ""),
+    ("", "Event", "involvedObject.uid", "", ""),
+    ("", "Event", "involvedObject.apiVersion", "", ""),
+    ("", "Event", "involvedObject.resourceVersion", "", ""),
+    ("", "Event", "involvedObject.fieldPath", "", ""),
+    ("", "Event", "reason", "", ""),
+    ("", "Event", "reportingComponent", "", ""),
+    ("", "Event", "source", "source.component", ""),
+    ("", "Event", "type", "", ""),
+    ("events.k8s.io", "Event", "regarding.kind", "involvedObject.kind", ""),
+    ("events.k8s.io", "Event", "regarding.namespace", "involvedObject.namespace", ""),
+    ("events.k8s.io", "Event", "regarding.name", "involvedObject.name", ""),
+    ("events.k8s.io", "Event", "regarding.uid", "involvedObject.uid", ""),
+    ("events.k8s.io", "Event", "regarding.apiVersion", "involvedObject.apiVersion", ""),
+    ("events.k8s.io", "Event", "regarding.resourceVersion", "involvedObject.resourceVersion", ""),
+    ("events.k8s.io", "Event", "regarding.fieldPath", "involvedObject.fieldPath", ""),
+    ("events.k8s.io", "Event", "reason", "", ""),
+    ("events.k8s.io", "Event", "reportingController", "reportingComponent", ""),
+    ("events.k8s.io", "Event", "type", "", ""),
+    ("apps", "ReplicaSet", "status.replicas", "", "0"),
+    ("batch", "Job", "status.successful", "status.succeeded", "0"),
+    ("certificates.k8s.io", "CertificateSigningRequest", "spec.signerName", "", ""),
+    ("resource.k8s.io", "ResourceSlice", "spec.nodeName", "", ""),
+    ("resource.k8s.io", "ResourceSlice", "spec.driver", "", ""),
+];

@@ -1,0 +1,53 @@
+//! Parts of objects with an address of their own.
+
+pub mod approval;
+pub mod binding;
+pub mod eviction;
+pub mod pods;
+pub mod reviews;
+pub mod scale;
+pub mod token;
+
+use http::Method;
+
+use crate::{
+    body::{self, RequestBody},
+    call::Call,
+    error::{ApiError, Result},
+    get, namespaces,
+    response::Answer,
+    writes::{
+        patch,
+        update::{self, Part},
+    },
+};
+
+pub async fn answer(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {
+    let name = call.target.subresource.as_str();
+    let Some(subresource) = call.kind.subresource(name) else {
+        return Err(ApiError::no_such_resource());
+    };
+    if !subresource.verbs.contains(&call.target.verb) {
+        return Err(ApiError::method_not_allowed());
+    }
+    let part = match (call.kind.plural.as_ref(), name) {
+        ("pods", "log" | "exec" | "attach" | "portforward" | "proxy") | ("services" | "nodes", "proxy") => {
+            return pods::stream(call);
+        }
+        (_, "scale") => return scale::answer(call, method, &body::read(request_body).await?).await,
+        ("pods", "binding") => return binding::bind(call, &body::read(request_body).await?).await,
+        ("pods", "eviction") => return eviction::evict(call, &body::read(request_body).await?).await,
+        ("serviceaccounts", "token") => return token::issue(call, &body::read(request_body).await?),
+        ("namespaces", "finalize") => Part::Special("finalize", namespaces::prepare_finalize, |_, _, _| {}),
+        ("certificatesigningrequests", "approval") => approval::PART,
+        ("pods", "ephemeralcontainers") => pods::EPHEMERAL_CONTAINERS,
+        ("pods", "resize") => pods::RESIZE,
+        _ => Part::Status,
+    };
+    match *method {
+        Method::GET => get::get(call).await,
+        Method::PUT => update::update(call, part, &body::read(request_body).await?).await,
+        Method::PATCH => patch::patch(call, part, &body::read(request_body).await?).await,
+        _ => Err(ApiError::method_not_allowed()),
+    }
+}

@@ -1,0 +1,171 @@
+//! The size of anything that has one, in the same form for every kind.
+
+use http::{Method, StatusCode};
+use manifests::{
+    field::{FieldError, Path},
+    json_patch, merge_patch,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    admission::Operation,
+    body,
+    call::Call,
+    error::{ApiError, Result},
+    kind::Definition,
+    negotiate, object,
+    response::{self, Answer},
+    writes::{
+        Outcome, Writer,
+        options::WriteOptions,
+        update::{self, Part},
+    },
+};
+
+/// Where a kind keeps its size.
+struct Paths {
+    spec: Vec<String>,
+    status: Vec<String>,
+    selector: Option<Vec<String>>,
+}
+
+pub async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result<Answer> {
+    let paths = paths(call)?;
+    if method == Method::GET {
+        let stored = call
+            .api
+            .store
+            .get(&call.kind.collection, call.key_namespace(), &call.target.name)
+            .ok_or_else(|| ApiError::not_found(call.kind.qualified(), &call.target.name))?;
+        let scale = scale_of(call, &paths, &call.kind.read(&stored))?;
+        return Ok(response::value(StatusCode::OK, call.representation, &scale));
+    }
+    let content_type = negotiate::content_type(&call.headers);
+    let mut writer = Writer::new(call, WriteOptions::read(&call.query, "UpdateOptions")?);
+    let outcome = update::change(&mut writer, Part::Main, Operation::Update, |_, old| {
+        let current = scale_of(call, &paths, old)?;
+        let wanted = wanted(method, content_type, bytes, &current)?;
+        resized(call, &paths, old, &current, &wanted)
+    })
+    .await?;
+    let object = match outcome {
+        Outcome::Stored(stored) => call.kind.read(&stored),
+        Outcome::DryRun(value) | Outcome::Deleted(value) => value,
+    };
+    Ok(response::value(StatusCode::OK, call.representation, &scale_of(call, &paths, &object)?))
+}
+
+fn paths(call: &Call) -> Result<Paths> {
+    let fixed = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
+    match &call.kind.definition {
+        Definition::BuiltIn(_) => Ok(Paths {
+            spec: fixed("spec.replicas"),
+            status: fixed("status.replicas"),
+            selector: None,
+        }),
+        Definition::Custom(custom) => {
+            let (spec, status, selector) = custom.scale_paths().ok_or_else(ApiError::no_such_resource)?;
+            Ok(Paths { spec, status, selector })
+        }
+    }
+}
+
+fn scale_of(call: &Call, paths: &Paths, object: &Value) -> Result<Value> {
+    let find = |path: &[String]| path.iter().try_fold(object, |value, key| value.get(key));
+    let replicas = find(&paths.spec).and_then(Value::as_i64);
+    if replicas.is_none() && call.kind.is_custom() {
+        return Err(ApiError::internal(format!("the spec replicas field \".{}\" does not exist", paths.spec.join("."))));
+    }
+    let mut metadata = json!({});
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = object.pointer(&format!("/metadata/{field}")) {
+            metadata[field] = value.clone();
+        }
+    }
+    let mut status = json!({ "replicas": find(&paths.status).and_then(Value::as_i64).unwrap_or_default() });
+    let selector = match &paths.selector {
+        Some(path) => find(path).and_then(Value::as_str).map(str::to_owned),
+        None if call.kind.is_custom() => None,
+        None => selector_text(object),
+    };
+    if let Some(selector) = selector.filter(|text| !text.is_empty()) {
+        status["selector"] = selector.into();
+    }
+    let mut spec = json!({});
+    if replicas.unwrap_or_default() != 0 {
+        spec["replicas"] = replicas.into();
+    }
+    Ok(json!({ "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status }))
+}
+
+/// The selector of a workload as text; replication controllers have a plain map.
+fn selector_text(object: &Value) -> Option<String> {
+    let selector = object.pointer("/spec/selector")?;
+    if selector.get("matchLabels").is_some() || selector.get("matchExpressions").is_some() {
+        return manifests::labels::Selector::from_object(selector).ok().map(|selector| selector.to_string());
+    }
+    let pairs: Vec<String> = selector
+        .as_object()?
+        .iter()
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect();
+    Some(pairs.join(","))
+}
+
+/// The scale the client wants, from a whole one or a patch of the current one.
+fn wanted(method: &Method, content_type: &str, bytes: &[u8], current: &Value) -> Result<Value> {
+    if method == Method::PUT {
+        return Ok(body::decode(content_type, bytes, "Scale")?.value);
+    }
+    let patch = manifests::yaml::parse(bytes)
+        .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?
+        .value;
+    let mut wanted = current.clone();
+    match content_type {
+        "application/json-patch+json" => json_patch::apply(&mut wanted, &patch)
+            .map_err(|error| ApiError::bad_request(error.to_string()))?,
+        "application/merge-patch+json" | "application/strategic-merge-patch+json" | "application/apply-patch+yaml" => {
+            merge_patch::apply(&mut wanted, patch);
+        }
+        _ => return Err(ApiError::unsupported_media_type(&["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"])),
+    }
+    Ok(wanted)
+}
+
+/// The object with the wanted size.
+fn resized(call: &Call, paths: &Paths, old: &Value, current: &Value, wanted: &Value) -> Result<Value> {
+    let name = &call.target.name;
+    let version = object::resource_version(wanted);
+    if !version.is_empty() && version != object::resource_version(current) {
+        return Err(ApiError::stale(call.kind.qualified(), name));
+    }
+    let uid = object::uid(wanted);
+    if !uid.is_empty() && uid != object::uid(current) {
+        return Err(ApiError::conflict(call.kind.qualified(), name, &format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", object::uid(current))));
+    }
+    let replicas = wanted.pointer("/spec/replicas").cloned().unwrap_or_else(|| json!(0));
+    let path = Path::new("spec").child("replicas");
+    let Some(number) = replicas.as_i64() else {
+        return Err(ApiError::bad_request("Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas of type int32"));
+    };
+    if number < 0 {
+        return Err(ApiError::invalid("autoscaling", "Scale", name, &[FieldError::invalid(
+            &path,
+            &replicas,
+            "must be greater than or equal to 0",
+        )]));
+    }
+    let mut new = old.clone();
+    let mut place = &mut new;
+    for key in &paths.spec {
+        if !place.is_object() {
+            *place = json!({});
+        }
+        place = &mut place[key.as_str()];
+    }
+    *place = number.into();
+    if version.is_empty() {
+        object::set_meta(&mut new, "resourceVersion", None);
+    }
+    Ok(new)
+}

@@ -1,0 +1,45 @@
+//! The few metadata fields that controllers and checks look at, read without building the object.
+
+use serde::Deserialize;
+
+#[derive(Debug, Default, Deserialize)]
+pub struct Thin {
+    #[serde(default)]
+    pub metadata: ThinMeta,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ThinMeta {
+    pub name: String,
+    pub namespace: String,
+    pub uid: String,
+    pub deletion_timestamp: Option<String>,
+    pub finalizers: Vec<String>,
+    pub owner_references: Vec<OwnerReference>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OwnerReference {
+    pub api_version: String,
+    pub kind: String,
+    pub name: String,
+    pub uid: String,
+    pub block_owner_deletion: bool,
+}
+
+impl Thin {
+    pub fn is_deleting(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some()
+    }
+
+    pub fn has_finalizer(&self, name: &str) -> bool {
+        self.metadata.finalizers.iter().any(|finalizer| finalizer == name)
+    }
+}
+
+/// Stored objects were valid when they were written; one that is not reads as nameless.
+pub fn read(stored: &store::Object) -> Thin {
+    serde_json::from_slice(stored.json()).unwrap_or_default()
+}

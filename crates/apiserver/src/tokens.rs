@@ -1,0 +1,154 @@
+//! Service-account tokens: signed claims that bind a bearer to a service account and, where asked, to
+//! a pod, secret or node. A token dies with what it is bound to.
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use ring::{
+    rand::SystemRandom,
+    signature::{ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, UnparsedPublicKey},
+};
+use serde_json::{Value, json};
+use store::Collection;
+
+use crate::{api::Api, authentication::{AUTHENTICATED, User}};
+
+/// The issuer of every token and the audience of those for the API itself.
+pub const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+
+const USER_PREFIX: &str = "system:serviceaccount:";
+
+/// Signs and checks tokens.
+pub struct Signer {
+    key: EcdsaKeyPair,
+    random: SystemRandom,
+    key_id: String,
+}
+
+/// Why a signing key could not be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the service-account signing key is not a PKCS #8 P-256 key")]
+pub struct BadKey;
+
+impl Signer {
+    pub fn from_pkcs8(pkcs8: &[u8]) -> Result<Self, BadKey> {
+        let random = SystemRandom::new();
+        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random)
+            .map_err(|_| BadKey)?;
+        let digest = ring::digest::digest(&ring::digest::SHA256, key.public_key().as_ref());
+        Ok(Self { key, random, key_id: BASE64_URL_SAFE_NO_PAD.encode(digest) })
+    }
+
+    pub fn sign(&self, claims: &Value) -> Option<String> {
+        let header = json!({ "alg": "ES256", "kid": self.key_id });
+        let part = |value: &Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
+        let signed = format!("{}.{}", part(&header), part(claims));
+        let signature = self.key.sign(&self.random, signed.as_bytes()).ok()?;
+        Some(format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature)))
+    }
+
+    /// The claims of a token this key signed.
+    fn open(&self, token: &str) -> Option<Value> {
+        let (signed, signature) = token.rsplit_once('.')?;
+        let (_, claims) = signed.split_once('.')?;
+        let signature = BASE64_URL_SAFE_NO_PAD.decode(signature).ok()?;
+        UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, self.key.public_key().as_ref())
+            .verify(signed.as_bytes(), &signature)
+            .ok()?;
+        serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(claims).ok()?).ok()
+    }
+
+    /// The public key as a JSON Web Key Set.
+    pub fn key_set(&self) -> Value {
+        // An uncompressed point: a tag byte, then x and y of 32 bytes each.
+        let point = self.key.public_key().as_ref();
+        json!({ "keys": [{
+            "use": "sig", "kty": "EC", "kid": self.key_id, "crv": "P-256", "alg": "ES256",
+            "x": BASE64_URL_SAFE_NO_PAD.encode(&point[1..33]),
+            "y": BASE64_URL_SAFE_NO_PAD.encode(&point[33..65]),
+        }]})
+    }
+}
+
+/// The user name of a service account.
+pub fn username(namespace: &str, name: &str) -> String {
+    format!("{USER_PREFIX}{namespace}:{name}")
+}
+
+/// The namespace and name behind a service account's user name.
+pub fn split_username(user: &str) -> Option<(&str, &str)> {
+    user.strip_prefix(USER_PREFIX)?.split_once(':')
+}
+
+/// The groups every service account of a namespace is in.
+pub fn groups(namespace: &str) -> Vec<String> {
+    vec![
+        "system:serviceaccounts".to_owned(),
+        format!("system:serviceaccounts:{namespace}"),
+        AUTHENTICATED.to_owned(),
+    ]
+}
+
+/// What a token is bound to beside its service account: the claim's name and the collection.
+const BINDINGS: [(&str, &str); 3] = [("pod", "pods"), ("secret", "secrets"), ("node", "nodes")];
+
+/// The user of a valid token and the wanted audiences it has.
+pub fn verify(api: &Api, token: &str, wanted: &[String]) -> Option<(User, Vec<String>)> {
+    let claims = api.signer.open(token)?;
+    let now = jiff::Timestamp::now().as_second();
+    let number = |name: &str| claims.get(name).and_then(Value::as_i64);
+    if claims.get("iss")?.as_str()? != ISSUER || number("exp")? <= now || number("nbf").is_some_and(|t| t > now + 5) {
+        return None;
+    }
+    let audiences: Vec<String> = claims
+        .get("aud")?
+        .as_array()?
+        .iter()
+        .filter_map(Value::as_str)
+        .filter(|audience| wanted.iter().any(|wanted| wanted == audience))
+        .map(str::to_owned)
+        .collect();
+    if audiences.is_empty() {
+        return None;
+    }
+    let (namespace, name) = split_username(claims.get("sub")?.as_str()?)?;
+    let private = claims.get("kubernetes.io")?;
+    let account_uid = private.pointer("/serviceaccount/uid")?.as_str()?;
+    if !is_alive(api, "serviceaccounts", namespace, name, account_uid) {
+        return None;
+    }
+    let mut user = User {
+        name: username(namespace, name),
+        uid: account_uid.to_owned(),
+        groups: groups(namespace),
+        ..User::default()
+    };
+    for (claim, plural) in BINDINGS {
+        let Some(bound) = private.get(claim) else { continue };
+        let (bound_name, bound_uid) = (bound.get("name")?.as_str()?, bound.get("uid")?.as_str()?);
+        let bound_namespace = if claim == "node" { "" } else { namespace };
+        // A pod's token names its node too; the node may be long gone while the pod ends.
+        let informational = claim == "node" && private.get("pod").is_some();
+        if !informational && !is_alive(api, plural, bound_namespace, bound_name, bound_uid) {
+            return None;
+        }
+        if claim != "secret" {
+            let mut add = |field: &str, value: &str| {
+                user.extra
+                    .insert(format!("authentication.kubernetes.io/{claim}-{field}"), vec![value.to_owned()]);
+            };
+            add("name", bound_name);
+            add("uid", bound_uid);
+        }
+    }
+    if let Some(id) = claims.get("jti").and_then(Value::as_str) {
+        user.extra.insert("authentication.kubernetes.io/credential-id".to_owned(), vec![format!("JTI={id}")]);
+    }
+    Some((user, audiences))
+}
+
+/// Whether the object is there, is the same one, and is not long past its deletion.
+fn is_alive(api: &Api, plural: &str, namespace: &str, name: &str, uid: &str) -> bool {
+    api.store.get(&Collection::new("", plural), namespace, name).is_some_and(|stored| {
+        let object: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+        crate::object::uid(&object) == uid
+    })
+}

@@ -1,0 +1,288 @@
+//! Streaming the changes of a collection.
+//!
+//! A watch holds a cursor into the store's log and pulls when the client reads: a slow client costs
+//! nothing but its own place, and one that falls off the log is told to start again.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::StatusCode;
+use http_body_util::{BodyExt, StreamBody};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use store::{Event, Object, WatchEnd, Watcher};
+use tokio::time::{Instant, sleep_until};
+
+use crate::{
+    call::Call,
+    error::{ApiError, Result},
+    kind::Kind,
+    list::{check_options, check_revision_exists, parse_revision},
+    negotiate::Form,
+    object,
+    response::{self, Answer},
+    rows::{self, IncludeObject},
+    selection::Selection,
+};
+
+const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
+/// Watches without an own limit end after this; the client starts the next one.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
+/// Frames are gathered up to this size before they are sent.
+const CHUNK: usize = 64 * 1024;
+
+pub async fn watch(call: &Call) -> Result<Answer> {
+    check_options(&call.query)?;
+    let selection = Selection::read(&call.query, &call.kind)?;
+    let send_initial = call.query.optional_flag("sendInitialEvents");
+    let bookmarks = call.query.flag("allowWatchBookmarks");
+    if send_initial == Some(true) && !bookmarks {
+        return Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &[
+            manifests::field::FieldError::forbidden(
+                &manifests::field::Path::new("allowWatchBookmarks"),
+                "sendInitialEvents requires setting allowWatchBookmarks to true",
+            ),
+        ]));
+    }
+    let revision = call.query.text("resourceVersion").map(parse_revision).transpose()?;
+    let timeout = call.query.int("timeoutSeconds")?.filter(|seconds| *seconds > 0);
+    let include = IncludeObject::read(&call.query)?;
+    let encoder = Encoder { kind: call.kind.clone(), form: call.representation.form, include, columns_sent: false };
+
+    let initial = match (send_initial, revision) {
+        (Some(initial), _) => initial,
+        (None, revision) => revision.unwrap_or(0) == 0,
+    };
+    let mut start = Start { objects: Vec::new().into_iter(), done: true, end_bookmark: None };
+    let watcher = if initial {
+        if let Some(revision) = revision {
+            check_revision_exists(call, revision).await?;
+        }
+        let (list, watcher) = call.api.store.snapshot_and_watch(&call.kind.collection, call.namespace());
+        start = Start {
+            objects: list.items.into_iter(),
+            done: false,
+            end_bookmark: (send_initial == Some(true)).then_some(list.revision),
+        };
+        watcher
+    } else {
+        let after = revision.filter(|revision| *revision > 0).unwrap_or_else(|| call.api.store.revision());
+        match call.api.store.watch(&call.kind.collection, call.namespace(), after) {
+            Ok(watcher) => watcher,
+            Err(too_old) => {
+                return Ok(ended(&encoder, &expired(after, too_old.oldest)));
+            }
+        }
+    };
+    let now = Instant::now();
+    let timeout = timeout.map_or(DEFAULT_TIMEOUT, |seconds| Duration::from_secs(seconds as u64));
+    let state = Watch {
+        watcher,
+        selection,
+        encoder,
+        start,
+        deadline: now + timeout,
+        next_bookmark: bookmarks.then_some(now + BOOKMARK_INTERVAL),
+        api: call.api.clone(),
+        ended: false,
+    };
+    let stream = futures_util::stream::unfold(state, |mut state| async move {
+        state.next().await.map(|chunk| (Ok(http_body::Frame::data(chunk)), state))
+    });
+    Ok(answer(StreamBody::new(stream).boxed_unsync()))
+}
+
+fn answer(body: response::Body) -> Answer {
+    response::with_type(StatusCode::OK, "application/json", body)
+}
+
+/// A watch that is over before it began. The error comes in the stream, not as the answer's code:
+/// clients look for it there.
+fn ended(encoder: &Encoder, error: &ApiError) -> Answer {
+    let mut frame = Vec::new();
+    encoder.error(&mut frame, error);
+    answer(response::full(frame))
+}
+
+fn expired(asked: u64, oldest: u64) -> ApiError {
+    ApiError::expired(format!("too old resource version: {asked} ({oldest})"))
+}
+
+/// The state of a collection that a watch sends before its changes.
+struct Start {
+    objects: std::vec::IntoIter<Arc<Object>>,
+    done: bool,
+    /// The revision of the bookmark that ends the initial events, where one was asked for.
+    end_bookmark: Option<u64>,
+}
+
+struct Watch {
+    watcher: Watcher,
+    selection: Selection,
+    encoder: Encoder,
+    start: Start,
+    deadline: Instant,
+    next_bookmark: Option<Instant>,
+    api: Arc<crate::api::Api>,
+    ended: bool,
+}
+
+impl Watch {
+    /// The next bytes for the client; none when the watch is over.
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
+        if !self.start.done {
+            return Some(self.initial());
+        }
+        loop {
+            let wake = self.next_bookmark.map_or(self.deadline, |at| at.min(self.deadline));
+            tokio::select! {
+                biased;
+                () = self.api.stopping() => return None,
+                batch = self.watcher.next() => match batch {
+                    Ok(events) => {
+                        let mut frames = Vec::new();
+                        for event in &events {
+                            self.encoder.event(&mut frames, event, &self.selection);
+                        }
+                        if !frames.is_empty() {
+                            return Some(frames.into());
+                        }
+                    }
+                    Err(WatchEnd::Expired(too_old)) => {
+                        self.ended = true;
+                        let mut frame = Vec::new();
+                        self.encoder.error(&mut frame, &expired(too_old.requested, too_old.oldest));
+                        return Some(frame.into());
+                    }
+                    Err(WatchEnd::Ended) => return None,
+                },
+                () = sleep_until(wake) => {
+                    if self.next_bookmark.is_some() {
+                        self.next_bookmark = Some(Instant::now() + BOOKMARK_INTERVAL);
+                        self.ended = Instant::now() >= self.deadline;
+                        let mut frame = Vec::new();
+                        self.encoder.bookmark(&mut frame, self.watcher.revision(), false);
+                        return Some(frame.into());
+                    }
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn initial(&mut self) -> Bytes {
+        let mut frames = Vec::new();
+        while frames.len() < CHUNK {
+            let Some(object) = self.start.objects.next() else {
+                self.start.done = true;
+                if let Some(revision) = self.start.end_bookmark {
+                    self.encoder.bookmark(&mut frames, revision, true);
+                }
+                break;
+            };
+            if self.selection.matches(&self.encoder.kind, &object) {
+                self.encoder.frame(&mut frames, "ADDED", &object);
+            }
+        }
+        // An empty piece is harmless and makes the server send the headers at once.
+        frames.into()
+    }
+}
+
+/// Turns events into lines of JSON in the form the client asked for.
+struct Encoder {
+    kind: Arc<Kind>,
+    form: Form,
+    include: IncludeObject,
+    /// Table watches describe their columns once.
+    columns_sent: bool,
+}
+
+impl Encoder {
+    /// One change as the client sees it: entering its selection is an addition, leaving a deletion.
+    fn event(&mut self, out: &mut Vec<u8>, event: &Event, selection: &Selection) {
+        let is_in = event.kind != store::Kind::Deleted && selection.matches(&self.kind, &event.object);
+        let was_in = event.previous.as_ref().is_some_and(|previous| selection.matches(&self.kind, previous));
+        let name = match (was_in, is_in) {
+            (false, false) => return,
+            (false, true) => "ADDED",
+            (true, true) => "MODIFIED",
+            (true, false) => "DELETED",
+        };
+        if name == "DELETED" && event.kind != store::Kind::Deleted {
+            // The object left the selection: its last selected state, at this change's revision.
+            if let Some(previous) = &event.previous {
+                let mut value = self.kind.read(previous);
+                object::set_meta(&mut value, "resourceVersion", Some(event.revision.to_string().into()));
+                self.value_frame(out, name, value);
+            }
+            return;
+        }
+        self.frame(out, name, &event.object);
+    }
+
+    fn frame(&mut self, out: &mut Vec<u8>, name: &str, stored: &Object) {
+        if self.form == Form::Object {
+            let json = self.kind.read_bytes(stored);
+            out.reserve(json.len() + 40);
+            out.extend_from_slice(b"{\"type\":\"");
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b"\",\"object\":");
+            out.extend_from_slice(&json);
+            out.extend_from_slice(b"}\n");
+            return;
+        }
+        self.value_frame(out, name, self.kind.read(stored));
+    }
+
+    fn value_frame(&mut self, out: &mut Vec<u8>, name: &str, value: Value) {
+        let shown = self.show(value);
+        line(out, name, &shown);
+    }
+
+    fn show(&mut self, value: Value) -> Value {
+        match self.form {
+            Form::Object => value,
+            Form::Metadata => rows::metadata(&value),
+            Form::Table(version) => {
+                let metadata = json!({ "resourceVersion": object::resource_version(&value) });
+                let row = rows::row(&self.kind, value, self.include, Timestamp::now());
+                let columns = !std::mem::replace(&mut self.columns_sent, true);
+                rows::table(version, &self.kind, metadata, vec![row], columns)
+            }
+        }
+    }
+
+    fn bookmark(&mut self, out: &mut Vec<u8>, revision: u64, initial_end: bool) {
+        let mut object = json!({
+            "kind": self.kind.kind,
+            "apiVersion": self.kind.api_version,
+            "metadata": { "resourceVersion": revision.to_string(), "creationTimestamp": null },
+        });
+        if initial_end {
+            object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
+        }
+        let shown = match self.form {
+            Form::Table(_) => self.show(object),
+            Form::Metadata => rows::metadata(&object),
+            Form::Object => object,
+        };
+        line(out, "BOOKMARK", &shown);
+    }
+
+    #[expect(clippy::unused_self, reason = "errors have one form today; the call sites should not know")]
+    fn error(&self, out: &mut Vec<u8>, error: &ApiError) {
+        line(out, "ERROR", &error.to_status());
+    }
+}
+
+fn line(out: &mut Vec<u8>, name: &str, value: &Value) {
+    out.extend_from_slice(b"{\"type\":\"");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\",\"object\":");
+    object::write_json(out, value);
+    out.extend_from_slice(b"}\n");
+}

@@ -1,0 +1,78 @@
+//! Changing objects. Every verb goes the same way: decode, default, admit, validate, store; and every
+//! change to an existing object goes through one compare-and-swap loop.
+
+pub mod create;
+pub mod delete;
+pub mod delete_collection;
+pub mod options;
+pub mod patch;
+pub mod typed;
+pub mod update;
+
+use http::StatusCode;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::{
+    call::Call,
+    error::Result,
+    get,
+    negotiate::Form,
+    response::{self, Answer},
+};
+use options::WriteOptions;
+
+/// A write under way: the request, its options, and what the user should be warned of.
+pub struct Writer<'a> {
+    pub call: &'a Call,
+    pub options: WriteOptions,
+    pub warnings: Vec<String>,
+    pub now: Timestamp,
+}
+
+/// What a write left behind.
+pub enum Outcome {
+    /// The object as it is stored now.
+    Stored(std::sync::Arc<store::Object>),
+    /// What would have been stored.
+    DryRun(Value),
+    /// The last state of an object that is gone.
+    Deleted(Value),
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(call: &'a Call, options: WriteOptions) -> Self {
+        Self { call, options, warnings: Vec::new(), now: Timestamp::now() }
+    }
+
+    pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
+        for warning in warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+    }
+
+    /// Whole seconds, as timestamps in metadata are written.
+    pub fn timestamp(&self) -> String {
+        timestamp(self.now)
+    }
+
+    /// The answer to a write, with its warnings.
+    pub fn answer(&self, code: StatusCode, outcome: Outcome) -> Result<Answer> {
+        let mut answer = match outcome {
+            Outcome::Stored(stored) if self.call.representation.form == Form::Object => {
+                response::encoded(code, self.call.representation, self.call.kind.read_bytes(&stored))
+            }
+            Outcome::Stored(stored) => get::show(self.call, code, self.call.kind.read(&stored))?,
+            Outcome::DryRun(value) | Outcome::Deleted(value) => get::show(self.call, code, value)?,
+        };
+        response::add_warnings(&mut answer, &self.warnings);
+        Ok(answer)
+    }
+}
+
+/// RFC 3339 in whole seconds, UTC.
+pub fn timestamp(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,142 @@
+//! From what a client sent to an object of the right kind: type checked, unknown fields dealt with,
+//! defaults filled in.
+
+use manifests::field::{FieldError, Path};
+use serde_json::{Value, json};
+
+use super::{Writer, options::FieldValidation};
+use crate::{
+    body::Decoded,
+    error::{ApiError, Result},
+    kind::{Definition, Kind},
+    object,
+};
+
+impl Writer<'_> {
+    /// The object in a request body, ready to be admitted.
+    pub fn read_object(&mut self, decoded: Decoded) -> Result<Value> {
+        let Decoded { mut value, duplicates } = decoded;
+        check_type(&self.call.kind, &mut value)?;
+        self.complete(value, duplicates)
+    }
+
+    /// Checks fields, and fills in defaults, of an object whose type is known to be right.
+    pub fn complete(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
+        let kind = &self.call.kind;
+        let mut complaints: Vec<String> =
+            duplicates.into_iter().map(|path| format!("duplicate field \"{path}\"")).collect();
+        match &kind.definition {
+            Definition::BuiltIn(built_in) => {
+                let unknown = crate::body::normalize(built_in.shape, &mut value)
+                    .map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
+                complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
+                self.report(&complaints)?;
+                (built_in.strategy.default)(&mut value);
+            }
+            Definition::Custom(custom) => {
+                let unknown =
+                    custom.prune(&mut value).map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
+                complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
+                self.report(&complaints)?;
+                custom.default(&mut value);
+            }
+        }
+        // The type is part of the object whatever the client left out.
+        value["kind"] = kind.kind.as_ref().into();
+        value["apiVersion"] = kind.api_version.as_ref().into();
+        Ok(value)
+    }
+
+    fn report(&mut self, complaints: &[String]) -> Result<()> {
+        if complaints.is_empty() {
+            return Ok(());
+        }
+        match self.options.field_validation {
+            FieldValidation::Ignore => Ok(()),
+            FieldValidation::Warn => {
+                self.warn(complaints.iter().cloned());
+                Ok(())
+            }
+            FieldValidation::Strict => Err(cannot_be_handled(
+                &self.call.kind,
+                &format!("strict decoding error: {}", complaints.join(", ")),
+            )),
+        }
+    }
+}
+
+fn cannot_be_handled(kind: &Kind, why: &str) -> ApiError {
+    ApiError::bad_request(format!(
+        "{} in version \"{}\" cannot be handled as a {}: {why}",
+        kind.kind, kind.version, kind.kind
+    ))
+}
+
+/// Fills in a missing type, and refuses a wrong one.
+fn check_type(kind: &Kind, value: &mut Value) -> Result<()> {
+    let sent_version = kinds::read::text(value, "apiVersion").to_owned();
+    let sent_kind = kinds::read::text(value, "kind").to_owned();
+    if kind.is_custom() {
+        if sent_kind.is_empty() {
+            return Err(ApiError::bad_request(format!(
+                "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{}'",
+                kind.kind,
+                value
+            )));
+        }
+        if sent_version.is_empty() {
+            return Err(ApiError::bad_request(format!("Object 'apiVersion' is missing in '{value}'")));
+        }
+    }
+    if !sent_version.is_empty() && sent_version != kind.api_version {
+        return Err(ApiError::bad_request(format!(
+            "the API version in the data ({sent_version}) does not match the expected API version ({})",
+            kind.api_version
+        )));
+    }
+    if !sent_kind.is_empty() && sent_kind != kind.kind {
+        return Err(ApiError::bad_request(format!(
+            "{sent_kind} in version \"{}\" cannot be handled as a {}: the kind of the object does not match the path it was sent to",
+            kind.version, kind.kind
+        )));
+    }
+    value["kind"] = kind.kind.as_ref().into();
+    value["apiVersion"] = kind.api_version.as_ref().into();
+    Ok(())
+}
+
+/// The namespace of an object must be the one in the path, or be left out.
+pub fn settle_namespace(kind: &Kind, request_namespace: &str, object: &mut Value) -> Result<()> {
+    let sent = object::namespace(object);
+    if !kind.namespaced {
+        if !sent.is_empty() {
+            return Err(ApiError::invalid(
+                &kind.group,
+                &kind.kind,
+                object::name(object),
+                &[FieldError::forbidden(&Path::new("metadata").child("namespace"), "not allowed on this type")],
+            ));
+        }
+        return Ok(());
+    }
+    if sent.is_empty() {
+        object::set_meta(object, "namespace", Some(request_namespace.into()));
+        return Ok(());
+    }
+    if sent != request_namespace {
+        return Err(ApiError::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    Ok(())
+}
+
+/// Metadata that only the server writes, as a new object has it.
+pub fn stamp_new(object: &mut Value, timestamp: &str) {
+    let meta = object::meta_mut(object);
+    for field in ["resourceVersion", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        meta.remove(field);
+    }
+    meta.insert("uid".to_owned(), uuid::Uuid::new_v4().to_string().into());
+    meta.insert("creationTimestamp".to_owned(), json!(timestamp));
+}

@@ -1,0 +1,258 @@
+//! Replacing an object, and the compare-and-swap loop every change goes through.
+
+use http::StatusCode;
+use manifests::field::{FieldError, Path};
+use serde_json::Value;
+use store::WriteError;
+
+use super::{Outcome, Writer, create, options::WriteOptions, typed};
+use crate::{
+    admission::{self, Operation},
+    body,
+    call::Call,
+    error::{ApiError, Result},
+    kind::Definition,
+    negotiate, object, ownership,
+    response::Answer,
+};
+
+/// How often a change without a resourceVersion is made again after losing a race.
+const ATTEMPTS: usize = 100;
+
+/// The part of an object an endpoint may change.
+#[derive(Clone, Copy)]
+pub enum Part {
+    Main,
+    Status,
+    /// A subresource with rules of its own: `(name, prepare, validate)`.
+    Special(&'static str, fn(&mut Value, &Value), fn(&Value, &Value, &mut Vec<FieldError>)),
+}
+
+impl Part {
+    pub fn subresource(self) -> &'static str {
+        match self {
+            Self::Main => "",
+            Self::Status => "status",
+            Self::Special(name, ..) => name,
+        }
+    }
+}
+
+pub async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
+    let options = WriteOptions::read(&call.query, "UpdateOptions")?;
+    let mut writer = Writer::new(call, options);
+    let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
+    let mut object = writer.read_object(decoded)?;
+    check_name(call, &mut object)?;
+    typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
+    if matches!(part, Part::Main) && call.kind.allows_create_on_update() && current(call).is_none() {
+        let outcome = create::create_object(&mut writer, object).await?;
+        return writer.answer(StatusCode::CREATED, outcome);
+    }
+    let outcome = change(&mut writer, part, Operation::Update, |_, _| Ok(object.clone())).await?;
+    writer.answer(StatusCode::OK, outcome)
+}
+
+/// The name in the body must be the one in the path, or be left out.
+fn check_name(call: &Call, object: &mut Value) -> Result<()> {
+    let sent = object::name(object);
+    if sent.is_empty() {
+        object::set_meta(object, "name", Some(call.target.name.as_str().into()));
+    } else if sent != call.target.name {
+        return Err(ApiError::bad_request(format!(
+            "the name of the object ({sent}) does not match the name on the URL ({})",
+            call.target.name
+        )));
+    }
+    Ok(())
+}
+
+fn current(call: &Call) -> Option<std::sync::Arc<store::Object>> {
+    call.api.store.get(&call.kind.collection, call.key_namespace(), &call.target.name)
+}
+
+/// Changes an object: reads it, lets `make` say what it should become, admits and validates that, and
+/// stores it if nobody was faster. A change that names a resourceVersion gets one attempt.
+pub async fn change(
+    writer: &mut Writer<'_>,
+    part: Part,
+    operation: Operation,
+    mut make: impl FnMut(&mut Writer<'_>, &Value) -> Result<Value>,
+) -> Result<Outcome> {
+    let call = writer.call;
+    let kind = &call.kind;
+    for attempt in 1.. {
+        let stored =
+            current(call).ok_or_else(|| ApiError::not_found(kind.qualified(), &call.target.name))?;
+        let old = kind.read(&stored);
+        let mut new = make(writer, &old)?;
+        let pinned = check_preconditions(writer, &old, &new)?;
+        keep_system_metadata(&mut new, &old);
+        if !ownership::already_recorded(operation) {
+            ownership::record_write(writer, Some(&old), &mut new, part.subresource());
+        }
+        admission::mutate(writer, operation, &mut new, Some(&old)).await?;
+        prepare(writer, part, &mut new, &old);
+        validate(writer, part, &new, &old)?;
+        let allocated = crate::allocation::allocate(&call.api, kind, &mut new, Some(&old), writer.options.dry_run)?;
+        admission::validate(writer, operation, Some(&new), Some(&old)).await?;
+        if is_unchanged(&new, &old) {
+            return Ok(Outcome::Stored(stored));
+        }
+        if writer.options.dry_run {
+            return Ok(Outcome::DryRun(new));
+        }
+        let gone = object::is_deleting(&new)
+            && !object::has_finalizers(&new)
+            && !awaits_grace(&new)
+            && !crate::namespaces::awaits_finalizers(kind, &new);
+        let result = if gone {
+            store_deletion(call, &stored, &new).await
+        } else {
+            let body = object::encode(&kind.to_stored(new));
+            call.api
+                .store
+                .update(&kind.collection, stored.key().clone(), stored.revision(), body)
+                .await
+                .map(Outcome::Stored)
+        };
+        match result {
+            Ok(outcome) => {
+                allocated.keep();
+                return Ok(outcome);
+            }
+            Err(WriteError::Conflict { .. } | WriteError::NotFound) if !pinned && attempt < ATTEMPTS => {}
+            Err(WriteError::Conflict { .. } | WriteError::NotFound) => {
+                return Err(ApiError::stale(kind.qualified(), &call.target.name));
+            }
+            Err(error) => return Err(ApiError::internal(error)),
+        }
+    }
+    unreachable!("the loop above returns")
+}
+
+/// The last finalizer is gone: so is the object.
+async fn store_deletion(call: &Call, stored: &store::Object, new: &Value) -> Result<Outcome, WriteError> {
+    let deleted = call
+        .api
+        .store
+        .delete(&call.kind.collection, stored.key().clone(), Some(stored.revision()))
+        .await?;
+    let mut last = new.clone();
+    object::set_meta(&mut last, "resourceVersion", Some(deleted.revision().to_string().into()));
+    Ok(Outcome::Deleted(last))
+}
+
+/// Whether a deletion still waits for its grace period (and so for the node that runs the pod).
+pub fn awaits_grace(object: &Value) -> bool {
+    object.pointer("/metadata/deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default() > 0
+}
+
+/// Checks what the new object says about the old one; true when it names its resourceVersion.
+fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<bool> {
+    let call = writer.call;
+    let kind = &call.kind;
+    let sent = object::resource_version(new);
+    if sent.is_empty() || sent == "0" {
+        if !kind.allows_unconditional_update() && matches!(call.target.verb, "update") {
+            return Err(ApiError::invalid(&kind.group, &kind.kind, &call.target.name, &[FieldError::invalid(
+                &Path::new("metadata").child("resourceVersion"),
+                &serde_json::json!(0),
+                "must be specified for an update",
+            )]));
+        }
+    } else if sent != object::resource_version(old) {
+        return Err(ApiError::stale(kind.qualified(), &call.target.name));
+    }
+    let sent_uid = object::uid(new);
+    if !sent_uid.is_empty() && sent_uid != object::uid(old) {
+        return Err(ApiError::conflict(
+            kind.qualified(),
+            &call.target.name,
+            &format!(
+                "StorageError: invalid object, Code: 4, Key: /registry/{}/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {sent_uid}, UID in object meta: {}",
+                kind.plural, call.key_namespace(), call.target.name, object::uid(old)
+            ),
+        ));
+    }
+    Ok(!sent.is_empty() && sent != "0")
+}
+
+/// Metadata that no client changes.
+fn keep_system_metadata(new: &mut Value, old: &Value) {
+    for field in [
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+        "selfLink",
+    ] {
+        object::copy_meta(new, old, field);
+    }
+}
+
+fn prepare(writer: &Writer<'_>, part: Part, new: &mut Value, old: &Value) {
+    let kind = &writer.call.kind;
+    match (&kind.definition, part) {
+        (_, Part::Special(_, prepare, _)) => prepare(new, old),
+        (Definition::BuiltIn(built_in), Part::Main) => (built_in.strategy.prepare_for_update)(new, old),
+        (Definition::BuiltIn(built_in), Part::Status) => {
+            (built_in.strategy.prepare_for_status_update)(new, old);
+        }
+        (Definition::Custom(custom), Part::Main) => custom.prepare_for_update(new, old),
+        (Definition::Custom(custom), Part::Status) => custom.prepare_for_status_update(new, old),
+    }
+    if kind.tracks_generation() && !matches!(part, Part::Status) && spec_changed(kind, new, old) {
+        object::set_meta(new, "generation", Some((object::generation(old) + 1).into()));
+    }
+}
+
+/// Whether anything but metadata and (where it is a part of its own) status differs.
+fn spec_changed(kind: &crate::kind::Kind, new: &Value, old: &Value) -> bool {
+    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else { return true };
+    let has_status = kind.subresource("status").is_some() || !kind.is_custom();
+    let counted = |key: &str| !matches!(key, "metadata" | "kind" | "apiVersion") && !(has_status && key == "status");
+    new.iter().filter(|(key, _)| counted(key)).any(|(key, value)| old.get(key) != Some(value))
+        || old.keys().filter(|key| counted(key)).any(|key| !new.contains_key(key))
+}
+
+fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Result<()> {
+    let kind = &writer.call.kind;
+    let mut errors = Vec::new();
+    match (&kind.definition, part) {
+        (_, Part::Special(_, _, validate)) => validate(new, old, &mut errors),
+        (Definition::BuiltIn(built_in), Part::Main) => {
+            (built_in.strategy.validate_update)(new, old, &mut errors);
+            let warnings = (built_in.strategy.warnings_on_update)(new, old);
+            writer.warn(warnings);
+        }
+        (Definition::BuiltIn(built_in), Part::Status) => {
+            (built_in.strategy.validate_status_update)(new, old, &mut errors);
+        }
+        (Definition::Custom(custom), part) => custom.validate_update(new, old, matches!(part, Part::Status), &mut errors),
+    }
+    if object::is_deleting(old) {
+        let added: Vec<&str> = object::finalizers(new)
+            .filter(|finalizer| !object::finalizers(old).any(|known| known == *finalizer))
+            .collect();
+        if !added.is_empty() {
+            errors.push(FieldError::forbidden(
+                &Path::new("metadata").child("finalizers"),
+                format!(
+                    "no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"
+                ),
+            ));
+        }
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::invalid(&kind.group, &kind.kind, object::name(new), &errors))
+}
+
+/// A change that changes nothing is not written; the time in managedFields alone does not count.
+fn is_unchanged(new: &Value, old: &Value) -> bool {
+    new == old
+}
