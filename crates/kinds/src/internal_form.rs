@@ -62,6 +62,14 @@ pub fn invalid(path: &Path, value: &Value, kind: &str, detail: impl Into<String>
     }
 }
 
+/// An "unsupported value" error that shows a structured value.
+pub fn not_supported(path: &Path, value: &Value, kind: &str, supported: &[&str]) -> FieldError {
+    FieldError {
+        value: compact(value, kind),
+        ..FieldError::not_supported(path, &Value::Null, supported)
+    }
+}
+
 fn parse_struct(line: &'static str) -> (&'static str, Vec<Field>) {
     let mut words = line.split(' ');
     (words.next().unwrap_or_default(), words.map(parse_field).collect())

@@ -9,12 +9,17 @@ use crate::{
     read::{entries, get, list, text},
 };
 
-/// Checks a selector that is there. Label values of old selectors may be wrong; new ones may not.
-pub fn validate(selector: &Value, allow_invalid_values: bool, path: &Path, errors: &mut Errors) {
+/// Checks a selector; a missing one is fine.
+pub fn validate(selector: &Value, path: &Path, errors: &mut Errors) {
+    validate_with(selector, false, path, errors);
+}
+
+/// As `validate`, but objects that already have values no label can have may keep them.
+pub fn validate_with(selector: &Value, allow_invalid_values: bool, path: &Path, errors: &mut Errors) {
     if selector.is_null() {
         return;
     }
-    validate_labels(get(selector, "matchLabels"), || path.child("matchLabels"), errors);
+    validate_labels(get(selector, "matchLabels"), &path.child("matchLabels"), errors);
     for (i, requirement) in list(selector, "matchExpressions").iter().enumerate() {
         let path = path.child("matchExpressions").index(i);
         validate_requirement(requirement, allow_invalid_values, &path, errors);
@@ -48,14 +53,14 @@ fn validate_requirement(requirement: &Value, allow_invalid_values: bool, path: &
     }
 }
 
-/// Checks the keys and values of a map of labels.
-pub fn validate_labels(labels: &Value, path: impl Fn() -> Path, errors: &mut Errors) {
+/// Checks the keys and values of a map of labels. Complaints name the map, not the entry.
+pub fn validate_labels(labels: &Value, path: &Path, errors: &mut Errors) {
     for (key, value) in labels.as_object().into_iter().flatten() {
         for message in names::qualified_name(key) {
-            errors.push(FieldError::invalid(&path(), &json!(key), message));
+            errors.push(FieldError::invalid(path, &json!(key), message));
         }
         for message in names::label_value(value.as_str().unwrap_or_default()) {
-            errors.push(FieldError::invalid(&path(), value, message));
+            errors.push(FieldError::invalid(path, value, message));
         }
     }
 }
@@ -76,7 +81,7 @@ pub fn is_empty(selector: &Value) -> bool {
 /// Whether the selector can be used at all; one with nonsense in it matches nothing and is skipped.
 pub fn is_usable(selector: &Value) -> bool {
     let mut errors = Errors::new();
-    validate(selector, false, &Path::root(), &mut errors);
+    validate(selector, &Path::root(), &mut errors);
     errors.is_empty()
 }
 

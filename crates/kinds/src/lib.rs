@@ -2,11 +2,15 @@
 //! protobuf form. Pure tables and functions over JSON values; serving and storing them is the API
 //! server's work.
 
+pub mod addresses;
 pub mod checks;
 pub mod internal_form;
 pub mod label_selector;
 pub mod names;
 pub mod object_meta;
+pub mod pods;
 pub mod quantity;
 pub mod read;
 pub mod strategy;
+mod unified_diff;
+pub mod workloads;

@@ -9,7 +9,7 @@ use crate::{
     internal_form,
     label_selector::validate_labels,
     names::{self, Syntax},
-    read::{entries, flag, get, has, int, list, text},
+    read::{flag, get, has, int, list, text},
 };
 
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
@@ -41,8 +41,8 @@ pub fn validate_any(meta: &Value, namespaced: bool, name_syntax: Syntax, path: &
             NOT_NEGATIVE,
         ));
     }
-    validate_labels(get(meta, "labels"), || path.child("labels"), errors);
-    validate_annotations(get(meta, "annotations"), || path.child("annotations"), errors);
+    validate_labels(get(meta, "labels"), &path.child("labels"), errors);
+    validate_annotations(get(meta, "annotations"), &path.child("annotations"), errors);
     validate_owners(meta, path, errors);
     validate_finalizers(meta, path, errors);
     validate_managed_fields(meta, path, errors);
@@ -87,23 +87,23 @@ pub fn validate_any_update(new: &Value, old: &Value, path: &Path, errors: &mut E
     ] {
         immutable(new, old, key, path, errors);
     }
-    validate_labels(get(new, "labels"), || path.child("labels"), errors);
-    validate_annotations(get(new, "annotations"), || path.child("annotations"), errors);
+    validate_labels(get(new, "labels"), &path.child("labels"), errors);
+    validate_annotations(get(new, "annotations"), &path.child("annotations"), errors);
     validate_owners(new, path, errors);
     validate_managed_fields(new, path, errors);
 }
 
 /// Checks the keys of annotations and their total size.
-pub fn validate_annotations(annotations: &Value, path: impl Fn() -> Path, errors: &mut Errors) {
+pub fn validate_annotations(annotations: &Value, path: &Path, errors: &mut Errors) {
     let mut size = 0;
     for (key, value) in annotations.as_object().into_iter().flatten() {
         size += key.len() + value.as_str().map_or(0, str::len);
         for message in names::qualified_name(&key.to_lowercase()) {
-            errors.push(FieldError::invalid(&path(), &json!(key), message));
+            errors.push(FieldError::invalid(path, &json!(key), message));
         }
     }
     if size > ANNOTATIONS_LIMIT {
-        errors.push(FieldError::too_long(&path(), ANNOTATIONS_LIMIT));
+        errors.push(FieldError::too_long(path, ANNOTATIONS_LIMIT));
     }
 }
 
@@ -305,8 +305,8 @@ pub fn validate_field_manager(manager: &str, path: impl Fn() -> Path, errors: &m
 
 /// Checks the metadata a template may carry: labels and annotations, nothing else.
 pub fn validate_template(meta: &Value, path: &Path, errors: &mut Errors) {
-    validate_annotations(get(meta, "annotations"), || path.child("annotations"), errors);
-    validate_labels(get(meta, "labels"), || path.child("labels"), errors);
+    validate_annotations(get(meta, "annotations"), &path.child("annotations"), errors);
+    validate_labels(get(meta, "labels"), &path.child("labels"), errors);
     for key in [
         "name",
         "generateName",
@@ -326,18 +326,4 @@ pub fn validate_template(meta: &Value, path: &Path, errors: &mut Errors) {
             errors.push(FieldError::forbidden(&path.child(key), "cannot be set"));
         }
     }
-}
-
-/// Whether any label of a map is missing from another or differs.
-pub fn labels_match(wanted: &Value, labels: &Value) -> bool {
-    wanted
-        .as_object()
-        .into_iter()
-        .flatten()
-        .all(|(key, value)| labels.get(key) == Some(value))
-}
-
-/// The annotations of an object, in order of their names.
-pub fn annotations(meta: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    entries(meta, "annotations")
 }
