@@ -6,12 +6,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    compare::same,
     config_map::decode,
     field::{Errors, Field},
     syntax,
 };
-use crate::{read, strategy::Strategy};
+use crate::{checks::same, read, strategy::Strategy};
 
 const DECISIONS: [&str; 2] = ["Approved", "Denied"];
 const LASTING: [&str; 3] = ["Approved", "Denied", "Failed"];

@@ -4,11 +4,8 @@ use base64::Engine as _;
 use manifests::field::{FieldError, Path};
 use serde_json::Value;
 
-use super::{
-    compare::same,
-    field::{Errors, Field},
-};
-use crate::{read, strategy::Strategy};
+use super::field::{Errors, Field};
+use crate::{checks::same, read, strategy::Strategy};
 
 /// The most a ConfigMap or Secret may hold, in bytes.
 pub(crate) const MAX_SIZE: usize = 1024 * 1024;

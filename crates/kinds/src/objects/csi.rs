@@ -4,13 +4,11 @@
 use serde_json::{Value, json};
 
 use super::{
-    compare::same,
     deprecated_labels,
     field::{Errors, Field, IMMUTABLE},
     resource_names::quantity,
-    shown::{Member, Shown, Type},
 };
-use crate::{label_selector, names, read, strategy::Strategy};
+use crate::{checks::same, internal_form, label_selector, names, read, strategy::Strategy};
 
 const MAX_NODE_ID_LENGTH: usize = 256;
 const MIN_TOKEN_SECONDS: i64 = 600;
@@ -177,21 +175,15 @@ fn validate_node_drivers(node: &Value, old: &Value, errors: &mut Errors) {
             .iter()
             .find(|old| read::get(old, "name") == read::get(driver.value, "name"));
         if before.is_some_and(|before| !same(driver.value, before)) {
-            drivers.invalid_shown(&Shown::of(driver.value, &NODE_DRIVER), IMMUTABLE, errors);
+            errors.push(internal_form::invalid(
+                &drivers.path(),
+                driver.value,
+                "CSINodeDriver",
+                IMMUTABLE,
+            ));
         }
     }
 }
-
-static NODE_DRIVER: [Member; 4] = [
-    Member("name", "Name", Type::Text),
-    Member("nodeID", "NodeID", Type::Text),
-    Member("topologyKeys", "TopologyKeys", Type::Any),
-    Member(
-        "allocatable",
-        "Allocatable",
-        Type::Pointer(&[Member("count", "Count", Type::Any)]),
-    ),
-];
 
 fn validate_capacity(capacity: &Value, errors: &mut Errors) {
     let root = Field::root(capacity);

@@ -4,11 +4,8 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
-use super::{
-    compare::same,
-    field::{Errors, Field},
-};
-use crate::{addresses, names, read, strategy::Strategy};
+use super::field::{Errors, Field};
+use crate::{addresses, checks::same, names, read, strategy::Strategy};
 
 const MAX_ENDPOINTS: usize = 1000;
 const MAX_ADDRESSES: usize = 100;

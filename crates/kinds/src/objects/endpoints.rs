@@ -2,11 +2,8 @@
 
 use serde_json::Value;
 
-use super::{
-    compare::same,
-    field::{Errors, Field},
-};
-use crate::{addresses, names, read, strategy::Strategy};
+use super::field::{Errors, Field};
+use crate::{addresses, checks::same, names, read, strategy::Strategy};
 
 const LISTS: [&str; 2] = ["addresses", "notReadyAddresses"];
 const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";

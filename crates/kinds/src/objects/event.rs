@@ -3,11 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    compare::same,
-    field::{Errors, Field},
-};
-use crate::{names, read, strategy::Strategy};
+use super::field::{Errors, Field, IMMUTABLE};
+use crate::{checks::same, names, read, strategy::Strategy};
 
 /// Events written as `v1`.
 pub(crate) static CORE: Strategy = Strategy {
@@ -40,20 +37,21 @@ const RENAMED: [(&str, &str); 7] = [
     ("reportingComponent", "reportingController"),
 ];
 
-/// Fields that never change, as the newer form has it.
-const FIXED: [&str; 12] = [
-    "involvedObject",
-    "reason",
-    "message",
-    "source",
-    "firstTimestamp",
-    "lastTimestamp",
-    "count",
-    "type",
-    "eventTime",
-    "action",
-    "related",
-    "reportingComponent",
+/// Fields that never change, as the newer form has it, and what they hold.
+const FIXED: [(&str, &str); 13] = [
+    ("involvedObject", "ObjectReference"),
+    ("reason", "s"),
+    ("message", "s"),
+    ("source", "EventSource"),
+    ("firstTimestamp", "time"),
+    ("lastTimestamp", "time"),
+    ("count", "i"),
+    ("type", "s"),
+    ("eventTime", "time"),
+    ("action", "s"),
+    ("related", "*ObjectReference"),
+    ("reportingComponent", "s"),
+    ("reportingInstance", "s"),
 ];
 
 /// Turns an event of `events.k8s.io/v1` into one of `v1`.
@@ -166,16 +164,17 @@ fn validate_changes(event: &Value, old: &Value, errors: &mut Errors) {
     if !same(read::get(event, "series"), read::get(old, "series")) {
         validate_series(&root, errors);
     }
-    for field in FIXED {
+    for (field, kind) in FIXED {
         let shown = if field == "reportingComponent" {
             "reportingController"
         } else {
             field
         };
-        Field::top_level(read::get(event, field), shown).immutable(read::get(old, field), errors);
+        let (now, before) = (read::get(event, field), read::get(old, field));
+        if !same(now, before) {
+            Field::top_level(now, shown).invalid_shown(kind, IMMUTABLE, errors);
+        }
     }
-    root.child("reportingInstance")
-        .immutable(read::get(old, "reportingInstance"), errors);
 }
 
 #[cfg(test)]

@@ -4,13 +4,8 @@
 use manifests::field::{FieldError, Path};
 use serde_json::Value;
 
-use super::shown::Shown;
-use crate::{names::Syntax, read};
-
-pub(crate) type Errors = Vec<FieldError>;
-
-/// What an unchangeable field answers to a change.
-pub(crate) const IMMUTABLE: &str = "field is immutable";
+pub(crate) use crate::checks::{Errors, IMMUTABLE};
+use crate::{checks, internal_form, names::Syntax, read};
 
 /// A value together with the fields that lead to it.
 #[derive(Clone, Copy)]
@@ -172,13 +167,9 @@ impl Field<'_> {
         errors.push(FieldError::invalid(&self.path(), &shown.into(), detail));
     }
 
-    /// An invalid value that is shown as the server's own type writes it.
-    pub(crate) fn invalid_shown(&self, shown: &Shown<'_>, detail: &str, errors: &mut Errors) {
-        let error = FieldError::invalid(&self.path(), &Value::Null, detail);
-        errors.push(FieldError {
-            value: shown.compact(),
-            ..error
-        });
+    /// An invalid value that is shown as the real server's own type has it.
+    pub(crate) fn invalid_shown(&self, kind: &str, detail: &str, errors: &mut Errors) {
+        errors.push(internal_form::invalid(&self.path(), self.value, kind, detail));
     }
 
     pub(crate) fn duplicate(&self, errors: &mut Errors) {
@@ -189,11 +180,11 @@ impl Field<'_> {
         errors.push(FieldError::duplicate(&self.path(), &shown.into()));
     }
 
-    /// A duplicate that is shown as the server's own type writes it.
-    pub(crate) fn duplicate_shown(&self, shown: &Shown<'_>, errors: &mut Errors) {
+    /// A duplicate that is shown as the real server's own type has it.
+    pub(crate) fn duplicate_shown(&self, kind: &str, errors: &mut Errors) {
         let error = FieldError::duplicate(&self.path(), &Value::Null);
         errors.push(FieldError {
-            value: shown.compact(),
+            value: internal_form::compact(self.value, kind),
             ..error
         });
     }
@@ -330,7 +321,7 @@ impl Field<'_> {
 
     /// The field says what it said before.
     pub(crate) fn immutable(&self, old: &Value, errors: &mut Errors) -> bool {
-        let fine = super::compare::same(self.value, old);
+        let fine = checks::same(self.value, old);
         if !fine {
             self.invalid(IMMUTABLE, errors);
         }

@@ -3,11 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    compare::same,
-    field::{Errors, Field},
-};
-use crate::{names, read, strategy::Strategy};
+use super::field::{Errors, Field};
+use crate::{checks::same, names, read, strategy::Strategy};
 
 const VERBS: [&str; 9] = [
     "create",
@@ -99,7 +96,8 @@ fn validate_schema(schema: &Value, errors: &mut Errors) {
     if let Some(fixed) = fixed_schema(name)
         && !same(spec.value, &fixed)
     {
-        spec.invalid(format!("spec of '{name}' must equal the fixed value"), errors);
+        let detail = format!("spec of '{name}' must equal the fixed value");
+        spec.invalid_shown("FlowSchemaSpec", &detail, errors);
     }
     validate_conditions(schema, errors);
 }
@@ -404,7 +402,8 @@ fn fixed_schema(name: &str) -> Option<Value> {
 fn validate_fixed_level(spec: &Field<'_>, name: &str, errors: &mut Errors) {
     match name {
         "exempt" if spec.child("type").text() != "Exempt" || spec.child("limited").is_set() => {
-            spec.invalid(
+            spec.invalid_shown(
+                "PriorityLevelConfigurationSpec",
                 "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value",
                 errors,
             );
@@ -415,7 +414,11 @@ fn validate_fixed_level(spec: &Field<'_>, name: &str, errors: &mut Errors) {
                 "limited": {"nominalConcurrencyShares": 5, "lendablePercent": 0, "limitResponse": {"type": "Reject"}},
             });
             if !same(spec.value, &fixed) {
-                spec.invalid("spec of 'catch-all' must equal the fixed value", errors);
+                spec.invalid_shown(
+                    "PriorityLevelConfigurationSpec",
+                    "spec of 'catch-all' must equal the fixed value",
+                    errors,
+                );
             }
         }
         _ => {}

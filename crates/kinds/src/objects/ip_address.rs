@@ -3,13 +3,10 @@
 use manifests::field::Path;
 use serde_json::{Value, json};
 
-use super::{
-    compare::same,
-    field::{Errors, Field, IMMUTABLE},
-    shown::{Member, Shown, Type},
-};
+use super::field::{Errors, Field, IMMUTABLE};
 use crate::{
     addresses::{self, Cidr},
+    checks::same,
     names, read,
     strategy::Strategy,
 };
@@ -21,7 +18,7 @@ pub(crate) static IP_ADDRESS: Strategy = Strategy {
         let root = Field::root(address);
         let parent = root.child("spec.parentRef");
         if !same(parent.value, read::at(old, &["spec", "parentRef"])) {
-            parent.invalid_shown(&Shown::of(parent.value, &PARENT), IMMUTABLE, errors);
+            parent.invalid_shown("ParentReference", IMMUTABLE, errors);
         }
     },
     name_syntax: canonical_address,
@@ -35,15 +32,6 @@ pub(crate) static SERVICE_CIDR: Strategy = Strategy {
     prepare_for_status_update: super::keep_spec,
     ..Strategy::NONE
 };
-
-static PARENT: [Member; 4] = [
-    Member("group", "Group", Type::Text),
-    Member("resource", "Resource", Type::Text),
-    Member("namespace", "Namespace", Type::Text),
-    Member("name", "Name", Type::Text),
-];
-
-static CIDR_SPEC: [Member; 1] = [Member("cidrs", "CIDRs", Type::Any)];
 
 /// The name of an IPAddress is the address.
 fn canonical_address(name: &str) -> Vec<String> {
@@ -92,8 +80,8 @@ fn validate_networks(networks: &Field<'_>, errors: &mut Errors) {
         }
         _ => {
             let spec = json!({"cidrs": networks.value});
-            networks.invalid_shown(
-                &Shown::of(&spec, &CIDR_SPEC),
+            Field::at(&spec, &networks.path()).invalid_shown(
+                "ServiceCIDRSpec",
                 "may only hold up to 2 values",
                 errors,
             );

@@ -8,27 +8,14 @@ use serde_json::Value;
 use super::{
     field::{Errors, Field},
     resource_names,
-    shown::{Member, Shown, Type},
 };
 use crate::{
     addresses::{self, Cidr},
-    names, read,
+    internal_form, names, read,
     strategy::Strategy,
 };
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-
-static TAINT: [Member; 4] = [
-    Member("key", "Key", Type::Text),
-    Member("value", "Value", Type::Text),
-    Member("effect", "Effect", Type::Text),
-    Member("timeAdded", "TimeAdded", Type::Any),
-];
-
-static ADDRESS: [Member; 2] = [
-    Member("type", "Type", Type::Text),
-    Member("address", "Address", Type::Text),
-];
 
 pub(crate) static STRATEGY: Strategy = Strategy {
     default,
@@ -132,7 +119,7 @@ fn validate_taints(node: &Value, errors: &mut Errors) {
             let error = FieldError::duplicate(&taint.path(), &Value::Null);
             let detail = "taints must be unique by key and effect pair".to_owned();
             errors.push(FieldError {
-                value: Shown::of(taint.value, &TAINT).compact(),
+                value: internal_form::compact(taint.value, "Taint"),
                 detail,
                 ..error
             });
@@ -157,7 +144,7 @@ fn validate_changes(node: &Value, old: &Value, errors: &mut Errors) {
             read::text(address.value, "type"),
             read::text(address.value, "address"),
         )) {
-            address.duplicate_shown(&Shown::of(address.value, &ADDRESS), errors);
+            address.duplicate_shown("NodeAddress", errors);
         }
     }
     let before = read::get(old, "spec");

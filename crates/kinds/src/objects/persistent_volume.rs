@@ -1,20 +1,16 @@
 //! PersistentVolume: storage that exists. Where it comes from never changes.
 
-mod shown_sources;
 mod source_checks;
 mod sources;
 
 use serde_json::{Value, json};
 
 use super::{
-    access_modes,
-    compare::same,
-    deprecated_labels, diff,
+    access_modes, deprecated_labels,
     field::{Errors, Field},
     node_selector, resource_names,
-    shown::{NODE_AFFINITY, Shown},
 };
-use crate::{names, read, strategy::Strategy};
+use crate::{checks::same, internal_form, names, read, strategy::Strategy, unified_diff::unified_diff};
 
 const MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
 const IMMUTABLE_AFFINITY: &str = "field is immutable, except for updating from beta label to GA";
@@ -183,8 +179,8 @@ fn validate_update(volume: &Value, old: &Value, errors: &mut Errors) {
     let before = read::get(old, "spec");
     let (new_source, old_source) = (sources::of(spec.value), sources::of(before));
     if !sources::is_same(&new_source, &old_source) {
-        let shown = |source| Shown::of(source, &shown_sources::SOURCES);
-        let changes = diff::unified(&shown(before), &shown(spec.value));
+        let shown = |source| internal_form::pretty(source, "PersistentVolumeSource");
+        let changes = unified_diff(&shown(before), &shown(spec.value));
         spec.renamed("persistentvolumesource").forbidden(
             &format!("spec.persistentvolumesource is immutable after creation\n{changes}"),
             errors,
@@ -195,11 +191,7 @@ fn validate_update(volume: &Value, old: &Value, errors: &mut Errors) {
     let affinity = read::get(before, "nodeAffinity");
     if !affinity.is_null() && !same_affinity(read::get(spec.value, "nodeAffinity"), affinity) {
         let affinity = spec_field(&spec, "nodeAffinity");
-        affinity.invalid_shown(
-            &Shown::of(affinity.value, &NODE_AFFINITY),
-            IMMUTABLE_AFFINITY,
-            errors,
-        );
+        affinity.invalid_shown("VolumeNodeAffinity", IMMUTABLE_AFFINITY, errors);
     }
     let class = spec.child("volumeAttributesClassName");
     if !class.is_set() && read::has(before, "volumeAttributesClassName") {

@@ -6,14 +6,13 @@ use serde_json::{Value, json};
 
 use super::{
     access_modes,
-    compare::same,
-    diff,
     field::{Errors, Field, IMMUTABLE},
     persistent_volume::spec_field,
     resource_names::{self, quantity},
-    shown::{Member, Shown, Type},
 };
-use crate::{label_selector, names, read, strategy::Strategy};
+use crate::{
+    checks::same, internal_form, label_selector, names, read, strategy::Strategy, unified_diff::unified_diff,
+};
 
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 const RESIZE_STATES: [&str; 5] = [
@@ -233,7 +232,8 @@ fn validate_unchanged(claim: &Value, old: &Value, errors: &mut Errors) {
         }
     }
     if !same(&spec, &before) || !same_class {
-        let changes = diff::unified(&Shown::of(&before, &SPEC), &Shown::of(&spec, &SPEC));
+        let shown = |spec| internal_form::pretty(spec, "PersistentVolumeClaimSpec");
+        let changes = unified_diff(&shown(&before), &shown(&spec));
         let detail = format!(
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n{changes}"
         );
@@ -248,40 +248,6 @@ fn copy(from: &Value, to: &mut Value, field: &str) {
         None => to.remove(field),
     };
 }
-
-static SPEC: [Member; 9] = [
-    Member("accessModes", "AccessModes", Type::Any),
-    Member("selector", "Selector", Type::Selector),
-    Member("resources", "Resources", Type::Struct(&RESOURCES)),
-    Member("volumeName", "VolumeName", Type::Text),
-    Member("storageClassName", "StorageClassName", Type::Any),
-    Member("volumeMode", "VolumeMode", Type::Any),
-    Member("dataSource", "DataSource", Type::Pointer(&DATA_SOURCE)),
-    Member("dataSourceRef", "DataSourceRef", Type::Pointer(&DATA_SOURCE_REF)),
-    Member(
-        "volumeAttributesClassName",
-        "VolumeAttributesClassName",
-        Type::Any,
-    ),
-];
-
-static RESOURCES: [Member; 2] = [
-    Member("limits", "Limits", Type::Any),
-    Member("requests", "Requests", Type::Any),
-];
-
-static DATA_SOURCE: [Member; 3] = [
-    Member("apiGroup", "APIGroup", Type::Any),
-    Member("kind", "Kind", Type::Text),
-    Member("name", "Name", Type::Text),
-];
-
-static DATA_SOURCE_REF: [Member; 4] = [
-    Member("apiGroup", "APIGroup", Type::Any),
-    Member("kind", "Kind", Type::Text),
-    Member("name", "Name", Type::Text),
-    Member("namespace", "Namespace", Type::Any),
-];
 
 /// A claim may be made smaller again while the volume has not grown that far.
 fn validate_size(spec: &Field<'_>, old: &Value, errors: &mut Errors) {

@@ -6,7 +6,6 @@ use super::{
     conditions,
     field::{Errors, Field},
     int_or_percent,
-    shown::{Member, Shown, Type},
 };
 use crate::{label_selector, strategy::Strategy};
 
@@ -25,12 +24,8 @@ fn validate(budget: &Value, errors: &mut Errors) {
     let spec = root.child("spec");
     let (min, max) = (spec.child("minAvailable"), spec.child("maxUnavailable"));
     if min.is_set() && max.is_set() {
-        let shown = Shown::of(spec.value, &SPEC);
-        spec.invalid_shown(
-            &shown,
-            "minAvailable and maxUnavailable cannot be both set",
-            errors,
-        );
+        let detail = "minAvailable and maxUnavailable cannot be both set";
+        spec.invalid_shown("PodDisruptionBudgetSpec", detail, errors);
     }
     for number in [min, max] {
         if number.is_set() {
@@ -42,17 +37,6 @@ fn validate(budget: &Value, errors: &mut Errors) {
     spec.child("unhealthyPodEvictionPolicy")
         .optional_one_of(&["AlwaysAllow", "IfHealthyBudget"], errors);
 }
-
-static SPEC: [Member; 4] = [
-    Member("minAvailable", "MinAvailable", Type::Any),
-    Member("selector", "Selector", Type::Selector),
-    Member("maxUnavailable", "MaxUnavailable", Type::Any),
-    Member(
-        "unhealthyPodEvictionPolicy",
-        "UnhealthyPodEvictionPolicy",
-        Type::Any,
-    ),
-];
 
 fn validate_status(budget: &Value, errors: &mut Errors) {
     let root = Field::root(budget);

@@ -2,11 +2,8 @@
 
 use serde_json::Value;
 
-use super::{
-    compare::same,
-    field::{Errors, Field},
-};
-use crate::{read, strategy::Strategy};
+use super::field::{Errors, Field};
+use crate::{checks::same, read, strategy::Strategy};
 
 const HIGHEST_FOR_USERS: i64 = 1_000_000_000;
 const SYSTEM: [(&str, i64); 2] = [

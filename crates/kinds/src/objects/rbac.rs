@@ -2,12 +2,8 @@
 
 use serde_json::Value;
 
-use super::{
-    compare::same,
-    field::{Errors, Field},
-    shown::{Member, Shown, Type},
-};
-use crate::{label_selector, names, read, strategy::Strategy};
+use super::field::{Errors, Field};
+use crate::{checks::same, label_selector, names, read, strategy::Strategy};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -40,12 +36,6 @@ pub(crate) static CLUSTER_ROLE_BINDING: Strategy = Strategy {
     name_syntax: names::path_segment,
     ..Strategy::NONE
 };
-
-static ROLE_REF: [Member; 3] = [
-    Member("apiGroup", "APIGroup", Type::Text),
-    Member("kind", "Kind", Type::Text),
-    Member("name", "Name", Type::Text),
-];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
@@ -168,6 +158,6 @@ fn validate_binding_update(binding: &Value, old: &Value, scope: Scope, errors: &
     let root = Field::root(binding);
     let role = root.child("roleRef");
     if !same(role.value, read::get(old, "roleRef")) {
-        role.invalid_shown(&Shown::of(role.value, &ROLE_REF), "cannot change roleRef", errors);
+        role.invalid_shown("RoleRef", "cannot change roleRef", errors);
     }
 }

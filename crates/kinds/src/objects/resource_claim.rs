@@ -8,13 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::{
-    compare::same,
     csi::validate_driver_name,
     field::{Errors, Field, IMMUTABLE},
-    shown::{Member, Shown, Type},
     syntax,
 };
-use crate::{label_selector, names, read, strategy::Strategy};
+use crate::{checks::same, label_selector, names, read, strategy::Strategy};
 
 const MAX_REQUESTS: usize = 32;
 const MAX_CONSTRAINTS: usize = 32;
@@ -40,7 +38,7 @@ pub(crate) static CLAIM: Strategy = Strategy {
     validate: |claim, errors| validate_devices(&Field::root(claim).child("spec.devices"), errors),
     validate_update: |claim, old, errors| {
         validate_devices(&Field::root(claim).child("spec.devices"), errors);
-        validate_same_spec(claim, old, &SPEC, errors);
+        validate_same_spec(claim, old, "ResourceClaimSpec", errors);
     },
     prepare_for_status_update: super::keep_spec,
     validate_status_update: status::validate,
@@ -54,7 +52,7 @@ pub(crate) static TEMPLATE: Strategy = Strategy {
     validate: validate_template,
     validate_update: |template, old, errors| {
         validate_template(template, errors);
-        validate_same_spec(template, old, &TEMPLATE_SPEC, errors);
+        validate_same_spec(template, old, "ResourceClaimTemplateSpec", errors);
     },
     ..Strategy::NONE
 };
@@ -113,42 +111,13 @@ fn drop_extended_name(class: &mut Value) {
     }
 }
 
-fn validate_same_spec(object: &Value, old: &Value, members: &'static [Member], errors: &mut Errors) {
+fn validate_same_spec(object: &Value, old: &Value, kind: &str, errors: &mut Errors) {
     let root = Field::root(object);
     let spec = root.child("spec");
     if !same(spec.value, read::get(old, "spec")) {
-        spec.invalid_shown(&Shown::of(spec.value, members), IMMUTABLE, errors);
+        spec.invalid_shown(kind, IMMUTABLE, errors);
     }
 }
-
-static SPEC: [Member; 1] = [Member("devices", "Devices", Type::Struct(&DEVICES))];
-
-static TEMPLATE_SPEC: [Member; 2] = [
-    Member("metadata", "ObjectMeta", Type::Any),
-    Member("spec", "Spec", Type::Struct(&SPEC)),
-];
-
-static DEVICES: [Member; 3] = [
-    Member("requests", "Requests", Type::List(&REQUEST)),
-    Member("constraints", "Constraints", Type::Any),
-    Member("config", "Config", Type::Any),
-];
-
-static REQUEST: [Member; 3] = [
-    Member("name", "Name", Type::Text),
-    Member("exactly", "Exactly", Type::Pointer(&EXACTLY)),
-    Member("firstAvailable", "FirstAvailable", Type::Any),
-];
-
-static EXACTLY: [Member; 7] = [
-    Member("deviceClassName", "DeviceClassName", Type::Text),
-    Member("selectors", "Selectors", Type::Any),
-    Member("allocationMode", "AllocationMode", Type::Text),
-    Member("count", "Count", Type::Number),
-    Member("adminAccess", "AdminAccess", Type::Any),
-    Member("tolerations", "Tolerations", Type::Any),
-    Member("capacity", "Capacity", Type::Any),
-];
 
 fn validate_template(template: &Value, errors: &mut Errors) {
     let root = Field::root(template);
@@ -156,7 +125,7 @@ fn validate_template(template: &Value, errors: &mut Errors) {
     let labels = metadata.child("labels");
     label_selector::validate_labels(labels.value, &labels.path(), errors);
     for (field, value) in metadata.value.as_object().into_iter().flatten() {
-        if !["labels", "annotations"].contains(&field.as_str()) && !super::compare::is_zero(value) {
+        if !["labels", "annotations"].contains(&field.as_str()) && !same(value, &Value::Null) {
             metadata.child(field).forbidden("cannot be set", errors);
         }
     }

@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use super::{
     field::{Errors, Field, IMMUTABLE},
     resource_names,
-    shown::{Member, Shown, Type},
 };
-use crate::{read, strategy::Strategy};
+use crate::{internal_form, read, strategy::Strategy};
 
 const SCOPES: [&str; 7] = [
     "Terminating",
@@ -95,8 +94,14 @@ fn validate_selector(spec: &Field<'_>, terms: &Field<'_>, errors: &mut Errors) {
                 .invalid_as(scope.text(), "unsupported scope", errors);
         }
         for _ in unfit_resources(spec, scope.text()) {
-            let shown = Shown::of(read::get(spec.value, "scopeSelector"), &SELECTOR);
-            terms.invalid_shown(&shown, "unsupported scope applied to resource", errors);
+            let detail = "unsupported scope applied to resource";
+            let selector = read::get(spec.value, "scopeSelector");
+            errors.push(internal_form::invalid(
+                &terms.path(),
+                selector,
+                "ScopeSelector",
+                detail,
+            ));
         }
         if !["PriorityClass", "VolumeAttributesClass"].contains(&scope.text())
             && SCOPES.contains(&scope.text())
@@ -127,14 +132,6 @@ fn validate_selector(spec: &Field<'_>, terms: &Field<'_>, errors: &mut Errors) {
     }
     validate_opposites(&seen, terms, read::get(spec.value, "scopes"), errors);
 }
-
-static SELECTOR: [Member; 1] = [Member("matchExpressions", "MatchExpressions", Type::List(&TERM))];
-
-static TERM: [Member; 3] = [
-    Member("scopeName", "ScopeName", Type::Text),
-    Member("operator", "Operator", Type::Text),
-    Member("values", "Values", Type::Any),
-];
 
 fn validate_opposites(seen: &BTreeSet<&str>, place: &Field<'_>, shown: &Value, errors: &mut Errors) {
     for pair in OPPOSITES {

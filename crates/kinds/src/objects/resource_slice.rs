@@ -7,7 +7,6 @@ use super::{
     field::{Errors, Field},
     node_selector,
     resource_claim::validate_qualified_name,
-    shown::{Member, NODE_SELECTOR_TERM, Shown, Type},
 };
 use crate::{names, read, strategy::Strategy};
 
@@ -117,16 +116,8 @@ fn validate_place(spec: &Field<'_>, errors: &mut Errors) {
         node_selector::validate(&selector, errors);
         let terms = selector.child("nodeSelectorTerms");
         if terms.list().len() != 1 {
-            let shown = terms
-                .list()
-                .iter()
-                .map(|term| Shown::of(term, &NODE_SELECTOR_TERM))
-                .collect();
-            terms.invalid_shown(
-                &Shown::List(shown),
-                "must have exactly one node selector term",
-                errors,
-            );
+            let detail = "must have exactly one node selector term";
+            terms.invalid_shown("[]NodeSelectorTerm", detail, errors);
         }
     }
     if all.flag() {
@@ -162,13 +153,6 @@ fn validate_device(device: &Field<'_>, errors: &mut Errors) {
     }
 }
 
-static ATTRIBUTE: [Member; 4] = [
-    Member("int", "IntValue", Type::Any),
-    Member("bool", "BoolValue", Type::Any),
-    Member("string", "StringValue", Type::Any),
-    Member("version", "VersionValue", Type::Any),
-];
-
 fn validate_attribute(attribute: &Field<'_>, errors: &mut Errors) {
     let (text, version) = (attribute.child("string"), attribute.child("version"));
     if text.text().len() > MAX_VALUE_LENGTH {
@@ -191,8 +175,7 @@ fn validate_attribute(attribute: &Field<'_>, errors: &mut Errors) {
         0 => attribute.required_because("exactly one value must be specified", errors),
         1 => {}
         _ => {
-            let shown = Shown::of(attribute.value, &ATTRIBUTE);
-            attribute.invalid_shown(&shown, "exactly one value must be specified", errors);
+            attribute.invalid_shown("DeviceAttribute", "exactly one value must be specified", errors);
         }
     }
 }

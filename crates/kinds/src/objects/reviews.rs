@@ -3,12 +3,8 @@
 use manifests::field::{FieldError, Path};
 use serde_json::Value;
 
-use super::{
-    compare::is_zero,
-    field::{Errors, Field},
-    shown::{Member, Shown, Type},
-};
-use crate::{read, strategy::Strategy};
+use super::field::{Errors, Field};
+use crate::{checks::same, read, strategy::Strategy};
 
 const MIN_TOKEN_SECONDS: i64 = 600;
 const BOTH: &str = "cannot be specified in combination with resourceAttributes";
@@ -71,7 +67,7 @@ pub(crate) static LOCAL_SUBJECT_ACCESS_REVIEW: Strategy = Strategy {
         let url = root.child("spec.nonResourceAttributes");
         if url.is_set() {
             url.invalid_shown(
-                &Shown::of(url.value, &URL),
+                "NonResourceAttributes",
                 "disallowed on this kind of request",
                 errors,
             );
@@ -112,7 +108,7 @@ fn validate_attributes(review: &Value, names_subject: bool, errors: &mut Errors)
         spec.child("nonResourceAttributes"),
     );
     match (resource.is_set(), url.is_set()) {
-        (true, true) => url.invalid_shown(&Shown::of(url.value, &URL), BOTH, errors),
+        (true, true) => url.invalid_shown("NonResourceAttributes", BOTH, errors),
         (false, false) => resource.invalid(NEITHER, errors),
         _ => {}
     }
@@ -147,15 +143,10 @@ fn validate_selector(selector: &Field<'_>, errors: &mut Errors) {
     }
 }
 
-static URL: [Member; 2] = [
-    Member("path", "Path", Type::Text),
-    Member("verb", "Verb", Type::Text),
-];
-
 fn validate_metadata(review: &Value, except: &[&str], detail: &str, errors: &mut Errors) {
     let metadata = read::get(review, "metadata");
     let unexpected = metadata.as_object().into_iter().flatten().any(|(field, value)| {
-        field != "managedFields" && !except.contains(&field.as_str()) && !is_zero(value)
+        field != "managedFields" && !except.contains(&field.as_str()) && !same(value, &Value::Null)
     });
     if unexpected {
         errors.push(FieldError::invalid(&Path::new("metadata"), metadata, detail));

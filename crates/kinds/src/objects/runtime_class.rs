@@ -8,17 +8,8 @@ use super::{
     deprecated_labels,
     field::{Errors, Field},
     resource_names,
-    shown::{Member, Shown, Type},
 };
 use crate::{label_selector, names, read, strategy::Strategy};
-
-static TOLERATION: [Member; 5] = [
-    Member("key", "Key", Type::Text),
-    Member("operator", "Operator", Type::Text),
-    Member("value", "Value", Type::Text),
-    Member("effect", "Effect", Type::Text),
-    Member("tolerationSeconds", "TolerationSeconds", Type::Any),
-];
 
 pub(crate) static STRATEGY: Strategy = Strategy {
     validate,
@@ -97,7 +88,7 @@ fn validate_unique(tolerations: &Field<'_>, errors: &mut Errors) {
         let identity =
             ["key", "operator", "value", "effect"].map(|field| read::text(toleration.value, field));
         if !seen.insert(identity) {
-            toleration.duplicate_shown(&Shown::of(toleration.value, &TOLERATION), errors);
+            toleration.duplicate_shown("Toleration", errors);
         }
     }
 }

@@ -18,6 +18,8 @@ pub(crate) static STRATEGY: Strategy = Strategy {
     prepare_for_update,
     validate,
     validate_update,
+    warnings_on_create: warnings,
+    warnings_on_update: |secret, _| warnings(secret),
     ..Strategy::NONE
 };
 

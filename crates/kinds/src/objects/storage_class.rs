@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{
-    compare::same,
     deprecated_labels,
     field::{Errors, Field},
 };
-use crate::{names, read, strategy::Strategy};
+use crate::{checks::same, names, read, strategy::Strategy};
 
 const MAX_PARAMETERS: usize = 512;
 const MAX_PARAMETERS_SIZE: usize = 256 * 1024;

@@ -8,7 +8,6 @@ use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
 use super::{
-    compare::same,
     event,
     field::Errors,
     service::{
@@ -17,7 +16,7 @@ use super::{
     },
     strategy,
 };
-use crate::read;
+use crate::{checks::same, read};
 
 #[test]
 fn objects_are_filled_in_and_refused_as_by_a_real_server() {

@@ -3,12 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{
-    compare::same,
     csi,
     field::{Errors, Field, IMMUTABLE},
-    shown::{Member, Shown, Type},
 };
-use crate::{names, read, strategy::Strategy};
+use crate::{checks::same, names, read, strategy::Strategy};
 
 const EXACTLY_ONE: &str = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
 const MAX_METADATA_SIZE: usize = 256 * 1024;
@@ -31,7 +29,7 @@ pub(crate) static STRATEGY: Strategy = Strategy {
         let root = Field::root(attachment);
         let spec = root.child("spec");
         if !same(spec.value, read::get(old, "spec")) {
-            spec.invalid_shown(&Shown::of(spec.value, &SPEC), IMMUTABLE, errors);
+            spec.invalid_shown("VolumeAttachmentSpec", IMMUTABLE, errors);
         }
     },
     prepare_for_status_update: super::keep_spec,
@@ -80,14 +78,3 @@ fn validate_status(status: &Field<'_>, errors: &mut Errors) {
         }
     }
 }
-
-static SPEC: [Member; 3] = [
-    Member("attacher", "Attacher", Type::Text),
-    Member("source", "Source", Type::Struct(&SOURCE)),
-    Member("nodeName", "NodeName", Type::Text),
-];
-
-static SOURCE: [Member; 2] = [
-    Member("persistentVolumeName", "PersistentVolumeName", Type::Any),
-    Member("inlineVolumeSpec", "InlineVolumeSpec", Type::Raised),
-];

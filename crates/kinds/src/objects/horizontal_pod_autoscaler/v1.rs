@@ -4,10 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{DEFAULT_CPU_UTILIZATION, cpu_metric};
-use crate::{
-    objects::shown::{Member, Shown, Type},
-    read,
-};
+use crate::{internal_form, read};
 
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
@@ -117,8 +114,10 @@ pub fn from_v2(autoscaler: &mut Value) {
         annotate(autoscaler, CURRENT_METRICS, &Value::Array(shown).to_string());
     }
     if read::has(&spec, "behavior") {
-        let behavior = Shown::of(read::get(&spec, "behavior"), &SHOWN_BEHAVIOR);
-        annotate(autoscaler, BEHAVIOR, &behavior.compact());
+        // The annotation has always held the form of the server's own type.
+        let behavior =
+            internal_form::compact(read::get(&spec, "behavior"), "HorizontalPodAutoscalerBehavior");
+        annotate(autoscaler, BEHAVIOR, &behavior);
     }
     if !read::list(&status, "conditions").is_empty() {
         annotate(
@@ -280,30 +279,7 @@ fn unflatten(metric: &Value, sources: &[(&str, Names)]) -> Value {
     raised
 }
 
-/// The behaviour as the server's own type writes it, which is how the annotation has always been.
-static SHOWN_BEHAVIOR: [Member; 2] = [
-    Member("scaleUp", "ScaleUp", Type::Pointer(&SHOWN_RULES)),
-    Member("scaleDown", "ScaleDown", Type::Pointer(&SHOWN_RULES)),
-];
-
-static SHOWN_RULES: [Member; 4] = [
-    Member(
-        "stabilizationWindowSeconds",
-        "StabilizationWindowSeconds",
-        Type::Any,
-    ),
-    Member("selectPolicy", "SelectPolicy", Type::Any),
-    Member("policies", "Policies", Type::List(&SHOWN_POLICY)),
-    Member("tolerance", "Tolerance", Type::Any),
-];
-
-static SHOWN_POLICY: [Member; 3] = [
-    Member("type", "Type", Type::Text),
-    Member("value", "Value", Type::Number),
-    Member("periodSeconds", "PeriodSeconds", Type::Number),
-];
-
-/// The inverse of [`SHOWN_BEHAVIOR`]; names are recognised whatever their case.
+/// The inverse of the form behaviour has in its annotation; names are recognised whatever their case.
 fn lower_behavior(behavior: &Value) -> Map<String, Value> {
     fn lowered(value: &Value) -> Value {
         match value {
@@ -364,7 +340,7 @@ fn drop_annotations(autoscaler: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::objects::compare::same;
+    use crate::checks::same;
 
     #[test]
     fn a_round_trip_through_v1_loses_nothing() {

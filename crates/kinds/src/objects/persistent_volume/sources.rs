@@ -9,10 +9,8 @@ use super::source_checks::{
     check_nfs, check_quobyte, check_storage_os, require,
 };
 use crate::{
-    objects::{
-        compare::same,
-        field::{Errors, Field},
-    },
+    checks::same,
+    objects::field::{Errors, Field},
     read,
 };
 

@@ -4,11 +4,12 @@ use serde_json::Value;
 
 use super::{Requests, validate_config};
 use crate::{
+    checks::same,
     names,
     objects::{
         conditions,
         csi::validate_driver_name,
-        field::{Errors, Field},
+        field::{Errors, Field, IMMUTABLE},
         node_selector,
         resource_slice::validate_pool_name,
     },
@@ -45,7 +46,9 @@ pub(super) fn validate(claim: &Value, old: &Value, errors: &mut Errors) {
     }
     let old_allocation = read::at(old, &["status", "allocation"]);
     if allocation.is_set() && !old_allocation.is_null() {
-        allocation.immutable(old_allocation, errors);
+        if !same(allocation.value, old_allocation) {
+            allocation.invalid_shown("AllocationResult", IMMUTABLE, errors);
+        }
     } else if allocation.is_set() {
         validate_allocation(
             &allocation,

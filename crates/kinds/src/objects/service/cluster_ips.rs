@@ -9,10 +9,8 @@ use serde_json::{Value, json};
 use super::{is_external_name, is_headless, needs_health_check, type_change::node_ports};
 use crate::{
     addresses,
-    objects::{
-        compare::same,
-        field::{Errors, Field},
-    },
+    checks::same,
+    objects::field::{Errors, Field},
     read,
 };
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{is_external_name, is_externally_accessible, is_load_balancer, needs_health_check};
-use crate::{objects::compare::same, read};
+use crate::{checks::same, read};
 
 pub(super) fn drop_stale_fields(service: &mut Value, old: &Value) {
     let before = read::get(old, "spec");

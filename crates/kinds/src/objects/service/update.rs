@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::{is_external_name, is_headless, is_load_balancer, needs_health_check, validation};
 use crate::{
+    checks::same,
     objects::{
-        compare::same,
         field::{Errors, Field},
         ingress::validate_load_balancer_point,
     },

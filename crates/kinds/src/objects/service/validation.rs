@@ -13,7 +13,6 @@ use crate::{
     addresses, label_selector, names,
     objects::{
         field::{Errors, Field},
-        shown::{Member, Shown, Type},
         syntax,
     },
     read,
@@ -22,16 +21,6 @@ use crate::{
 const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 const ONLY_LOAD_BALANCER: &str = "may only be used when `type` is 'LoadBalancer'";
 const MAX_AFFINITY_SECONDS: i64 = 86400;
-
-/// A port as complaints show it: only its protocol and number count.
-static PORT: [Member; 6] = [
-    Member("name", "Name", Type::Text),
-    Member("protocol", "Protocol", Type::Text),
-    Member("appProtocol", "AppProtocol", Type::Any),
-    Member("port", "Port", Type::Number),
-    Member("targetPort", "TargetPort", Type::Number),
-    Member("nodePort", "NodePort", Type::Number),
-];
 
 /// `old` is null for a new Service. Addresses accepted before stay accepted.
 pub(super) fn validate(service: &Value, old: &Value, errors: &mut Errors) {
@@ -194,8 +183,9 @@ fn validate_port_clashes(spec: &Field<'_>, errors: &mut Errors) {
         let protocol = read::text(port.value, "protocol");
         let number = read::int(port.value, "port").unwrap_or_default();
         if !seen.insert((protocol, number)) {
+            // Only what makes the port a duplicate is shown.
             let key = json!({"protocol": protocol, "port": number});
-            port.duplicate_shown(&Shown::of(&key, &PORT), errors);
+            Field::at(&key, &port.path()).duplicate_shown("ServicePort", errors);
         }
     }
 }
