@@ -2,4 +2,5 @@
 //! field, patching, and server-side apply. Pure: bytes and values in, values and errors out.
 
 pub mod field;
+pub mod names;
 pub mod shape;
