@@ -9,8 +9,13 @@ pub fn default(value: &mut Value, schema: &Structural) {
     match value {
         Value::Object(entries) => {
             for (name, property) in &schema.properties {
-                let Some(default) = &property.default else { continue };
-                if entries.get(name).is_none_or(|value| value.is_null() && !property.nullable) {
+                let Some(default) = &property.default else {
+                    continue;
+                };
+                if entries
+                    .get(name)
+                    .is_none_or(|value| value.is_null() && !property.nullable)
+                {
                     entries.insert(name.clone(), default.clone());
                 }
             }
@@ -45,7 +50,9 @@ fn default_or_null(value: &mut Value, schema: &Structural) {
 pub fn drop_nulls(value: &mut Value, schema: &Structural) {
     match value {
         Value::Object(entries) => entries.retain(|name, value| {
-            let Some(schema) = schema.field(name) else { return true };
+            let Some(schema) = schema.field(name) else {
+                return true;
+            };
             if value.is_null() && !schema.nullable && schema.default.is_none() {
                 return false;
             }

@@ -40,8 +40,12 @@ pub(crate) fn float(number: f64) -> String {
 
 /// Rust writes `1e21` and `1e-7`, Go `1e+21` and `1e-07`.
 fn with_two_digit_exponent(text: &str) -> String {
-    let Some((mantissa, exponent)) = text.split_once('e') else { return text.to_owned() };
-    let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+    let Some((mantissa, exponent)) = text.split_once('e') else {
+        return text.to_owned();
+    };
+    let (sign, digits) = exponent
+        .strip_prefix('-')
+        .map_or(('+', exponent), |digits| ('-', digits));
     format!("{mantissa}e{sign}{digits:0>2}")
 }
 
@@ -130,7 +134,10 @@ mod tests {
 
     #[test]
     fn json_is_escaped_for_html() {
-        assert_eq!(json(&json!({"a": ["<b>", 1.0, null]})), r#"{"a":["\u003cb\u003e",1,null]}"#);
+        assert_eq!(
+            json(&json!({"a": ["<b>", 1.0, null]})),
+            r#"{"a":["\u003cb\u003e",1,null]}"#
+        );
         assert_eq!(shown(&json!("a\"b")), r#""a\"b""#);
     }
 }

@@ -93,9 +93,10 @@ impl Meta {
     pub(crate) fn field(&'static self, name: &str) -> Option<&'static Self> {
         match self {
             Self::Texts => Some(&Self::Text),
-            Self::Struct { fields, .. } => {
-                fields.iter().find(|(field, _)| *field == name).map(|(_, meta)| meta)
-            }
+            Self::Struct { fields, .. } => fields
+                .iter()
+                .find(|(field, _)| *field == name)
+                .map(|(_, meta)| meta),
             _ => None,
         }
     }
@@ -117,6 +118,13 @@ impl Meta {
 
     /// An owner reference is replaced as a whole; so is what nobody describes.
     pub(crate) fn is_atomic_object(&self) -> bool {
-        matches!(self, Self::Anything | Self::Struct { name: "OwnerReference", .. })
+        matches!(
+            self,
+            Self::Anything
+                | Self::Struct {
+                    name: "OwnerReference",
+                    ..
+                }
+        )
     }
 }

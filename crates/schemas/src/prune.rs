@@ -39,14 +39,20 @@ fn apply(object: &mut Value, schema: &Structural, invalid: Invalid) -> Result<Ve
         unknown.extend(paths.into_iter().map(|path| format!("metadata.{path}")));
     }
     let mut pruned = Vec::new();
-    Pruner { dropped: Some(&mut pruned) }.prune(object, Some(schema), true, &Trail::ROOT);
+    Pruner {
+        dropped: Some(&mut pruned),
+    }
+    .prune(object, Some(schema), true, &Trail::ROOT);
     pruned.sort();
     unknown.append(&mut pruned);
     drop_nulls(object, schema);
     let mut embedded = Vec::new();
-    Coercer { invalid, unknown: &mut embedded }
-        .coerce(object, schema, schema.embedded_resource, &Trail::ROOT)
-        .map_err(CoerceError::Embedded)?;
+    Coercer {
+        invalid,
+        unknown: &mut embedded,
+    }
+    .coerce(object, schema, schema.embedded_resource, &Trail::ROOT)
+    .map_err(CoerceError::Embedded)?;
     embedded.sort();
     unknown.append(&mut embedded);
     Ok(unknown)
@@ -64,7 +70,11 @@ pub(crate) fn coerce_part(
     is_resource: bool,
     invalid: Invalid,
 ) -> Result<(), FieldError> {
-    Coercer { invalid, unknown: &mut Vec::new() }.coerce(value, schema, is_resource, &Trail::ROOT)
+    Coercer {
+        invalid,
+        unknown: &mut Vec::new(),
+    }
+    .coerce(value, schema, is_resource, &Trail::ROOT)
 }
 
 fn is_resource_field(name: &str) -> bool {
@@ -76,7 +86,13 @@ struct Pruner<'a> {
 }
 
 impl Pruner<'_> {
-    fn prune(&mut self, value: &mut Value, schema: Option<&Structural>, is_resource: bool, trail: &Trail<'_>) {
+    fn prune(
+        &mut self,
+        value: &mut Value,
+        schema: Option<&Structural>,
+        is_resource: bool,
+        trail: &Trail<'_>,
+    ) {
         if let Some(schema) = schema.filter(|schema| schema.preserve_unknown_fields) {
             return self.keep(value, schema, is_resource, trail);
         }
@@ -161,16 +177,18 @@ impl Coercer<'_> {
             self.coerce_resource(value, trail)?;
         }
         match value {
-            Value::Object(entries) => entries.iter_mut().try_for_each(|(name, value)| {
-                match schema.properties.get(name) {
-                    Some(property) => {
-                        self.coerce(value, property, property.embedded_resource, &trail.field(name))
-                    }
-                    None => schema.additional_schema().map_or(Ok(()), |schema| {
-                        self.coerce(value, schema, schema.embedded_resource, &trail.key(name))
-                    }),
-                }
-            }),
+            Value::Object(entries) => {
+                entries
+                    .iter_mut()
+                    .try_for_each(|(name, value)| match schema.properties.get(name) {
+                        Some(property) => {
+                            self.coerce(value, property, property.embedded_resource, &trail.field(name))
+                        }
+                        None => schema.additional_schema().map_or(Ok(()), |schema| {
+                            self.coerce(value, schema, schema.embedded_resource, &trail.key(name))
+                        }),
+                    })
+            }
             Value::Array(items) => schema.items.as_deref().map_or(Ok(()), |schema| {
                 items.iter_mut().enumerate().try_for_each(|(i, item)| {
                     self.coerce(item, schema, schema.embedded_resource, &trail.index(i))
@@ -181,28 +199,39 @@ impl Coercer<'_> {
     }
 
     fn coerce_resource(&mut self, value: &mut Value, trail: &Trail<'_>) -> Result<(), FieldError> {
-        let Value::Object(entries) = value else { return Ok(()) };
+        let Value::Object(entries) = value else {
+            return Ok(());
+        };
         for field in ["apiVersion", "kind"] {
-            let Some(value) = entries.get(field).filter(|value| !value.is_string()) else { continue };
+            let Some(value) = entries.get(field).filter(|value| !value.is_string()) else {
+                continue;
+            };
             if self.invalid == Invalid::Refused {
                 let path = trail.field(field).path(&Path::root());
                 return Err(FieldError::invalid(&path, value, "must be a string"));
             }
             entries.remove(field);
         }
-        let Some(metadata) = entries.get_mut("metadata") else { return Ok(()) };
+        let Some(metadata) = entries.get_mut("metadata") else {
+            return Ok(());
+        };
         let path = trail.field("metadata").path(&Path::root());
         let before = metadata.clone();
         let mut unknown = Vec::new();
         if let Err(complaint) = metadata::decode(metadata, self.invalid, &mut unknown) {
             let refused = FieldError::invalid(&path, &before, complaint);
             *metadata = before;
-            return if self.invalid == Invalid::Refused { Err(refused) } else { Ok(()) };
+            return if self.invalid == Invalid::Refused {
+                Err(refused)
+            } else {
+                Ok(())
+            };
         }
         if metadata.is_null() {
             *metadata = Value::Object(serde_json::Map::new());
         }
-        self.unknown.extend(unknown.into_iter().map(|field| format!("{path}.{field}")));
+        self.unknown
+            .extend(unknown.into_iter().map(|field| format!("{path}.{field}")));
         Ok(())
     }
 }

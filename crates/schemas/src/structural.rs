@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
+pub(crate) use self::parse::compile_pattern;
 pub use self::shape::Place;
 use crate::{cel::rules::Rules, validate::formats::Format};
 
@@ -125,7 +126,7 @@ impl Structural {
     /// what a definition's validation should have refused is reported when a value meets it.
     pub fn new(schema: &Value) -> Self {
         let mut structural = parse::parse(schema);
-        structural.rules = Rules::compile(schema, true).map(Box::new);
+        structural.rules = Rules::compile(schema, &structural, true).map(Box::new);
         structural
     }
 

@@ -18,18 +18,30 @@ pub(crate) struct Trail<'a> {
 }
 
 impl<'a> Trail<'a> {
-    pub(crate) const ROOT: Trail<'static> = Trail { parent: None, step: Step::Root };
+    pub(crate) const ROOT: Trail<'static> = Trail {
+        parent: None,
+        step: Step::Root,
+    };
 
     pub(crate) fn field(&'a self, name: &'a str) -> Self {
-        Self { parent: Some(self), step: Step::Field(name) }
+        Self {
+            parent: Some(self),
+            step: Step::Field(name),
+        }
     }
 
     pub(crate) fn key(&'a self, key: &'a str) -> Self {
-        Self { parent: Some(self), step: Step::Key(key) }
+        Self {
+            parent: Some(self),
+            step: Step::Key(key),
+        }
     }
 
     pub(crate) fn index(&'a self, index: usize) -> Self {
-        Self { parent: Some(self), step: Step::Index(index) }
+        Self {
+            parent: Some(self),
+            step: Step::Index(index),
+        }
     }
 
     pub(crate) fn is_root(&self) -> bool {

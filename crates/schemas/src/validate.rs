@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{metadata, structural::Structural, trail::Trail};
 
-pub(crate) use self::ratchet::unchanged;
+pub(crate) use self::ratchet::{Index, unchanged};
 
 /// Validates a new resource.
 pub fn validate(object: &Value, schema: &Structural, errors: &mut Vec<FieldError>) {
@@ -66,9 +66,11 @@ fn validate_rules(
     schema: &Structural,
     errors: &mut Vec<FieldError>,
 ) -> Vec<String> {
-    let Some(rules) = &schema.rules else { return Vec::new() };
+    let Some(rules) = &schema.rules else {
+        return Vec::new();
+    };
     if !errors.iter().any(is_blocking) {
-        return rules.validate(object, old, schema, errors);
+        return rules.validate(object, old, schema, &Path::root(), errors);
     }
     errors.push(FieldError {
         kind: ErrorKind::Invalid,

@@ -21,7 +21,11 @@ pub(crate) fn decode(
     invalid: Invalid,
     unknown: &mut Vec<String>,
 ) -> Result<(), String> {
-    let mut decoder = Decoder { unknown, fields: Vec::new(), structure: None };
+    let mut decoder = Decoder {
+        unknown,
+        fields: Vec::new(),
+        structure: None,
+    };
     if invalid == Invalid::Dropped
         && let Value::Object(entries) = metadata
     {
@@ -90,7 +94,9 @@ impl Decoder<'_> {
         entries: &mut Map<String, Value>,
         path: &str,
     ) -> Result<(), String> {
-        let Meta::Struct { fields, .. } = meta else { return Ok(()) };
+        let Meta::Struct { fields, .. } = meta else {
+            return Ok(());
+        };
         entries.retain(|entry, _| {
             let known = fields.iter().any(|(field, _)| field == entry);
             if !known {
@@ -112,7 +118,10 @@ impl Decoder<'_> {
 
     fn complaint(&self, value: &Value, meta: &Meta) -> String {
         if matches!(meta, Meta::Time) {
-            return format!("json: cannot unmarshal {} into Go value of type string", json_kind(value));
+            return format!(
+                "json: cannot unmarshal {} into Go value of type string",
+                json_kind(value)
+            );
         }
         let place = match self.structure {
             Some(structure) => format!("struct field {structure}.{}", self.fields.join(".")),
@@ -122,12 +131,20 @@ impl Decoder<'_> {
             Value::Number(number) if matches!(meta, Meta::Integer) => format!(" {number}"),
             _ => String::new(),
         };
-        format!("json: cannot unmarshal {}{number} into Go {place} of type {}", json_kind(value), go_type(meta))
+        format!(
+            "json: cannot unmarshal {}{number} into Go {place} of type {}",
+            json_kind(value),
+            go_type(meta)
+        )
     }
 }
 
 fn joined(path: &str, field: &str) -> String {
-    if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") }
+    if path.is_empty() {
+        field.to_owned()
+    } else {
+        format!("{path}.{field}")
+    }
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -180,7 +197,11 @@ mod tests {
 
     #[test]
     fn unknown_and_empty_fields_fall_away() {
-        check(json!({"name": "a", "namespace": "", "foo": 1}), json!({"name": "a"}), &["foo"]);
+        check(
+            json!({"name": "a", "namespace": "", "foo": 1}),
+            json!({"name": "a"}),
+            &["foo"],
+        );
         check(
             json!({"ownerReferences": [{"uid": "u", "x": {}, "controller": null}], "labels": {"a": null}}),
             json!({"ownerReferences": [{"uid": "u"}], "labels": {"a": ""}}),
@@ -190,9 +211,8 @@ mod tests {
 
     #[test]
     fn wrong_types_are_named_as_go_names_them() {
-        let complaint = |mut metadata: Value| {
-            decode(&mut metadata, Invalid::Refused, &mut Vec::new()).unwrap_err()
-        };
+        let complaint =
+            |mut metadata: Value| decode(&mut metadata, Invalid::Refused, &mut Vec::new()).unwrap_err();
         assert_eq!(
             complaint(json!({"labels": {"a": 1}})),
             "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"

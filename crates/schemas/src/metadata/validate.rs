@@ -41,8 +41,12 @@ fn api_version(text: &str) -> Option<String> {
 
 pub(crate) fn kind(text: &str) -> Option<String> {
     let complaints = names::dns1035_label(&text.to_lowercase());
-    (!complaints.is_empty())
-        .then(|| format!("may have mixed case, but should otherwise match: {}", complaints.join(",")))
+    (!complaints.is_empty()).then(|| {
+        format!(
+            "may have mixed case, but should otherwise match: {}",
+            complaints.join(",")
+        )
+    })
 }
 
 fn validate_metadata(metadata: &Value, path: &Path, errors: &mut Vec<FieldError>) {
@@ -62,24 +66,41 @@ fn validate_metadata(metadata: &Value, path: &Path, errors: &mut Vec<FieldError>
     }
     complain("name", text("name"), names::path_segment(text("name")));
     if !text("namespace").is_empty() {
-        complain("namespace", text("namespace"), names::dns_label(text("namespace")));
+        complain(
+            "namespace",
+            text("namespace"),
+            names::dns_label(text("namespace")),
+        );
     }
     if let Some(generation) = decoded.get("generation").filter(|value| value.as_i64() < Some(0)) {
         let complaint = "must be greater than or equal to 0";
-        errors.push(FieldError::invalid(&path.child("generation"), generation, complaint));
+        errors.push(FieldError::invalid(
+            &path.child("generation"),
+            generation,
+            complaint,
+        ));
     }
     validate_labels(&decoded["labels"], &path.child("labels"), errors);
     validate_annotations(&decoded["annotations"], &path.child("annotations"), errors);
-    validate_owners(&decoded["ownerReferences"], &path.child("ownerReferences"), errors);
+    validate_owners(
+        &decoded["ownerReferences"],
+        &path.child("ownerReferences"),
+        errors,
+    );
     validate_finalizers(&decoded["finalizers"], &path.child("finalizers"), errors);
 }
 
 fn validate_labels(labels: &Value, path: &Path, errors: &mut Vec<FieldError>) {
     for (key, value) in labels.as_object().into_iter().flatten() {
-        let keys = names::qualified_name(key).into_iter().map(|text| (json!(key), text));
+        let keys = names::qualified_name(key)
+            .into_iter()
+            .map(|text| (json!(key), text));
         let values = names::label_value(value.as_str().unwrap_or_default());
         let values = values.into_iter().map(|text| (value.clone(), text));
-        errors.extend(keys.chain(values).map(|(value, text)| FieldError::invalid(path, &value, text)));
+        errors.extend(
+            keys.chain(values)
+                .map(|(value, text)| FieldError::invalid(path, &value, text)),
+        );
     }
 }
 
@@ -101,11 +122,19 @@ fn validate_owners(owners: &Value, path: &Path, errors: &mut Vec<FieldError>) {
         let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
         if text("apiVersion").rsplit('/').next().is_none_or(str::is_empty) {
             let complaint = "version must not be empty";
-            errors.push(FieldError::invalid(&path.child("apiVersion"), &json!(text("apiVersion")), complaint));
+            errors.push(FieldError::invalid(
+                &path.child("apiVersion"),
+                &json!(text("apiVersion")),
+                complaint,
+            ));
         }
         for field in ["kind", "name", "uid"] {
             if text(field).is_empty() {
-                errors.push(FieldError::invalid(&path.child(field), &json!(""), "must not be empty"));
+                errors.push(FieldError::invalid(
+                    &path.child(field),
+                    &json!(""),
+                    "must not be empty",
+                ));
             }
         }
         if owner.get("controller").and_then(Value::as_bool) != Some(true) {
@@ -126,8 +155,12 @@ fn validate_owners(owners: &Value, path: &Path, errors: &mut Vec<FieldError>) {
 }
 
 fn validate_finalizers(finalizers: &Value, path: &Path, errors: &mut Vec<FieldError>) {
-    let names: Vec<&str> =
-        finalizers.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let names: Vec<&str> = finalizers
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     for name in &names {
         let complaints = names::qualified_name(name).into_iter();
         errors.extend(complaints.map(|text| FieldError::invalid(path, &json!(name), text)));
@@ -156,18 +189,28 @@ pub(super) fn time(text: &str) -> Result<(), String> {
     };
     let mut rest = text;
     for (i, (part, width, low, high)) in PARTS.into_iter().enumerate() {
-        let digits = rest.get(..width).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
-        let number: u32 = digits.and_then(|d| d.parse().ok()).ok_or_else(|| unreadable(rest, part))?;
+        let digits = rest
+            .get(..width)
+            .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+        let number: u32 = digits
+            .and_then(|d| d.parse().ok())
+            .ok_or_else(|| unreadable(rest, part))?;
         if !(low..=high).contains(&number) {
             return Err(format!("parsing time {text:?}: {} out of range", NAMES[i]));
         }
         rest = &rest[width..];
-        rest = rest.strip_prefix(SEPARATORS[i]).ok_or_else(|| unreadable(rest, SEPARATORS[i]))?;
+        rest = rest
+            .strip_prefix(SEPARATORS[i])
+            .ok_or_else(|| unreadable(rest, SEPARATORS[i]))?;
     }
     if let Some(fraction) = rest.strip_prefix('.') {
         rest = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
     }
-    if rest == "Z" || is_offset(rest) { Ok(()) } else { Err(unreadable(rest, "Z07:00")) }
+    if rest == "Z" || is_offset(rest) {
+        Ok(())
+    } else {
+        Err(unreadable(rest, "Z07:00"))
+    }
 }
 
 fn is_offset(text: &str) -> bool {

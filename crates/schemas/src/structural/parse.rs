@@ -9,7 +9,9 @@ use super::{Additional, Checks, Kind, ListType, Pattern, Structural};
 use crate::validate::formats::Format;
 
 pub(super) fn parse(schema: &Value) -> Structural {
-    let Some(schema) = schema.as_object() else { return Structural::default() };
+    let Some(schema) = schema.as_object() else {
+        return Structural::default();
+    };
     let flag = |name: &str| schema.get(name).and_then(Value::as_bool).unwrap_or_default();
     let text = |name: &str| schema.get(name).and_then(Value::as_str).unwrap_or_default();
     Structural {
@@ -25,7 +27,10 @@ pub(super) fn parse(schema: &Value) -> Structural {
             _ => ListType::Atomic,
         },
         list_keys: texts(schema, "x-kubernetes-list-map-keys").map(intern).collect(),
-        default: schema.get("default").filter(|default| !default.is_null()).cloned(),
+        default: schema
+            .get("default")
+            .filter(|default| !default.is_null())
+            .cloned(),
         properties: schema
             .get("properties")
             .and_then(Value::as_object)
@@ -34,7 +39,10 @@ pub(super) fn parse(schema: &Value) -> Structural {
             .map(|(name, schema)| (name.clone(), parse(schema)))
             .collect(),
         additional: schema.get("additionalProperties").and_then(additional),
-        items: schema.get("items").filter(|items| items.is_object()).map(|items| Box::new(parse(items))),
+        items: schema
+            .get("items")
+            .filter(|items| items.is_object())
+            .map(|items| Box::new(parse(items))),
         checks: checks(schema).map(Box::new),
         rules: None,
     }
@@ -79,7 +87,12 @@ fn checks(schema: &Map<String, Value>) -> Option<Checks> {
     let text = |name: &str| schema.get(name).and_then(Value::as_str).unwrap_or_default();
     let int = |name: &str| schema.get(name).and_then(Value::as_i64);
     let float = |name: &str| schema.get(name).and_then(Value::as_f64);
-    let list = |name: &str| schema.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let list = |name: &str| {
+        schema
+            .get(name)
+            .and_then(Value::as_array)
+            .map_or(&[][..], Vec::as_slice)
+    };
     let nested = |name: &str| list(name).iter().map(parse).collect();
     Some(Checks {
         format: Format::named(text("format")),
@@ -107,16 +120,24 @@ fn checks(schema: &Map<String, Value>) -> Option<Checks> {
 }
 
 fn pattern(text: &str) -> Pattern {
-    Pattern { text: text.to_owned(), regex: compile(text) }
+    Pattern {
+        text: text.to_owned(),
+        regex: compile_pattern(text),
+    }
 }
 
 /// Compiles a pattern written for RE2. The syntaxes agree but for `\z` and a bare `\Q..\E`.
-pub(crate) fn compile(text: &str) -> Result<Regex, String> {
+pub(crate) fn compile_pattern(text: &str) -> Result<Regex, String> {
     Regex::new(text).map_err(|error| error.to_string())
 }
 
 fn texts<'a>(schema: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
-    schema.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    schema
+        .get(name)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
 }
 
 /// One lasting copy of each name that keys a list. [`manifests::shape::ListKind`] lends a slice of

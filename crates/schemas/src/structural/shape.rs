@@ -10,7 +10,10 @@ use crate::metadata::{self, Meta};
 /// nobody because the schema preserves unknown fields.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
-    Schema { schema: &'a Structural, is_resource: bool },
+    Schema {
+        schema: &'a Structural,
+        is_resource: bool,
+    },
     Meta(&'static Meta),
     Unknown,
 }
@@ -18,14 +21,20 @@ pub enum Place<'a> {
 impl<'a> Place<'a> {
     /// The whole resource.
     pub fn root(schema: &'a Structural) -> Self {
-        Self::Schema { schema, is_resource: true }
+        Self::Schema {
+            schema,
+            is_resource: true,
+        }
     }
 
     fn of(schema: &'a Structural) -> Self {
         if schema.kind.is_none() && schema.preserve_unknown_fields {
             return Self::Unknown;
         }
-        Self::Schema { schema, is_resource: schema.embedded_resource }
+        Self::Schema {
+            schema,
+            is_resource: schema.embedded_resource,
+        }
     }
 }
 
@@ -34,12 +43,12 @@ impl Shape for Place<'_> {
         match self {
             Self::Unknown => Some(Self::Unknown),
             Self::Meta(meta) => meta.field(name).map(Self::Meta),
-            Self::Schema { is_resource: true, .. } if name == "metadata" => {
-                Some(Self::Meta(&metadata::OBJECT))
-            }
-            Self::Schema { is_resource: true, .. } if name == "apiVersion" || name == "kind" => {
-                Some(Self::Meta(&Meta::Text))
-            }
+            Self::Schema {
+                is_resource: true, ..
+            } if name == "metadata" => Some(Self::Meta(&metadata::OBJECT)),
+            Self::Schema {
+                is_resource: true, ..
+            } if name == "apiVersion" || name == "kind" => Some(Self::Meta(&Meta::Text)),
             Self::Schema { schema, .. } => {
                 if let Some(field) = schema.field(name) {
                     return Some(Self::of(field));

@@ -16,11 +16,17 @@ pub(super) struct Old<'a> {
 
 impl<'a> Old<'a> {
     pub(super) fn field(self, name: &str) -> Option<Self> {
-        Some(Self { value: self.value.get(name)?, schema: self.schema.field(name)? })
+        Some(Self {
+            value: self.value.get(name)?,
+            schema: self.schema.field(name)?,
+        })
     }
 
     pub(super) fn item(self, before: Option<&'a Value>) -> Option<Self> {
-        Some(Self { value: before?, schema: self.schema.items.as_deref()? })
+        Some(Self {
+            value: before?,
+            schema: self.schema.items.as_deref()?,
+        })
     }
 }
 
@@ -34,7 +40,9 @@ pub(crate) fn unchanged(new: &Value, old: &Value, schema: &Structural) -> bool {
             }
             match (schema.index(old), &schema.items) {
                 (Some(index), Some(items)) => new.iter().all(|item| {
-                    schema.lookup(item, &index).is_some_and(|before| unchanged(item, before, items))
+                    schema
+                        .lookup(item, &index)
+                        .is_some_and(|before| unchanged(item, before, items))
                 }),
                 _ => new == old,
             }
@@ -76,6 +84,9 @@ impl Structural {
 
     fn item_key<'a>(&self, item: &'a Value) -> Option<Vec<&'a Value>> {
         let scalar = |value: &&Value| !value.is_object() && !value.is_array() && !value.is_null();
-        self.list_keys.iter().map(|key| item.get(key).filter(scalar)).collect()
+        self.list_keys
+            .iter()
+            .map(|key| item.get(key).filter(scalar))
+            .collect()
     }
 }

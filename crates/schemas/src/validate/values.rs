@@ -29,7 +29,11 @@ pub(super) fn validate(
     let old = old.map(|old| Old { value: old, schema });
     Validator { base }.check(value, schema, old, &Trail::ROOT, &mut found);
     let mut seen = HashSet::new();
-    errors.extend(found.into_iter().filter(|error| seen.insert((error.kind.reason(), error.to_string()))));
+    errors.extend(
+        found
+            .into_iter()
+            .filter(|error| seen.insert((error.kind.reason(), error.to_string()))),
+    );
 }
 
 struct Validator<'a> {
@@ -141,7 +145,14 @@ impl Validator<'_> {
 
     fn wrong_type(&self, wanted: &str, actual: &str, trail: &Trail<'_>) -> FieldError {
         let actual = manifests::field::quoted(actual);
-        self.placed(Problem::of(ErrorKind::TypeInvalid, actual.clone(), format!("must be of type {wanted}: {actual}")), trail)
+        self.placed(
+            Problem::of(
+                ErrorKind::TypeInvalid,
+                actual.clone(),
+                format!("must be of type {wanted}: {actual}"),
+            ),
+            trail,
+        )
     }
 
     fn check_text(&self, text: &str, checks: &Checks, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {
@@ -182,14 +193,19 @@ impl Validator<'_> {
         if let Some(item_schema) = &schema.items {
             let index = old.and_then(|old| Some((old, old.schema.index(old.value.as_array()?)?)));
             for (i, item) in items.iter().enumerate() {
-                let old = index.as_ref().and_then(|(old, index)| old.item(old.schema.lookup(item, index)));
+                let old = index
+                    .as_ref()
+                    .and_then(|(old, index)| old.item(old.schema.lookup(item, index)));
                 matches += self.check(item, item_schema, old, &trail.index(i), errors);
             }
         }
         let checks = schema.checks();
         if let Some(min) = checks.min_items.filter(|min| (items.len() as i64) < *min) {
             let text = format!("should have at least {min} items");
-            errors.push(self.placed(Problem::of(ErrorKind::Invalid, items.len().to_string(), text), trail));
+            errors.push(self.placed(
+                Problem::of(ErrorKind::Invalid, items.len().to_string(), text),
+                trail,
+            ));
         }
         if let Some(max) = checks.max_items.filter(|max| (items.len() as i64) > *max) {
             errors.push(self.too_many(items.len(), max, trail));
@@ -272,7 +288,12 @@ impl Validator<'_> {
             _ if problem.bare => problem.text.replace("{}", &trail.dotted()),
             _ => format!("{} in body {}", trail.dotted(), problem.text),
         };
-        FieldError { kind: problem.kind, field: self.field(trail), value: problem.value, detail }
+        FieldError {
+            kind: problem.kind,
+            field: self.field(trail),
+            value: problem.value,
+            detail,
+        }
     }
 
     fn field(&self, trail: &Trail<'_>) -> String {
@@ -296,7 +317,12 @@ struct Problem {
 
 impl Problem {
     fn of(kind: ErrorKind, value: String, text: String) -> Self {
-        Self { kind, value, text, bare: false }
+        Self {
+            kind,
+            value,
+            text,
+            bare: false,
+        }
     }
 }
 

@@ -11,7 +11,10 @@ fn parse_ipv4(text: &str) -> Option<Ipv4Addr> {
         if part.is_empty() || !part.bytes().all(|b| b.is_ascii_digit()) {
             return None;
         }
-        *octet = part.parse::<u32>().ok().and_then(|number| u8::try_from(number).ok())?;
+        *octet = part
+            .parse::<u32>()
+            .ok()
+            .and_then(|number| u8::try_from(number).ok())?;
     }
     parts.next().is_none().then(|| Ipv4Addr::from(octets))
 }
@@ -25,7 +28,9 @@ pub(super) fn is_ipv6(text: &str) -> bool {
 }
 
 pub(super) fn is_cidr(text: &str) -> bool {
-    let Some((address, length)) = text.split_once('/') else { return false };
+    let Some((address, length)) = text.split_once('/') else {
+        return false;
+    };
     let bits = if parse_ipv4(address).is_some() {
         32
     } else if address.parse::<Ipv6Addr>().is_ok() {
@@ -44,7 +49,9 @@ pub(super) fn is_mac(text: &str) -> bool {
     };
     let groups: Vec<&str> = text.split(separator).collect();
     matches!(groups.len() * width / 2, 6 | 8 | 20)
-        && groups.iter().all(|group| group.len() == width && group.bytes().all(|b| b.is_ascii_hexdigit()))
+        && groups
+            .iter()
+            .all(|group| group.len() == width && group.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 /// One address of RFC 5322, with or without a display name: `Name <local@domain>`.
@@ -60,12 +67,19 @@ pub(super) fn is_email(text: &str) -> bool {
 fn is_phrase(text: &str) -> bool {
     text.is_empty()
         || is_quoted(text)
-        || text.split_ascii_whitespace().all(|word| word.chars().all(|c| is_atom(c) || c == '.'))
+        || text
+            .split_ascii_whitespace()
+            .all(|word| word.chars().all(|c| is_atom(c) || c == '.'))
 }
 
 fn is_address(text: &str) -> bool {
-    let Some((local, domain)) = text.rsplit_once('@') else { return false };
-    let atoms = |text: &str| text.split('.').all(|part| !part.is_empty() && part.chars().all(is_atom));
+    let Some((local, domain)) = text.rsplit_once('@') else {
+        return false;
+    };
+    let atoms = |text: &str| {
+        text.split('.')
+            .all(|part| !part.is_empty() && part.chars().all(is_atom))
+    };
     let literal = domain.starts_with('[') && domain.ends_with(']') && domain.len() > 2;
     (is_quoted(local) || atoms(local)) && (literal || atoms(domain))
 }
@@ -124,13 +138,17 @@ fn scheme(text: &str) -> Result<(&str, &str), ()> {
 fn is_authority(text: &str) -> bool {
     let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
     if let Some(bracketed) = host.strip_prefix('[') {
-        let Some((address, port)) = bracketed.split_once(']') else { return false };
+        let Some((address, port)) = bracketed.split_once(']') else {
+            return false;
+        };
         let address = address.split_once("%25").map_or(address, |(address, _)| address);
         return address.parse::<Ipv6Addr>().is_ok() && is_optional_port(port);
     }
     let (name, port) = host.split_at(host.rfind(':').unwrap_or(host.len()));
     is_optional_port(port)
-        && name.chars().all(|c| !c.is_ascii() || c.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:[]<>\"".contains(c))
+        && name
+            .chars()
+            .all(|c| !c.is_ascii() || c.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:[]<>\"".contains(c))
 }
 
 fn is_optional_port(text: &str) -> bool {
@@ -138,7 +156,7 @@ fn is_optional_port(text: &str) -> bool {
 }
 
 fn has_good_escapes(path: &str) -> bool {
-    path.split('%').skip(1).all(|after| {
-        after.len() >= 2 && after.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit)
-    })
+    path.split('%')
+        .skip(1)
+        .all(|after| after.len() >= 2 && after.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit))
 }

@@ -22,15 +22,20 @@ pub(crate) fn date(text: &str) -> Option<(i32, u32, u32)> {
 }
 
 fn digits(text: &str) -> Option<u32> {
-    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+    text.bytes()
+        .all(|b| b.is_ascii_digit())
+        .then(|| text.parse().ok())?
 }
 
 /// An instant: the day, the seconds into it, the nanoseconds, and the offset from UTC in seconds.
 pub(crate) fn date_time(text: &str) -> Option<((i32, u32, u32), u32, u32, i32)> {
     let day = date(text.get(..10)?)?;
     let rest = text.get(11..)?;
-    let (hour, minute, second) =
-        (digits(rest.get(..2)?)?, digits(rest.get(3..5)?)?, digits(rest.get(6..8)?)?);
+    let (hour, minute, second) = (
+        digits(rest.get(..2)?)?,
+        digits(rest.get(3..5)?)?,
+        digits(rest.get(6..8)?)?,
+    );
     let separators = text.is_char_boundary(11) && rest.as_bytes()[2] == b':' && rest.as_bytes()[5] == b':';
     if !separators || hour > 23 || minute > 59 || second > 59 {
         return None;
@@ -38,7 +43,9 @@ pub(crate) fn date_time(text: &str) -> Option<((i32, u32, u32), u32, u32, i32)> 
     let rest = &rest[8..];
     let (nanos, zone) = match rest.strip_prefix(['.', ',']) {
         Some(fraction) => {
-            let end = fraction.find(|c: char| !c.is_ascii_digit()).unwrap_or(fraction.len());
+            let end = fraction
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(fraction.len());
             (nanoseconds(&fraction[..end])?, &fraction[end..])
         }
         None => (0, rest),
@@ -48,7 +55,11 @@ pub(crate) fn date_time(text: &str) -> Option<((i32, u32, u32), u32, u32, i32)> 
 
 fn nanoseconds(fraction: &str) -> Option<u32> {
     let kept: String = fraction.chars().chain(std::iter::repeat('0')).take(9).collect();
-    if fraction.is_empty() { None } else { kept.parse().ok() }
+    if fraction.is_empty() {
+        None
+    } else {
+        kept.parse().ok()
+    }
 }
 
 fn offset(zone: &str) -> Option<i32> {
@@ -72,12 +83,16 @@ fn offset(zone: &str) -> Option<i32> {
 pub(super) fn is_date_time(text: &str) -> bool {
     let lower = text.to_lowercase();
     let mut parts = lower.split('t');
-    let (Some(day), Some(time)) = (parts.next(), parts.next()) else { return false };
+    let (Some(day), Some(time)) = (parts.next(), parts.next()) else {
+        return false;
+    };
     if date(day).is_none() {
         return false;
     }
     let clock = |range: std::ops::Range<usize>, max: u32| {
-        time.get(range).and_then(digits).is_some_and(|number| number <= max)
+        time.get(range)
+            .and_then(digits)
+            .is_some_and(|number| number <= max)
     };
     let separators = matches!((time.get(2..3), time.get(5..6)), (Some(":"), Some(":")));
     if !(separators && clock(0..2, 23) && clock(3..5, 59) && clock(6..8, 59)) {
@@ -122,11 +137,16 @@ pub(crate) fn go_duration(text: &str) -> Option<(bool, Duration)> {
         if number.is_empty() || number == "." || number.matches('.').count() > 1 {
             return None;
         }
-        let end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
+        let end = after
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(after.len());
         let (unit, after) = after.split_at(end);
         let nanos = unit_nanoseconds(unit)?;
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        exact += whole.parse::<u128>().or_else(|e| if whole.is_empty() { Ok(0) } else { Err(e) }).ok()?
+        exact += whole
+            .parse::<u128>()
+            .or_else(|e| if whole.is_empty() { Ok(0) } else { Err(e) })
+            .ok()?
             * u128::from(nanos);
         total += format!("0.{fraction}").parse::<f64>().unwrap_or(0.0) * nanos as f64;
         rest = after;
@@ -169,7 +189,9 @@ fn worded_duration(text: &str) -> Option<Duration> {
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let (number, after) = rest.split_at(end);
         let after = after.trim_start();
-        let end = after.find(|c: char| !(c.is_ascii_alphabetic() || c == 'µ')).unwrap_or(after.len());
+        let end = after
+            .find(|c: char| !(c.is_ascii_alphabetic() || c == 'µ'))
+            .unwrap_or(after.len());
         let unit = after[..end].to_lowercase();
         rest = &after[end..];
         if unit.is_empty() {

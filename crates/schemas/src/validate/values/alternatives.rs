@@ -37,7 +37,10 @@ impl Validator<'_> {
         }
         if !checks.one_of.is_empty() {
             let attempts: Vec<_> = checks.one_of.iter().map(attempt).collect();
-            let valid = attempts.iter().filter(|(failures, _)| failures.is_empty()).count();
+            let valid = attempts
+                .iter()
+                .filter(|(failures, _)| failures.is_empty())
+                .count();
             match valid {
                 1 => {
                     let first = attempts.into_iter().find(|(failures, _)| failures.is_empty());

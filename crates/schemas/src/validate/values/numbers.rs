@@ -14,14 +14,22 @@ pub(super) fn check(number: &Number, checks: &Checks, mut report: impl FnMut(Pro
     if let Some(minimum) = checks.minimum {
         let (below, equal, bound) = compared(integer, float, minimum);
         if below || (equal && checks.exclusive_minimum) {
-            let or = if checks.exclusive_minimum { "" } else { " or equal to" };
+            let or = if checks.exclusive_minimum {
+                ""
+            } else {
+                " or equal to"
+            };
             invalid(format!("should be greater than{or} {bound}"));
         }
     }
     if let Some(maximum) = checks.maximum {
         let (below, equal, bound) = compared(integer, float, maximum);
         if (!below && !equal) || (equal && checks.exclusive_maximum) {
-            let or = if checks.exclusive_maximum { "" } else { " or equal to" };
+            let or = if checks.exclusive_maximum {
+                ""
+            } else {
+                " or equal to"
+            };
             invalid(format!("should be less than{or} {bound}"));
         }
     }
@@ -37,7 +45,10 @@ fn compared(integer: Option<i64>, float: f64, bound: f64) -> (bool, bool, String
             let bound = bound as i64;
             (integer < bound, integer == bound, bound.to_string())
         }
-        #[expect(clippy::float_cmp, reason = "the bound itself is in or out, not what is near it")]
+        #[expect(
+            clippy::float_cmp,
+            reason = "the bound itself is in or out, not what is near it"
+        )]
         None => (float < bound, float == bound, golang::float(bound)),
     }
 }
@@ -53,12 +64,21 @@ fn check_multiple(
     let positive = integer.map_or(factor > 0.0, |_| factor as i64 > 0);
     if !positive {
         let text = format!("factor MultipleOf declared for {{}} must be positive: {shown}");
-        report(Problem { kind: ErrorKind::Invalid, value: shown, text, bare: true });
+        report(Problem {
+            kind: ErrorKind::Invalid,
+            value: shown,
+            text,
+            bare: true,
+        });
         return;
     }
     let multiple = match integer {
         Some(integer) => integer % (factor as i64) == 0,
-        None => is_whole(if factor < 1.0 { 1.0 / factor * float } else { float / factor }),
+        None => is_whole(if factor < 1.0 {
+            1.0 / factor * float
+        } else {
+            float / factor
+        }),
     };
     if !multiple {
         let text = format!("should be a multiple of {shown}");
