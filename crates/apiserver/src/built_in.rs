@@ -71,7 +71,7 @@ fn strategy(resource: &Resource) -> &'static Strategy {
     if resource.group == "apiextensions.k8s.io" {
         return &crate::custom::DEFINITION_STRATEGY;
     }
-    kinds::strategy_of(resource.group, resource.version, resource.kind).unwrap_or(&NONE)
+    kinds::strategy_of(resource.group, resource.kind).unwrap_or(&NONE)
 }
 
 /// Kinds that are stored in another form than they are served in.

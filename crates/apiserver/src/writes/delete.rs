@@ -227,6 +227,9 @@ fn plan(kind: &Kind, old: &Value, options: &DeleteOptions, now: Timestamp) -> St
     let mut new = old.clone();
     set_propagation_finalizers(kind, &mut new, options.propagation);
     let grace = grace_seconds(kind, old, options);
+    if !deleting {
+        crate::controllers::definitions::mark_terminating(kind, &mut new);
+    }
     if deleting {
         return plan_again(kind, old, new, options, now);
     }

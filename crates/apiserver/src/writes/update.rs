@@ -232,7 +232,10 @@ fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Re
         (Definition::BuiltIn(built_in), Part::Status) => {
             (built_in.strategy.validate_status_update)(new, old, &mut errors);
         }
-        (Definition::Custom(custom), part) => custom.validate_update(new, old, matches!(part, Part::Status), &mut errors),
+        (Definition::Custom(custom), part) => {
+            let warnings = custom.validate_update(new, old, matches!(part, Part::Status), &mut errors);
+            writer.warn(warnings);
+        }
     }
     if object::is_deleting(old) {
         let added: Vec<&str> = object::finalizers(new)
