@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 
-pub fn objects() -> Vec<(&'static str, Value)> {
+pub(crate) fn objects() -> Vec<(&'static str, Value)> {
     let mut all = vec![
         (ROLES, role("cluster-admin", json!([
             { "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] },

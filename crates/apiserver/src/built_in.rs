@@ -14,7 +14,7 @@ use crate::{
     object,
 };
 
-pub fn kinds() -> Vec<Arc<Kind>> {
+pub(crate) fn kinds() -> Vec<Arc<Kind>> {
     RESOURCES.iter().filter_map(row).map(Arc::new).collect()
 }
 

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The rules of definitions themselves.
-pub static DEFINITION_STRATEGY: Strategy = Strategy {
+pub(crate) static DEFINITION_STRATEGY: Strategy = Strategy {
     default: crd::default,
     prepare_for_create: crd::prepare_for_create,
     prepare_for_update: crd::prepare_for_update,
@@ -41,7 +41,7 @@ pub struct CustomVersion {
 }
 
 /// The kinds a definition serves, one a version. `changed_at` is the revision of its last change.
-pub fn kinds(definition: &Value, changed_at: u64) -> Vec<Arc<Kind>> {
+pub(crate) fn kinds(definition: &Value, changed_at: u64) -> Vec<Arc<Kind>> {
     let custom = Arc::new(CustomKind::of(definition));
     (0..custom.versions.len())
         .filter(|index| custom.versions[*index].served)

@@ -15,9 +15,9 @@ use crate::{
 };
 
 /// The Kubernetes release this server behaves as.
-pub const GIT_VERSION: &str = concat!("v1.34.4+trainyard.", env!("CARGO_PKG_VERSION"));
+pub(crate) const GIT_VERSION: &str = concat!("v1.34.4+trainyard.", env!("CARGO_PKG_VERSION"));
 
-pub fn answer(api: &Arc<Api>, method: &Method, path: &str, headers: &HeaderMap, query: &Query) -> Result<Answer> {
+pub(crate) fn answer(api: &Arc<Api>, method: &Method, path: &str, headers: &HeaderMap, query: &Query) -> Result<Answer> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         return Err(ApiError::method_not_allowed());
     }

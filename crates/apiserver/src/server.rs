@@ -30,7 +30,7 @@ const MAX_STREAMS: u32 = 4096;
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Accepts connections until told to stop, then lets those open finish.
-pub async fn serve(api: Arc<Api>, listener: TcpListener, tls: Arc<ServerConfig>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn serve(api: Arc<Api>, listener: TcpListener, tls: Arc<ServerConfig>, mut stop: watch::Receiver<bool>) {
     let acceptor = TlsAcceptor::from(tls);
     let http = Arc::new(http_builder());
     let graceful = GracefulShutdown::new();

@@ -21,7 +21,7 @@ use crate::{
 };
 
 const NAME: &str = "crd-controller";
-pub const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 const GROUP: &str = "apiextensions.k8s.io";
 
 fn collection() -> Collection {
@@ -51,11 +51,11 @@ fn definitions(api: &Api) -> Vec<(Value, u64)> {
 }
 
 /// Serves the definitions that were established before the last stop.
-pub fn load(api: &Arc<Api>) {
+pub(crate) fn load(api: &Arc<Api>) {
     serve(api, &definitions(api));
 }
 
-pub async fn run(api: Arc<Api>) {
+pub(crate) async fn run(api: Arc<Api>) {
     let mut changes = Feed::new(&api.store, &collection());
     while changes.next().await.is_some() {
         let all = definitions(&api);
@@ -190,7 +190,7 @@ fn retry_later(api: &Arc<Api>, definition: &Value) -> Result<()> {
 }
 
 /// What a deletion adds to a definition: it waits until its instances are gone.
-pub fn mark_terminating(kind: &Kind, definition: &mut Value) {
+pub(crate) fn mark_terminating(kind: &Kind, definition: &mut Value) {
     if !kind.is(GROUP, "CustomResourceDefinition") {
         return;
     }

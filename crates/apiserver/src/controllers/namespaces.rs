@@ -28,7 +28,7 @@ const NAME: &str = "namespace-controller";
 /// A namespace that waits for finalizers is looked at again at least this often.
 const RECHECK: Duration = Duration::from_secs(5);
 
-pub async fn run(api: Arc<Api>) {
+pub(crate) async fn run(api: Arc<Api>) {
     let mut namespaces = Feed::new(&api.store, &Collection::new("", "namespaces"));
     let mut accounts = Feed::new(&api.store, &Collection::new("", "serviceaccounts"));
     let mut config_maps = Feed::new(&api.store, &Collection::new("", "configmaps"));

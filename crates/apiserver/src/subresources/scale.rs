@@ -29,7 +29,7 @@ struct Paths {
     selector: Option<Vec<String>>,
 }
 
-pub async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result<Answer> {
     let paths = paths(call)?;
     if method == Method::GET {
         let stored = call

@@ -7,6 +7,7 @@ use store::{Key, WriteError};
 use super::{Outcome, Writer, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
+    allocation,
     body,
     call::Call,
     error::{ApiError, Result},
@@ -18,7 +19,7 @@ use crate::{
 /// How often a generated name that is taken is generated again.
 const NAME_ATTEMPTS: usize = 8;
 
-pub async fn create(call: &Call, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn create(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let mut writer = Writer::new(call, options);
     let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
@@ -29,13 +30,13 @@ pub async fn create(call: &Call, bytes: &[u8]) -> Result<Answer> {
 
 /// Whether the ownership of the object's fields still has to be recorded.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Recorded {
+pub(crate) enum Recorded {
     Already,
     NotYet,
 }
 
 /// Creates a decoded, defaulted object. Updates and applies that may create come here too.
-pub async fn create_object(writer: &mut Writer<'_>, mut object: Value, recorded: Recorded) -> Result<Outcome> {
+pub(crate) async fn create_object(writer: &mut Writer<'_>, mut object: Value, recorded: Recorded) -> Result<Outcome> {
     let call = writer.call;
     if !object::resource_version(&object).is_empty() {
         return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
@@ -63,9 +64,9 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
     let call = writer.call;
     typed::stamp_new(&mut object, &writer.timestamp());
     admission::mutate(writer, Operation::Create, &mut object, None).await?;
+    let taken = allocation::allocate(&call.api, &call.kind, &mut object, None)?;
     prepare(writer, &mut object);
     validate(writer, &object)?;
-    let released = crate::allocation::allocate(&call.api, &call.kind, &mut object, None, writer.options.dry_run)?;
     admission::validate(writer, Operation::Create, Some(&object), None).await?;
     if writer.options.dry_run {
         check_absent(call, &object)?;
@@ -77,7 +78,7 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
     let written = call.api.store.create(&call.kind.collection, Key::new(&namespace, &name), body).await;
     match written {
         Ok(stored) => {
-            released.keep();
+            taken.keep();
             Ok(Outcome::Stored(stored))
         }
         Err(WriteError::AlreadyExists { .. }) => Err(ApiError::already_exists(call.kind.qualified(), &name)),
@@ -135,7 +136,7 @@ fn set_generated_name(object: &mut Value) {
 }
 
 /// Five characters without vowels and look-alikes.
-pub fn random_suffix() -> String {
+pub(crate) fn random_suffix() -> String {
     const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let random = uuid::Uuid::new_v4();
     random.as_bytes().iter().take(5).map(|byte| char::from(ALPHABET[*byte as usize % ALPHABET.len()])).collect()

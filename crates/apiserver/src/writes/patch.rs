@@ -31,7 +31,7 @@ enum Patch {
     Strategic(Value),
 }
 
-pub async fn patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let content_type = negotiate::content_type(&call.headers);
     if content_type == APPLY {
         return apply(call, part, bytes).await;

@@ -8,6 +8,7 @@ use store::WriteError;
 use super::{Outcome, Writer, create, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
+    allocation,
     body,
     call::Call,
     error::{ApiError, Result},
@@ -21,7 +22,7 @@ const ATTEMPTS: usize = 100;
 
 /// The part of an object an endpoint may change.
 #[derive(Clone, Copy)]
-pub enum Part {
+pub(crate) enum Part {
     Main,
     Status,
     /// A subresource with rules of its own: `(name, prepare, validate)`.
@@ -29,7 +30,7 @@ pub enum Part {
 }
 
 impl Part {
-    pub fn subresource(self) -> &'static str {
+    pub(crate) fn subresource(self) -> &'static str {
         match self {
             Self::Main => "",
             Self::Status => "status",
@@ -38,7 +39,7 @@ impl Part {
     }
 }
 
-pub async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
     let mut writer = Writer::new(call, options);
     let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
@@ -73,7 +74,7 @@ fn current(call: &Call) -> Option<std::sync::Arc<store::Object>> {
 
 /// Changes an object: reads it, lets `make` say what it should become, admits and validates that, and
 /// stores it if nobody was faster. A change that names a resourceVersion gets one attempt.
-pub async fn change(
+pub(crate) async fn change(
     writer: &mut Writer<'_>,
     part: Part,
     operation: Operation,
@@ -92,9 +93,12 @@ pub async fn change(
             ownership::record_write(writer, Some(&old), &mut new, part.subresource());
         }
         admission::mutate(writer, operation, &mut new, Some(&old)).await?;
+        let taken = match part {
+            Part::Main => allocation::allocate(&call.api, kind, &mut new, Some(&old))?,
+            _ => allocation::Taken::default(),
+        };
         prepare(writer, part, &mut new, &old);
         validate(writer, part, &new, &old)?;
-        let allocated = crate::allocation::allocate(&call.api, kind, &mut new, Some(&old), writer.options.dry_run)?;
         admission::validate(writer, operation, Some(&new), Some(&old)).await?;
         manifests::apply::restore_times(&old, &mut new);
         if new == old {
@@ -119,7 +123,7 @@ pub async fn change(
         };
         match result {
             Ok(outcome) => {
-                allocated.keep();
+                taken.keep();
                 return Ok(outcome);
             }
             Err(WriteError::Conflict { .. } | WriteError::NotFound) if !pinned && attempt < ATTEMPTS => {}
@@ -145,7 +149,7 @@ async fn store_deletion(call: &Call, stored: &store::Object, new: &Value) -> Res
 }
 
 /// Whether a deletion still waits for its grace period (and so for the node that runs the pod).
-pub fn awaits_grace(object: &Value) -> bool {
+pub(crate) fn awaits_grace(object: &Value) -> bool {
     object.pointer("/metadata/deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default() > 0
 }
 
