@@ -9,7 +9,7 @@ use schemas::{
     Place,
     crd::{self, CustomKind},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::Collection;
 
 use crate::{
@@ -90,7 +90,7 @@ fn row(custom: &Arc<CustomKind>, index: usize, changed_at: u64) -> Kind {
         verbs: VERBS.to_vec(),
         subresources,
         collection: Collection::new(&custom.group, &custom.plural),
-        blank: serde_json::json!({}),
+        blank: json!({}),
         definition: Definition::Custom(Arc::new(CustomVersion { kind: custom.clone(), index, changed_at })),
     }
 }
@@ -130,14 +130,18 @@ impl CustomVersion {
     }
 
     pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
-        self.version().columns.cells(object, |time| {
+        let cells = self.version().columns.cells(object, |time| {
             let since: Timestamp = time.parse().ok()?;
             Some(kinds::columns::duration::human_duration(now.duration_since(since)))
-        })
+        });
+        std::iter::once(object::name(object).into()).chain(cells).collect()
     }
 
     pub fn column_definitions(&self) -> Value {
-        self.version().columns.definitions().cloned().collect()
+        let name = json!({
+            "name": "Name", "type": "string", "format": "name", "description": "The name of the object.", "priority": 0,
+        });
+        std::iter::once(name).chain(self.version().columns.definitions().cloned()).collect()
     }
 
     /// Drops what the schema does not know; the paths of what was dropped.
