@@ -5,6 +5,7 @@
 pub mod columns;
 pub mod decode;
 pub mod names;
+pub mod openapi;
 pub mod protobuf;
 pub mod quantity;
 pub mod read;

@@ -246,6 +246,10 @@ pub struct Field {
     /// What the field itself says of its object's ownership, over what its type says.
     pub is_atomic_map: Option<bool>,
     pub patch: PatchStrategy<'static>,
+    /// The type says how the items are told apart; where it does not, the list is atomic unsaid.
+    pub(crate) says_list_kind: bool,
+    /// The type says that a patch replaces the value, which it would do anyway.
+    pub(crate) says_replace: bool,
     default: &'static str,
 }
 

@@ -266,6 +266,8 @@ impl Reader {
             list: ListKind::Atomic,
             is_atomic_map: None,
             patch: PatchStrategy::default(),
+            says_list_kind: false,
+            says_replace: false,
             default: "",
         };
         for word in words {
@@ -390,9 +392,9 @@ fn read_attribute(field: &mut Field, word: &'static str) -> Option<()> {
         "always" => field.is_written = true,
         "omitzero" => field.is_written = false,
         "required" => field.is_required = true,
-        "list" => field.list = read_list(value)?,
+        "list" => (field.list, field.says_list_kind) = (read_list(value)?, true),
         "map" => field.is_atomic_map = Some(value == "atomic"),
-        "patch" => field.patch = read_patch(value),
+        "patch" => (field.patch, field.says_replace) = (read_patch(value), value == "replace"),
         "default" => field.default = value,
         _ => return None,
     }

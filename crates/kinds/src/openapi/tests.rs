@@ -1,0 +1,1 @@
+//! What clients look for in the documents.
