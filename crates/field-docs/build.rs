@@ -8,12 +8,13 @@ use std::{collections::BTreeMap, fmt::Write as _, fs, io::Write as _, path::Path
 use flate2::{Compression, write::ZlibEncoder};
 use k8s_openapi::{
     api::{
-        admissionregistration::v1 as admissionregistration, apps::v1 as apps, authentication::v1 as authentication,
-        authorization::v1 as authorization, autoscaling::v1 as autoscaling_v1, autoscaling::v2 as autoscaling_v2,
-        batch::v1 as batch, certificates::v1 as certificates, coordination::v1 as coordination, core::v1 as core,
-        discovery::v1 as discovery, events::v1 as events, flowcontrol::v1 as flowcontrol, networking::v1 as networking,
-        node::v1 as node, policy::v1 as policy, rbac::v1 as rbac, resource::v1 as resource,
-        scheduling::v1 as scheduling, storage::v1 as storage,
+        admissionregistration::v1 as admissionregistration, apps::v1 as apps,
+        authentication::v1 as authentication, authorization::v1 as authorization,
+        autoscaling::v1 as autoscaling_v1, autoscaling::v2 as autoscaling_v2, batch::v1 as batch,
+        certificates::v1 as certificates, coordination::v1 as coordination, core::v1 as core,
+        discovery::v1 as discovery, events::v1 as events, flowcontrol::v1 as flowcontrol,
+        networking::v1 as networking, node::v1 as node, policy::v1 as policy, rbac::v1 as rbac,
+        resource::v1 as resource, scheduling::v1 as scheduling, storage::v1 as storage,
     },
     apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions,
     apimachinery::pkg::{apis::meta::v1 as meta, version},
@@ -35,7 +36,9 @@ fn main() {
     let directory = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo names a folder"));
     let file = fs::File::create(directory.join("field-docs.zlib")).expect("the folder can be written to");
     let mut encoder = ZlibEncoder::new(file, Compression::best());
-    encoder.write_all(packed.as_bytes()).expect("the file can be written to");
+    encoder
+        .write_all(packed.as_bytes())
+        .expect("the file can be written to");
     encoder.finish().expect("the file can be written to");
 }
 

@@ -1,1 +1,52 @@
-fn main() {}
+//! Developer commands. `cargo xtask --help` lists them.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "these commands talk to the developer")]
+#![expect(clippy::disallowed_methods, reason = "developer commands read the environment")]
+
+mod ci;
+mod dist;
+mod e2e;
+mod real_kubernetes;
+mod run;
+mod test;
+mod tidy;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Developer commands of Trainyard")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run every test; installs what it needs
+    Test,
+    /// Everything the merge gate runs: format, lints, structure, tests
+    Ci,
+    /// Check the structure of the workspace: arrows between crates, file sizes, headers
+    Tidy,
+    /// Build the fully static binary
+    Dist,
+    /// Build the pinned upstream Kubernetes components into the cache
+    RealKubernetes {
+        /// Only these components
+        #[arg(value_enum)]
+        components: Vec<real_kubernetes::Component>,
+    },
+    /// Run upstream's end-to-end suite against the embedded cluster
+    E2e(e2e::Arguments),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().command {
+        Command::Test => test::run(),
+        Command::Ci => ci::run(),
+        Command::Tidy => tidy::run(),
+        Command::Dist => dist::run(),
+        Command::RealKubernetes { components } => real_kubernetes::run(&components),
+        Command::E2e(arguments) => e2e::run(&arguments),
+    }
+}

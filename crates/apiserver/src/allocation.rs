@@ -63,9 +63,9 @@ impl Drop for Taken {
 impl Allocations {
     pub fn load(store: &Store) -> Self {
         let mut in_use = InUse::default();
-        let (services, _) = store.list(&Collection::new("", "services"), None);
+        let services = store.list(&Collection::new("", "services"), None, None, None).items;
         for stored in services {
-            let service: Value = serde_json::from_slice(&stored.json).unwrap_or_default();
+            let service: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
             in_use.addresses.extend(addresses(&service));
             in_use.ports.extend(ports(&service));
         }

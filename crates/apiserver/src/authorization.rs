@@ -191,8 +191,8 @@ pub fn denied(user: &User, attributes: Attributes<'_>) -> ApiError {
 fn compile(store: &Store, collections: &[Collection; 4], revision: u64) -> Compiled {
     let [cluster_roles, cluster_bindings, roles, bindings] = collections;
     let read = |collection: &Collection| -> Vec<Value> {
-        let (objects, _) = store.list(collection, None);
-        objects.iter().filter_map(|object| serde_json::from_slice(&object.json).ok()).collect()
+        let objects = store.list(collection, None, None, None).items;
+        objects.iter().filter_map(|object| serde_json::from_slice(object.json()).ok()).collect()
     };
     let rules = |collection: &Collection| -> std::collections::HashMap<(String, String), Arc<Vec<Rule>>> {
         read(collection)

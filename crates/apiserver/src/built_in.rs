@@ -50,6 +50,7 @@ fn row(resource: &'static Resource) -> Option<Kind> {
             })
             .collect(),
         collection: collection(resource),
+        blank: crate::ownership::blank(shape),
         definition: Definition::BuiltIn(BuiltIn {
             resource,
             shape,

@@ -27,6 +27,8 @@ pub struct Kind {
     pub definition: Definition,
     /// The bytes with which a stored object of this version begins.
     pub prefix: String,
+    /// An object of this kind with nothing set, as the server writes it.
+    pub blank: Value,
 }
 
 pub struct Subresource {
@@ -116,16 +118,16 @@ impl Kind {
 
     /// Whether the stored bytes of an object are its answer in this version, unchanged.
     pub fn serves_as_stored(&self, stored: &store::Object) -> bool {
-        stored.json.starts_with(self.prefix.as_bytes())
+        stored.json().starts_with(self.prefix.as_bytes())
             && match &self.definition {
                 Definition::BuiltIn(_) => true,
-                Definition::Custom(custom) => custom.is_current(stored.revision),
+                Definition::Custom(custom) => custom.is_current(stored.revision()),
             }
     }
 
     /// A stored object as a value of this version.
     pub fn read(&self, stored: &store::Object) -> Value {
-        let mut value: Value = serde_json::from_slice(&stored.json).unwrap_or_default();
+        let mut value: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
         if self.serves_as_stored(stored) {
             return value;
         }
@@ -147,7 +149,7 @@ impl Kind {
     /// The bytes of an object in this version.
     pub fn read_bytes(&self, stored: &store::Object) -> bytes::Bytes {
         if self.serves_as_stored(stored) {
-            return stored.json.clone();
+            return stored.json().clone();
         }
         object::encode_with_revision(&self.read(stored))
     }

@@ -1,1 +1,50 @@
-//! (being built)
+//! The Kubernetes API, served from one table of kinds and one store: discovery, reads, watches,
+//! writes, custom resources, admission, and the controllers that belong to the API itself.
+
+mod admission;
+mod allocation;
+mod api;
+mod authentication;
+mod authorization;
+mod body;
+mod bootstrap;
+mod bootstrap_roles;
+mod built_in;
+mod call;
+mod controllers;
+mod custom;
+mod discovery;
+mod error;
+mod get;
+mod internal;
+mod kind;
+mod list;
+mod metrics;
+mod namespaces;
+mod negotiate;
+mod object;
+mod openapi;
+mod ownership;
+mod paths;
+mod pki;
+mod query;
+mod registry;
+mod request_info;
+mod response;
+mod rows;
+mod selection;
+mod server;
+mod start;
+mod subresources;
+mod thin;
+mod tokens;
+mod watch;
+mod writes;
+
+pub use api::Api;
+pub use authentication::User;
+pub use body::RequestBody;
+pub use pki::PkiError;
+pub use response::{Answer, Body};
+pub use server::no_body;
+pub use start::{Options, Running, StartError, start};

@@ -157,10 +157,10 @@ pub fn check_options(query: &Query) -> Result<()> {
 
 /// Waits a moment for a revision; a client that is ahead of us for longer is told so.
 pub async fn check_revision_exists(call: &Call, revision: u64) -> Result<()> {
-    if call.api.store.wait_for(revision, REVISION_PATIENCE).await {
-        return Ok(());
+    match call.api.store.wait_for(revision, REVISION_PATIENCE).await {
+        Ok(_) => Ok(()),
+        Err(too_new) => Err(ApiError::revision_too_large(revision, too_new.current)),
     }
-    Err(ApiError::revision_too_large(revision, call.api.store.revision()))
 }
 
 /// One page of a collection.
@@ -203,44 +203,60 @@ pub async fn list(call: &Call) -> Result<Answer> {
 }
 
 fn read_page(call: &Call, options: &ListOptions, selection: &Selection) -> Result<Page> {
-    let store = &call.api.store;
-    let collection = &call.kind.collection;
-    let (all, revision) = match (&options.start, options.revision) {
-        (Some(start), _) => {
-            let listed = store.list_at(collection, call.namespace(), start.rv).map_err(|_| {
-                ApiError::expired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.")
-            })?;
-            (listed, start.rv)
-        }
-        (None, Some(revision)) if options.exact => {
-            let listed = store.list_at(collection, call.namespace(), revision).map_err(|too_old| {
-                ApiError::expired(format!(
-                    "The resourceVersion for the provided list is too old. ({revision} < {})",
-                    too_old.oldest
-                ))
-            })?;
-            (listed, revision)
-        }
-        _ => store.list(collection, call.namespace()),
-    };
-    let after = options.start.as_ref().map(Continue::key);
-    let mut objects = all.into_iter().skip_while(|object| after.as_ref().is_some_and(|key| object.key() <= key));
+    let mut after = options.start.as_ref().map(Continue::key);
     let limit = if options.limit == 0 { usize::MAX } else { options.limit };
-    let mut page = Page { objects: Vec::new(), revision, token: None, remaining: None };
-    for object in objects.by_ref() {
-        if !selection.matches(&object) {
-            continue;
+    let mut revision = options.start.as_ref().map(|start| start.rv);
+    let mut page = Page { objects: Vec::new(), revision: 0, token: None, remaining: None };
+    loop {
+        // Without a selector one read is the page; with one, reads go on until the page is full.
+        let wanted = (limit < usize::MAX).then(|| if selection.is_empty() { limit } else { limit.max(500) });
+        let list = read(call, options, revision, after.as_ref(), wanted)?;
+        page.revision = list.revision;
+        let last = list.items.last().map(|object| object.key().clone());
+        let mut left = list.remaining;
+        let mut items = list.items.into_iter();
+        for object in items.by_ref() {
+            if selection.matches(&call.kind, &object) {
+                page.objects.push(object);
+                if page.objects.len() == limit {
+                    break;
+                }
+            }
         }
-        if page.objects.len() == limit {
-            let last = page.objects.last().map(|last| Continue::encode(revision, last.key()));
-            page.token = last;
-            // The rest is counted only where that costs nothing.
-            page.remaining = selection.is_empty().then(|| objects.count() as u64 + 1);
-            break;
+        left += items.len();
+        if page.objects.len() == limit || left == 0 {
+            if left > 0 {
+                page.token = page.objects.last().map(|last| Continue::encode(page.revision, last.key()));
+                // What a selector would find in the rest is not counted.
+                page.remaining = selection.is_empty().then_some(left as u64);
+            }
+            return Ok(page);
         }
-        page.objects.push(object);
+        after = last;
+        revision = Some(page.revision);
     }
-    Ok(page)
+}
+
+/// One read of the collection: now, or as it was at the revision of the page before.
+fn read(
+    call: &Call,
+    options: &ListOptions,
+    revision: Option<u64>,
+    after: Option<&Key>,
+    limit: Option<usize>,
+) -> Result<store::List> {
+    let (store, collection, namespace) = (&call.api.store, &call.kind.collection, call.namespace());
+    let exact = options.revision.filter(|_| options.exact);
+    let Some(at) = revision.or(exact) else {
+        return Ok(store.list(collection, namespace, after, limit));
+    };
+    store.list_at(at, collection, namespace, after, limit).map_err(|too_old| {
+        ApiError::expired(if exact.is_some() {
+            format!("The resourceVersion for the provided list is too old. ({at} < {})", too_old.oldest)
+        } else {
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.".to_owned()
+        })
+    })
 }
 
 fn list_metadata(page: &Page) -> Value {
@@ -262,7 +278,7 @@ fn stream(kind: &Arc<Kind>, page: Page) -> Answer {
         kind.api_version,
         list_metadata(&page)
     );
-    let estimate: usize = page.objects.iter().map(|object| object.json.len()).sum::<usize>() + head.len() + 2;
+    let estimate = page.objects.iter().map(|object| object.json().len() + 1).sum::<usize>() + head.len() + 2;
     let mut writer = ListWriter { kind: kind.clone(), objects: page.objects.into_iter(), first: true };
     let mut first = Vec::with_capacity(estimate.min(CHUNK + CHUNK / 4));
     first.extend_from_slice(head.as_bytes());

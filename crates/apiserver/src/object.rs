@@ -93,12 +93,12 @@ pub fn encode(object: &Value) -> Body {
         }
     }
     json.push(b'}');
-    Body { json, revision_at }
+    Body::new(json, revision_at)
 }
 
 /// The bytes of an object as it stands, its resourceVersion included.
 pub fn encode_with_revision(object: &Value) -> bytes::Bytes {
-    let Body { mut json, revision_at } = encode(object);
+    let Body { mut json, revision_at, .. } = encode(object);
     let revision = resource_version(object);
     json.splice(revision_at..revision_at, revision.bytes());
     json.into()

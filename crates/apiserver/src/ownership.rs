@@ -1,17 +1,176 @@
 //! Who owns which field: the bridge between writes and the managedFields rules of `manifests::apply`.
 
-use manifests::apply::{self, Write};
-use serde_json::Value;
+use std::sync::LazyLock;
+
+use http::StatusCode;
+use kinds::types::TypeRef;
+use manifests::apply::{self, ApplyError, FieldSet, Reset, Version, Versions, Write};
+use schemas::Place;
+use serde_json::{Value, json};
 
 use crate::{
     admission::Operation,
     error::{ApiError, Result},
-    kind::Definition,
+    kind::{Definition, Kind},
     object,
-    writes::{Writer, timestamp},
+    writes::Writer,
 };
 
 /// Whether the change recorded its own ownership (server-side apply does).
 pub fn already_recorded(operation: Operation) -> bool {
     operation == Operation::Apply
+}
+
+/// Records what a create, update or patch changed. `old` is missing for a create.
+pub fn record_write(writer: &Writer<'_>, old: Option<&Value>, new: &mut Value, subresource: &str) {
+    let manager = writer.call.field_manager();
+    let now = writer.timestamp();
+    let kind = &writer.call.kind;
+    match &kind.definition {
+        Definition::BuiltIn(built_in) => {
+            let write = Facts::new(kind, &manager, &now, subresource, false).write(built_in.shape, &kind.blank, &());
+            apply::update(old, new, &write);
+        }
+        Definition::Custom(custom) => {
+            let place = custom.place();
+            let write = Facts::new(kind, &manager, &now, subresource, false).write(place, &kind.blank, &NoConversion(place));
+            apply::update(old, new, &write);
+        }
+    }
+}
+
+/// The object that results from applying `configuration` to `live`.
+pub fn apply(writer: &Writer<'_>, live: Option<&Value>, configuration: &Value, subresource: &str) -> Result<Value> {
+    let manager = writer.call.field_manager();
+    let now = writer.timestamp();
+    let kind = &writer.call.kind;
+    let facts = Facts::new(kind, &manager, &now, subresource, writer.options.force);
+    match &kind.definition {
+        Definition::BuiltIn(built_in) => {
+            apply::apply(live, configuration, &facts.write(built_in.shape, &kind.blank, &()))
+        }
+        Definition::Custom(custom) => {
+            let place = custom.place();
+            apply::apply(live, configuration, &facts.write(place, &kind.blank, &NoConversion(place)))
+        }
+    }
+    .map_err(|error| refused(&error))
+}
+
+/// A configuration as it was sent, with the identity the path gives it.
+pub fn read_configuration(writer: &mut Writer<'_>, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
+    use crate::writes::options::FieldValidation;
+    let call = writer.call;
+    if !value.is_object() {
+        return Err(ApiError::bad_request("error decoding YAML: the configuration is not an object"));
+    }
+    if !duplicates.is_empty() {
+        let texts: Vec<String> = duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
+        match writer.options.field_validation {
+            FieldValidation::Strict => {
+                return Err(ApiError::bad_request(format!("error strict decoding YAML: {}", texts.join(", "))));
+            }
+            FieldValidation::Warn => writer.warn(texts),
+            FieldValidation::Ignore => {}
+        }
+    }
+    let name = object::name(&value).to_owned();
+    if name.is_empty() {
+        object::set_meta(&mut value, "name", Some(call.target.name.as_str().into()));
+    } else if name != call.target.name {
+        return Err(ApiError::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({})",
+            call.target.name
+        )));
+    }
+    if call.kind.namespaced {
+        let namespace = object::namespace(&value).to_owned();
+        if !namespace.is_empty() && namespace != call.key_namespace() {
+            return Err(ApiError::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+    }
+    Ok(value)
+}
+
+/// What a write is, whatever the type behind it.
+#[derive(Clone, Copy)]
+struct Facts<'a> {
+    kind: &'a Kind,
+    manager: &'a str,
+    now: &'a str,
+    subresource: &'a str,
+    force: bool,
+    reset: &'a Reset,
+}
+
+impl<'a> Facts<'a> {
+    fn new(kind: &'a Kind, manager: &'a str, now: &'a str, subresource: &'a str, force: bool) -> Self {
+        Self { kind, manager, now, subresource, force, reset: reset(kind, subresource) }
+    }
+
+    fn write<S: Copy>(self, shape: S, blank: &'a Value, versions: &'a dyn Versions<S>) -> Write<'a, S> {
+        Write {
+            shape,
+            manager: self.manager,
+            api_version: &self.kind.api_version,
+            kind: &self.kind.kind,
+            subresource: self.subresource,
+            now: self.now,
+            force: self.force,
+            reset: self.reset,
+            blank,
+            versions,
+        }
+    }
+}
+
+static NOTHING: Reset = Reset::Nothing;
+static STATUS: LazyLock<Reset> = LazyLock::new(|| Reset::Fields(FieldSet::of_fields(&[&["status"]])));
+static SPEC: LazyLock<Reset> = LazyLock::new(|| Reset::Fields(FieldSet::of_fields(&[&["spec"]])));
+static ALL_BUT_STATUS: Reset = Reset::AllBut(&[&["status"], &["metadata"]]);
+
+/// The fields a write cannot own because its endpoint resets them.
+fn reset(kind: &Kind, subresource: &str) -> &'static Reset {
+    let has_status = kind.subresource("status").is_some();
+    match subresource {
+        "" if has_status => &STATUS,
+        "status" if kind.is_custom() => &ALL_BUT_STATUS,
+        "status" => &SPEC,
+        _ => &NOTHING,
+    }
+}
+
+/// Custom resources look the same in each of their versions, so each is read by the one at hand.
+struct NoConversion<'a>(Place<'a>);
+
+impl<'a> Versions<Place<'a>> for NoConversion<'a> {
+    fn version(&self, _api_version: &str) -> Option<Version<'_, Place<'a>>> {
+        Some(Version { shape: self.0, reset: &NOTHING })
+    }
+}
+
+fn refused(error: &ApplyError) -> ApiError {
+    match error {
+        ApplyError::BadRequest(message) => ApiError::bad_request(message.clone()),
+        ApplyError::Conflict(conflicts) => {
+            let causes: Vec<Value> = conflicts
+                .iter()
+                .map(|conflict| {
+                    json!({ "reason": "FieldManagerConflict", "message": conflict.message(), "field": conflict.field })
+                })
+                .collect();
+            ApiError::new(StatusCode::CONFLICT, "Conflict", error.to_string())
+                .with_details(json!({ "causes": causes }))
+        }
+        ApplyError::Malformed(message) => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message.clone()),
+    }
+}
+
+/// An object of a built-in type with nothing set, as the server writes it.
+pub fn blank(shape: TypeRef) -> Value {
+    let mut value = json!({});
+    let _ = kinds::decode::normalize(shape, &mut value);
+    value
 }

@@ -1,7 +1,8 @@
 //! Label and field selectors: which objects of a collection a reader asked for.
 
+use std::sync::Arc;
+
 use manifests::{field_selector, labels};
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -19,11 +20,16 @@ pub struct Selection {
 
 #[derive(Debug)]
 struct FieldRequirement {
-    path: Vec<String>,
+    path: String,
     equals: bool,
     value: String,
-    /// What a missing field reads as.
-    missing: &'static str,
+}
+
+/// What selectors look at in an object, read once and kept with it as long as it lives.
+struct Facts {
+    labels: Option<Map<String, Value>>,
+    /// The selectable fields by where they lie.
+    fields: Vec<(String, String)>,
 }
 
 impl Selection {
@@ -51,85 +57,87 @@ impl Selection {
         self.labels.is_none() && self.fields.is_empty()
     }
 
-    pub fn matches(&self, stored: &store::Object) -> bool {
+    pub fn matches(&self, kind: &Kind, stored: &store::Object) -> bool {
         if self.is_empty() {
             return true;
         }
-        if self.fields.is_empty() {
-            // Labels are read without building the rest of the object.
-            let thin: Thin = serde_json::from_slice(&stored.json).unwrap_or_default();
-            return self.labels.as_ref().is_none_or(|labels| labels.matches(thin.metadata.labels.as_ref()));
-        }
-        let value: Value = serde_json::from_slice(&stored.json).unwrap_or_default();
-        self.matches_value(&value)
-    }
-
-    pub fn matches_value(&self, value: &Value) -> bool {
-        let labels = value.pointer("/metadata/labels").and_then(Value::as_object);
-        self.labels.as_ref().is_none_or(|selector| selector.matches(labels))
-            && self.fields.iter().all(|requirement| requirement.matches(value))
+        let facts: Arc<Facts> = stored.memo(|stored| Facts::read(kind, stored));
+        self.labels.as_ref().is_none_or(|selector| selector.matches(facts.labels.as_ref()))
+            && self.fields.iter().all(|requirement| requirement.matches(&facts))
     }
 
     /// The one name asked for, when the selection can only match a single object.
     pub fn single_name(&self) -> Option<&str> {
         self.fields
             .iter()
-            .find(|field| field.equals && field.path == ["metadata", "name"])
+            .find(|field| field.equals && field.path == NAME)
             .map(|field| field.value.as_str())
     }
 }
 
-#[derive(Default, Deserialize)]
-struct Thin {
-    #[serde(default)]
-    metadata: ThinMeta,
+const NAME: &str = "metadata.name";
+const NAMESPACE: &str = "metadata.namespace";
+
+impl Facts {
+    fn read(kind: &Kind, stored: &store::Object) -> Self {
+        let mut value: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+        let mut fields = vec![
+            (NAME.to_owned(), stored.name().to_owned()),
+            (NAMESPACE.to_owned(), stored.namespace().to_owned()),
+        ];
+        for (path, missing) in selectable(kind) {
+            let found = path.split('.').try_fold(&value, |value, key| value.get(key));
+            let text = match found {
+                Some(Value::String(text)) => text.clone(),
+                None | Some(Value::Null) => missing.to_owned(),
+                Some(other) => other.to_string(),
+            };
+            fields.push((path, text));
+        }
+        let labels = match value.pointer_mut("/metadata/labels").map(Value::take) {
+            Some(Value::Object(labels)) => Some(labels),
+            _ => None,
+        };
+        Self { labels, fields }
+    }
 }
 
-#[derive(Default, Deserialize)]
-struct ThinMeta {
-    #[serde(default)]
-    labels: Option<Map<String, Value>>,
+/// Where the selectable fields of a kind lie, and what each reads as when it is missing.
+fn selectable(kind: &Kind) -> Vec<(String, &'static str)> {
+    match &kind.definition {
+        Definition::BuiltIn(_) => SELECTABLE
+            .iter()
+            // Both groups of events show the same stored objects.
+            .filter(|(group, name, ..)| kind.is(group, name) || (*name == "Event" && kind.kind == "Event"))
+            .map(|(_, _, label, path, missing)| (if path.is_empty() { *label } else { *path }.to_owned(), *missing))
+            .collect(),
+        Definition::Custom(custom) => custom.selectable_fields().into_iter().map(|path| (path, "")).collect(),
+    }
 }
 
 impl FieldRequirement {
-    fn matches(&self, value: &Value) -> bool {
-        let found = self.path.iter().try_fold(value, |value, key| value.get(key.as_str()));
-        let equal = match found {
-            Some(Value::String(text)) => *text == self.value,
-            None | Some(Value::Null) => self.value == self.missing,
-            Some(other) => other.to_string() == self.value,
-        };
-        equal == self.equals
+    fn matches(&self, facts: &Facts) -> bool {
+        let found = facts.fields.iter().find(|(path, _)| *path == self.path);
+        found.is_some_and(|(_, text)| *text == self.value) == self.equals
     }
 }
 
 fn field_requirement(kind: &Kind, requirement: &field_selector::Requirement) -> Result<FieldRequirement> {
     let name = requirement.field.as_str();
-    let (path, missing) = match &kind.definition {
-        _ if matches!(name, "metadata.name" | "metadata.namespace") => (dotted(name), ""),
-        Definition::BuiltIn(_) => {
-            let (_, _, path, missing) = SELECTABLE
-                .iter()
-                .find(|(group, kind_name, label, _, _)| kind.is(group, kind_name) && *label == name)
-                .map(|(group, _, label, path, missing)| (group, label, *path, *missing))
-                .ok_or_else(|| not_supported(kind, name))?;
-            (dotted(if path.is_empty() { name } else { path }), missing)
-        }
-        Definition::Custom(custom) => {
-            let path = custom.selectable_field(name).ok_or_else(|| not_supported(kind, name))?;
-            (path, "")
-        }
+    let path = match &kind.definition {
+        _ if matches!(name, NAME | NAMESPACE) => name.to_owned(),
+        Definition::BuiltIn(_) => SELECTABLE
+            .iter()
+            .find(|(group, kind_name, label, ..)| kind.is(group, kind_name) && *label == name)
+            .map(|(_, _, label, path, _)| if path.is_empty() { *label } else { *path }.to_owned())
+            .ok_or_else(|| not_supported(kind, name))?,
+        Definition::Custom(custom) => custom
+            .selectable_fields()
+            .into_iter()
+            .find(|path| path == name)
+            .ok_or_else(|| not_supported(kind, name))?,
     };
-    Ok(FieldRequirement {
-        path,
-        equals: requirement.equals,
-        value: requirement.value.clone(),
-        missing,
-    })
-}
-
-fn dotted(path: &str) -> Vec<String> {
-    path.split('.').map(str::to_owned).collect()
+    Ok(FieldRequirement { path, equals: requirement.equals, value: requirement.value.clone() })
 }
 
 fn not_supported(kind: &Kind, name: &str) -> ApiError {

@@ -41,5 +41,5 @@ impl Thin {
 
 /// Stored objects were valid when they were written; one that is not reads as nameless.
 pub fn read(stored: &store::Object) -> Thin {
-    serde_json::from_slice(&stored.json).unwrap_or_default()
+    serde_json::from_slice(stored.json()).unwrap_or_default()
 }

@@ -148,7 +148,7 @@ pub fn verify(api: &Api, token: &str, wanted: &[String]) -> Option<(User, Vec<St
 /// Whether the object is there, is the same one, and is not long past its deletion.
 fn is_alive(api: &Api, plural: &str, namespace: &str, name: &str, uid: &str) -> bool {
     api.store.get(&Collection::new("", plural), namespace, name).is_some_and(|stored| {
-        let object: Value = serde_json::from_slice(&stored.json).unwrap_or_default();
+        let object: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
         crate::object::uid(&object) == uid
     })
 }

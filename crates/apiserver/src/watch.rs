@@ -10,7 +10,7 @@ use http::StatusCode;
 use http_body_util::{BodyExt, StreamBody};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use store::{Event, EventKind, Object, Watcher};
+use store::{Event, Object, WatchEnd, Watcher};
 use tokio::time::{Instant, sleep_until};
 
 use crate::{
@@ -58,11 +58,11 @@ pub async fn watch(call: &Call) -> Result<Answer> {
         if let Some(revision) = revision {
             check_revision_exists(call, revision).await?;
         }
-        let (objects, watcher) = call.api.store.list_and_watch(&call.kind.collection, call.namespace());
+        let (list, watcher) = call.api.store.snapshot_and_watch(&call.kind.collection, call.namespace());
         start = Start {
-            objects: objects.into_iter(),
+            objects: list.items.into_iter(),
             done: false,
-            end_bookmark: (send_initial == Some(true)).then(|| watcher.revision()),
+            end_bookmark: (send_initial == Some(true)).then_some(list.revision),
         };
         watcher
     } else {
@@ -151,12 +151,13 @@ impl Watch {
                             return Some(frames.into());
                         }
                     }
-                    Err(store::Expired { oldest, .. }) => {
+                    Err(WatchEnd::Expired(too_old)) => {
                         self.ended = true;
                         let mut frame = Vec::new();
-                        self.encoder.error(&mut frame, &expired(self.watcher.revision(), oldest));
+                        self.encoder.error(&mut frame, &expired(too_old.requested, too_old.oldest));
                         return Some(frame.into());
                     }
+                    Err(WatchEnd::Ended) => return None,
                 },
                 () = sleep_until(wake) => {
                     if self.next_bookmark.is_some() {
@@ -182,7 +183,7 @@ impl Watch {
                 }
                 break;
             };
-            if self.selection.matches(&object) {
+            if self.selection.matches(&self.encoder.kind, &object) {
                 self.encoder.frame(&mut frames, "ADDED", &object);
             }
         }
@@ -203,15 +204,15 @@ struct Encoder {
 impl Encoder {
     /// One change as the client sees it: entering its selection is an addition, leaving a deletion.
     fn event(&mut self, out: &mut Vec<u8>, event: &Event, selection: &Selection) {
-        let is_in = event.kind != EventKind::Deleted && selection.matches(&event.object);
-        let was_in = event.previous.as_ref().is_some_and(|previous| selection.matches(previous));
+        let is_in = event.kind != store::Kind::Deleted && selection.matches(&self.kind, &event.object);
+        let was_in = event.previous.as_ref().is_some_and(|previous| selection.matches(&self.kind, previous));
         let name = match (was_in, is_in) {
             (false, false) => return,
             (false, true) => "ADDED",
             (true, true) => "MODIFIED",
             (true, false) => "DELETED",
         };
-        if name == "DELETED" && event.kind != EventKind::Deleted {
+        if name == "DELETED" && event.kind != store::Kind::Deleted {
             // The object left the selection: its last selected state, at this change's revision.
             if let Some(previous) = &event.previous {
                 let mut value = self.kind.read(previous);

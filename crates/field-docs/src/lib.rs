@@ -119,8 +119,12 @@ mod tests {
     #[test]
     fn every_kind_that_is_served_has_a_description() {
         let docs = FieldDocs::open().unwrap();
-        for resource in kinds::resources::RESOURCES.iter() {
-            assert!(docs.get(resource.type_name, None).is_some(), "{}", resource.type_name);
+        for resource in *kinds::resources::RESOURCES {
+            assert!(
+                docs.get(resource.type_name, None).is_some(),
+                "{}",
+                resource.type_name
+            );
         }
     }
 

@@ -27,6 +27,8 @@ pub enum DecodeError {
     },
     #[error(transparent)]
     Quantity(#[from] quantity::ParseError),
+    #[error("unable to parse quantity's suffix")]
+    QuantitySuffix,
     #[error(transparent)]
     Time(#[from] time::ParseError),
     #[error("illegal base64 data at input byte {0}")]
@@ -160,9 +162,9 @@ impl Decoder {
             (Form::SchemaOrBool, Value::Bool(_)) => Ok(()),
             (Form::SchemaOrBool, _) => Err(DecodeError::SchemaOrBool),
             (Form::SchemaOrArray, Value::Array(items)) if !items.is_empty() => self.list(&at, schema, items),
-            (Form::SchemaOrStringArray, Value::Array(items)) if !items.is_empty() => items
-                .iter()
-                .try_for_each(|item| at.expect(item, item.is_string(), "string")),
+            (Form::SchemaOrStringArray, Value::Array(items)) if !items.is_empty() => {
+                items.iter_mut().try_for_each(|item| string_item(&at, item))
+            }
             _ => {
                 *value = Value::Null;
                 Ok(())
@@ -178,6 +180,15 @@ impl Decoder {
                 .push(format!("unknown field {}", manifests::field::quoted(&path)));
         }
     }
+}
+
+fn string_item(at: &Position<'_>, item: &mut Value) -> Result<(), DecodeError> {
+    match item {
+        Value::String(_) => {}
+        Value::Null => *item = Value::String(String::new()),
+        other => return Err(at.mismatch(position::word(other), "string")),
+    }
+    Ok(())
 }
 
 /// Whether Go's `omitempty` leaves a scalar, list or map out.

@@ -4,10 +4,11 @@
 
 pub mod columns;
 pub mod decode;
-pub mod names;
 pub mod openapi;
 pub mod protobuf;
 pub mod quantity;
 pub mod read;
 pub mod resources;
 pub mod types;
+
+pub use manifests::names;

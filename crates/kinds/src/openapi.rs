@@ -16,6 +16,7 @@ mod schema;
 mod special;
 #[cfg(test)]
 mod tests;
+mod verbs;
 
 use serde_json::Value;
 
@@ -128,7 +129,7 @@ pub fn swagger<'a>(group_versions: &'a [GroupVersionDoc<'a>], docs: Docs<'a>) ->
 /// The built-in group versions, in the order of discovery.
 pub fn built_in() -> Vec<GroupVersionDoc<'static>> {
     let mut group_versions: Vec<GroupVersionDoc<'static>> = Vec::new();
-    for resource in resources::RESOURCES.iter() {
+    for resource in *resources::RESOURCES {
         let last = group_versions.last_mut();
         match last.filter(|it| it.group == resource.group && it.version == resource.version) {
             Some(known) => known.resources.push(ResourceDoc::built_in(resource)),
@@ -151,7 +152,11 @@ impl ResourceDoc<'static> {
             namespaced: resource.namespaced,
             verbs: resource.verbs,
             schema: SchemaSource::BuiltIn(resource.type_name),
-            subresources: resource.subresources.iter().map(SubresourceDoc::built_in).collect(),
+            subresources: resource
+                .subresources
+                .iter()
+                .map(SubresourceDoc::built_in)
+                .collect(),
         }
     }
 }

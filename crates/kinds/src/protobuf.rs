@@ -60,7 +60,11 @@ const MAGIC: &[u8] = b"k8s\0";
 
 /// Decodes a whole body: its `apiVersion`, its `kind` and the object, as JSON.
 pub fn decode_object(bytes: &[u8]) -> Result<(String, String, Value), ProtobufError> {
-    let Envelope { api_version, kind, raw } = envelope(bytes)?;
+    let Envelope {
+        api_version,
+        kind,
+        raw,
+    } = envelope(bytes)?;
     let Some(ty) = resources::type_of(&api_version, &kind) else {
         return Err(ProtobufError::UnknownKind { api_version, kind });
     };
@@ -75,7 +79,11 @@ pub fn decode_object(bytes: &[u8]) -> Result<(String, String, Value), ProtobufEr
 /// Opens the envelope of a body, for a caller that knows better what kind to expect.
 pub fn envelope(bytes: &[u8]) -> Result<Envelope<'_>, ProtobufError> {
     let message = bytes.strip_prefix(MAGIC).ok_or(ProtobufError::NoEnvelope)?;
-    let mut envelope = Envelope { api_version: String::new(), kind: String::new(), raw: &[] };
+    let mut envelope = Envelope {
+        api_version: String::new(),
+        kind: String::new(),
+        raw: &[],
+    };
     let mut reader = Reader::new(message);
     while let Some((tag, payload)) = reader.next()? {
         match (tag, payload) {
@@ -98,7 +106,11 @@ pub fn envelope(bytes: &[u8]) -> Result<Envelope<'_>, ProtobufError> {
 
 /// Decodes a message of a known type, as JSON.
 pub fn decode(ty: TypeRef, raw: &[u8]) -> Result<Value, ProtobufError> {
-    Decoder { depth: 0, messages: 0 }.value(ty, "object", Payload::Bytes(raw))
+    Decoder {
+        depth: 0,
+        messages: 0,
+    }
+    .value(ty, "object", Payload::Bytes(raw))
 }
 
 struct Decoder {
@@ -266,7 +278,9 @@ fn array(value: &mut Value) -> &mut Vec<Value> {
     if !value.is_array() {
         *value = Value::Array(Vec::new());
     }
-    let Value::Array(items) = value else { unreachable!("made an array above") };
+    let Value::Array(items) = value else {
+        unreachable!("made an array above")
+    };
     items
 }
 
@@ -274,7 +288,9 @@ fn object(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = Value::Object(Map::new());
     }
-    let Value::Object(map) = value else { unreachable!("made an object above") };
+    let Value::Object(map) = value else {
+        unreachable!("made an object above")
+    };
     map
 }
 

@@ -18,9 +18,7 @@ enum Format {
 
 /// Why a text is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)]
+#[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
 pub struct ParseError;
 
 const NANO: i128 = 1_000_000_000;
@@ -28,7 +26,10 @@ const NANO: i128 = 1_000_000_000;
 const MAX: i128 = i64::MAX as i128 * NANO;
 
 impl Quantity {
-    pub const ZERO: Self = Self { nano: 0, format: Format::Decimal };
+    pub const ZERO: Self = Self {
+        nano: 0,
+        format: Format::Decimal,
+    };
 
     /// Reads a quantity as the API server does: more than nano precision is rounded up.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
@@ -37,7 +38,9 @@ impl Quantity {
             Some(b'+') => (false, &text[1..]),
             _ => (false, text),
         };
-        let end = digits.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(digits.len());
+        let end = digits
+            .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .unwrap_or(digits.len());
         let (number, suffix) = digits.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
@@ -48,12 +51,18 @@ impl Quantity {
         if negative {
             nano = -nano;
         }
-        Ok(Self { nano: nano.clamp(-MAX, MAX), format })
+        Ok(Self {
+            nano: nano.clamp(-MAX, MAX),
+            format,
+        })
     }
 
     /// A plain number.
     pub fn from_int(value: i64) -> Self {
-        Self { nano: i128::from(value) * NANO, format: Format::Decimal }
+        Self {
+            nano: i128::from(value) * NANO,
+            format: Format::Decimal,
+        }
     }
 
     /// The amount rounded up to a whole number.
@@ -83,14 +92,20 @@ impl Quantity {
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let format = if self.nano == 0 { other.format } else { self.format };
-        Self { nano: (self.nano + other.nano).clamp(-MAX, MAX), format }
+        Self {
+            nano: (self.nano + other.nano).clamp(-MAX, MAX),
+            format,
+        }
     }
 
     /// The difference, in the format of the first amount (or of the second when the first is zero).
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         let format = if self.nano == 0 { other.format } else { self.format };
-        Self { nano: (self.nano - other.nano).clamp(-MAX, MAX), format }
+        Self {
+            nano: (self.nano - other.nano).clamp(-MAX, MAX),
+            format,
+        }
     }
 }
 
@@ -138,7 +153,11 @@ impl fmt::Display for Quantity {
             exponent += 3;
         }
         if self.format == Format::Exponent {
-            return if exponent == 0 { write!(f, "{value}") } else { write!(f, "{value}e{exponent}") };
+            return if exponent == 0 {
+                write!(f, "{value}")
+            } else {
+                write!(f, "{value}e{exponent}")
+            };
         }
         write!(f, "{value}{}", DECIMAL[((exponent + 9) / 3) as usize])
     }
@@ -183,9 +202,13 @@ impl Scale {
                     return MAX;
                 }
                 let kept = digits.len().min(30);
-                let Ok(number) = digits[..kept].parse::<i128>() else { return MAX };
+                let Ok(number) = digits[..kept].parse::<i128>() else {
+                    return MAX;
+                };
                 let dropped = (digits.len() - kept) as i32;
-                let Some(scaled) = number.checked_mul(1 << bits) else { return MAX };
+                let Some(scaled) = number.checked_mul(1 << bits) else {
+                    return MAX;
+                };
                 shift(scaled, 9 - point + dropped)
             }
         }

@@ -67,7 +67,9 @@ pub fn of_kind(group: &str, version: &str, kind: &str) -> Option<&'static Resour
 /// group shares (`DeleteOptions`, `Status`, ...) are found under any version.
 pub fn type_of(api_version: &str, kind: &str) -> Option<TypeRef> {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let sibling = RESOURCES.iter().find(|it| it.group == group && it.version == version);
+    let sibling = RESOURCES
+        .iter()
+        .find(|it| it.group == group && it.version == version);
     let package = sibling.and_then(|it| it.type_name.strip_suffix(it.kind));
     package
         .and_then(|package| types::by_name(&format!("{package}{kind}")))
@@ -94,7 +96,7 @@ mod tests {
 
     #[test]
     fn every_stored_kind_has_a_type() {
-        for resource in RESOURCES.iter() {
+        for resource in *RESOURCES {
             assert!(
                 types::by_name(resource.type_name).is_some(),
                 "{}",

@@ -93,10 +93,10 @@ impl TypeRef {
         TABLE.fields.get(usize::from(self.field))
     }
 
-    /// The values a named string type allows; empty when it is open.
+    /// The values a named string type allows, which may have the empty one; none when it is open.
     pub fn enum_values(self) -> impl Iterator<Item = &'static str> {
-        let values = self.alias().map_or("", |alias| alias.values);
-        values.split('|').filter(|value| !value.is_empty())
+        let alias = self.alias().filter(|alias| !alias.values.is_empty());
+        alias.into_iter().flat_map(|alias| alias.values.split('|'))
     }
 
     /// Whether protobuf wraps this list in a message of its own.
@@ -246,15 +246,21 @@ pub struct Field {
     /// What the field itself says of its object's ownership, over what its type says.
     pub is_atomic_map: Option<bool>,
     pub patch: PatchStrategy<'static>,
-    /// The type says how the items are told apart; where it does not, the list is atomic unsaid.
-    pub(crate) says_list_kind: bool,
-    /// The type says that a patch replaces the value, which it would do anyway.
-    pub(crate) says_replace: bool,
+    pub(crate) explicit: Explicit,
     default: &'static str,
 }
 
+/// What the type says although it would be so anyway; OpenAPI repeats what was said.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Explicit {
+    /// How items are told apart; a list that says nothing is atomic.
+    pub(crate) list_kind: bool,
+    /// That a patch replaces the value.
+    pub(crate) replace: bool,
+}
+
 impl Field {
-    /// The default that the schema publishes, where it is not simply the zero value.
+    /// The default that the type itself asks for; fields that are always written have their zero.
     pub fn default(&self) -> Option<Value> {
         serde_json::from_str(self.default).ok()
     }
@@ -266,4 +272,77 @@ pub(crate) enum Wire {
     Field(&'static Field),
     /// A message whose fields JSON writes into the parent.
     Inline(&'static Struct),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str) -> &'static Struct {
+        by_name(name).unwrap().as_struct().unwrap()
+    }
+
+    #[test]
+    fn types_are_found_by_their_openapi_name() {
+        for described in structs() {
+            assert_eq!(by_name(&described.full_name()), Some(described.type_ref()));
+        }
+        assert!(structs().len() > 500);
+        assert!(by_name("io.k8s.api.core.v1.Nothing").is_none());
+        assert!(by_name("Pod").is_none());
+    }
+
+    #[test]
+    fn fields_are_found_by_their_json_name() {
+        for described in structs() {
+            for field in described.fields() {
+                assert_eq!(described.field(field.name).map(|found| found.ty), Some(field.ty));
+            }
+        }
+        assert!(
+            named("io.k8s.api.core.v1.Volume").field("emptyDir").is_some(),
+            "embedded structs are flat"
+        );
+        assert!(
+            named("io.k8s.api.core.v1.Volume").field("EmptyDir").is_none(),
+            "case matters"
+        );
+    }
+
+    #[test]
+    fn every_kind_that_clients_send_is_described() {
+        let meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
+        for kind in [
+            "CreateOptions",
+            "DeleteOptions",
+            "PatchOptions",
+            "Status",
+            "UpdateOptions",
+        ] {
+            assert!(by_name(&format!("{meta}.{kind}")).is_some(), "{kind}");
+        }
+        for kind in [
+            "authentication.v1.TokenRequest",
+            "authorization.v1.SelfSubjectRulesReview",
+            "autoscaling.v1.Scale",
+            "core.v1.Binding",
+            "core.v1.PodList",
+            "policy.v1.Eviction",
+        ] {
+            assert!(by_name(&format!("io.k8s.api.{kind}")).is_some(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_the_schema_says_is_kept() {
+        let port = named("io.k8s.api.core.v1.ContainerPort");
+        let protocol = port.field("protocol").unwrap();
+        assert_eq!(protocol.default(), Some(Value::from("TCP")));
+        assert_eq!(
+            protocol.ty.enum_values().collect::<Vec<_>>(),
+            ["SCTP", "TCP", "UDP"]
+        );
+        assert!(port.field("containerPort").unwrap().is_required);
+        assert!(!protocol.is_required);
+    }
 }

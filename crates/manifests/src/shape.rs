@@ -14,6 +14,50 @@ pub enum ListKind<'a> {
     Map(&'a [&'a str]),
 }
 
+/// The scalars a place holds, as far as server-side apply tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    Number,
+    Text,
+    Boolean,
+    /// Any of the above: quantities, times, int-or-string.
+    Any,
+}
+
+/// The forms of values a place holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forms {
+    pub scalar: Option<Scalar>,
+    pub list: bool,
+    pub object: bool,
+}
+
+impl Forms {
+    pub const ANYTHING: Self = Self {
+        scalar: Some(Scalar::Any),
+        list: true,
+        object: true,
+    };
+    pub const LIST: Self = Self {
+        scalar: None,
+        list: true,
+        object: false,
+    };
+    pub const OBJECT: Self = Self {
+        scalar: None,
+        list: false,
+        object: true,
+    };
+
+    pub const fn scalar(scalar: Scalar) -> Self {
+        Self {
+            scalar: Some(scalar),
+            list: false,
+            object: false,
+        }
+    }
+}
+
 /// How a strategic merge patch treats a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatchStrategy<'a> {
@@ -31,8 +75,24 @@ pub trait Shape: Copy {
     /// `None` means the type does not know the field.
     fn field(self, name: &str) -> Option<Self>;
 
+    /// Whether `name` is a field of the type, and not a key that users choose in a free map.
+    /// Types that have both (declared fields next to preserved unknown ones) answer themselves.
+    fn declares(self, name: &str) -> bool {
+        self.field(name).is_some() && self.field("").is_none()
+    }
+
+    /// The forms of values that belong here; server-side apply refuses configurations with others.
+    fn forms(self) -> Forms {
+        Forms::ANYTHING
+    }
+
     /// The type of the items of a list.
     fn element(self) -> Option<Self>;
+
+    /// The name of the type as errors show it: `PodSpec`.
+    fn type_name(&self) -> Option<&str> {
+        None
+    }
 
     /// How list items are identified under server-side apply.
     fn list_kind(&self) -> ListKind<'_>;
@@ -44,7 +104,7 @@ pub trait Shape: Copy {
     fn patch_strategy(&self) -> PatchStrategy<'_>;
 
     /// The default a schema gives to a field that keys a map list (`protocol: TCP`), used to
-    /// identify list items that leave it out.
+    /// identify list items that leave it out. Asked of the list.
     fn key_default(&self, key: &str) -> Option<serde_json::Value>;
 }
 

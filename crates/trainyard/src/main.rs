@@ -1,1 +1,27 @@
-fn main() {}
+//! Reads arguments, environment and signals, wires the parts together, and turns the result into an
+//! exit code.
+
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+// The system allocator keeps a heap per thread and gives little back: an idle server would be twice
+// as large.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments = cli::Arguments::parse();
+    tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::try_from_env("TRAINYARD_LOG").unwrap_or_else(|_| EnvFilter::new("warn")))
+        .with_writer(std::io::stderr)
+        .init();
+    let path = |name: &str| std::env::var_os(name).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from);
+    let surroundings = cli::Surroundings {
+        home: path("HOME"),
+        data_home: path("XDG_DATA_HOME"),
+        data_dir: path("TRAINYARD_DATA_DIR"),
+    };
+    cli::run(arguments, &surroundings)
+}

@@ -23,9 +23,9 @@ fn set_priority(call: &Call, pod: &mut Value) -> Result<()> {
     let name = kinds::read::text(&pod["spec"], "priorityClassName").to_owned();
     let classes = Collection::new("scheduling.k8s.io", "priorityclasses");
     let class: Option<Value> = if name.is_empty() {
-        let (all, _) = call.api.store.list(&classes, None);
+        let all = call.api.store.list(&classes, None, None, None).items;
         all.iter()
-            .filter_map(|stored| serde_json::from_slice::<Value>(&stored.json).ok())
+            .filter_map(|stored| serde_json::from_slice::<Value>(stored.json()).ok())
             .filter(|class| kinds::read::flag(class, "globalDefault"))
             .min_by_key(|class| kinds::read::int(class, "value"))
     } else {
@@ -36,7 +36,7 @@ fn set_priority(call: &Call, pod: &mut Value) -> Result<()> {
                 &format!("no PriorityClass with name {name} was found"),
             )
         })?;
-        serde_json::from_slice(&stored.json).ok()
+        serde_json::from_slice(stored.json()).ok()
     };
     let value = class.as_ref().and_then(|class| kinds::read::int(class, "value")).unwrap_or(0);
     let policy = class.as_ref().map_or("", |class| kinds::read::text(class, "preemptionPolicy"));

@@ -30,7 +30,7 @@ pub fn admit(call: &Call, pod: &mut Value) -> Result<()> {
             &format!("error looking up service account {namespace}/{name}: serviceaccount \"{name}\" not found"),
         ));
     };
-    let account: Value = serde_json::from_slice(&stored.json).unwrap_or_default();
+    let account: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
     let automount = spec
         .get("automountServiceAccountToken")
         .or_else(|| account.get("automountServiceAccountToken"))

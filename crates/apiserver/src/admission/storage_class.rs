@@ -17,10 +17,10 @@ fn fill(call: &Call, object: &mut Value, field: &str, group: &str, plural: &str,
     if kinds::read::has(&object["spec"], field) {
         return;
     }
-    let (classes, _) = call.api.store.list(&Collection::new(group, plural), None);
+    let classes = call.api.store.list(&Collection::new(group, plural), None, None, None).items;
     let newest_default = classes
         .iter()
-        .filter_map(|stored| serde_json::from_slice::<Value>(&stored.json).ok())
+        .filter_map(|stored| serde_json::from_slice::<Value>(stored.json()).ok())
         .filter(|class| {
             class.pointer("/metadata/annotations").is_some_and(|all| kinds::read::text(all, annotation) == "true")
         })

@@ -22,7 +22,7 @@ async fn aggregate(api: &Arc<Api>) {
     let Some(kind) = api.registry.snapshot().get("rbac.authorization.k8s.io", "v1", "clusterroles").cloned() else {
         return;
     };
-    let all: Vec<Value> = api.store.list(&kind.collection, None).items.iter().map(|stored| kind.read(stored)).collect();
+    let all: Vec<Value> = api.store.list(&kind.collection, None, None, None).items.iter().map(|stored| kind.read(stored)).collect();
     for role in all.iter().filter(|role| kinds::read::has(role, "aggregationRule")) {
         let rules = collected(role, &all);
         if kinds::read::list(role, "rules") == rules {

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use store::{Collection, Event, EventKind, Object, Store, Watcher};
+use store::{Collection, Event, Object, Store, Watcher};
 
 /// What a follower of a collection learns.
 pub enum Change {
@@ -21,7 +21,7 @@ pub struct Feed {
 
 impl Feed {
     pub fn new(store: &Store, collection: &Collection) -> Self {
-        let (list, watcher) = store.list_and_watch(collection, None);
+        let (list, watcher) = store.snapshot_and_watch(collection, None);
         Self {
             collection: collection.clone(),
             store: store.clone(),
@@ -38,9 +38,9 @@ impl Feed {
             }
             match self.watcher.next().await {
                 Ok(events) => self.pending.extend(events.iter().map(|event| change(event))),
-                Err(store::WatchEnd::Closed) => return None,
+                Err(store::WatchEnd::Ended) => return None,
                 // Too slow for the log: start over. Followers converge from the state alone.
-                Err(_) => *self = Self::new(&self.store, &self.collection),
+                Err(store::WatchEnd::Expired(_)) => *self = Self::new(&self.store, &self.collection),
             }
         }
     }
@@ -48,8 +48,8 @@ impl Feed {
 
 fn change(event: &Event) -> Change {
     match event.kind {
-        EventKind::Deleted => Change::Gone(event.object.clone()),
-        EventKind::Added | EventKind::Modified => Change::Present(event.object.clone()),
+        store::Kind::Deleted => Change::Gone(event.object.clone()),
+        store::Kind::Added | store::Kind::Modified => Change::Present(event.object.clone()),
     }
 }
 

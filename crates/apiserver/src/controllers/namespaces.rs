@@ -103,7 +103,7 @@ async fn empty(api: &Arc<Api>, namespace: &str) {
                 if let Err(error) = clear(api, &kind, namespace).await {
                     failures.push(format!("{}: {}", kind.plural, error.message));
                 }
-                let left = api.store.list(&kind.collection, Some(namespace)).items;
+                let left = api.store.list(&kind.collection, Some(namespace), None, None).items;
                 if !left.is_empty() {
                     remaining.push((kind, left));
                 }
@@ -132,7 +132,7 @@ fn contents(api: &Api) -> Vec<Arc<Kind>> {
 
 async fn clear(api: &Arc<Api>, kind: &Arc<Kind>, namespace: &str) -> Result<()> {
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    for stored in api.store.list(&kind.collection, Some(namespace)).items {
+    for stored in api.store.list(&kind.collection, Some(namespace), None, None).items {
         match internal::delete(api, kind, NAME, namespace, stored.name(), &options).await {
             Ok(_) => {}
             Err(error) if error.reason == "NotFound" => {}
@@ -239,7 +239,7 @@ async fn wait_for_change(api: &Arc<Api>, namespace: &str, remaining: &[Remaining
     // The lists may have changed between being read and being watched.
     let unchanged = remaining
         .iter()
-        .all(|(kind, objects)| api.store.list(&kind.collection, Some(namespace)).items.len() == objects.len());
+        .all(|(kind, objects)| api.store.list(&kind.collection, Some(namespace), None, None).items.len() == objects.len());
     if unchanged {
         let _ = tokio::time::timeout(RECHECK, changes.next()).await;
     }

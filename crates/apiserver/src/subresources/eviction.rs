@@ -50,11 +50,11 @@ async fn take_disruption(call: &Call, pod: &Value, dry_run: bool) -> Result<()> 
     let collection = Collection::new("policy", "poddisruptionbudgets");
     let labels = pod.pointer("/metadata/labels").and_then(Value::as_object);
     loop {
-        let (budgets, _) = call.api.store.list(&collection, call.namespace());
+        let budgets = call.api.store.list(&collection, call.namespace(), None, None).items;
         let matching: Vec<(std::sync::Arc<store::Object>, Value)> = budgets
             .into_iter()
             .filter_map(|stored| {
-                let budget: Value = serde_json::from_slice(&stored.json).ok()?;
+                let budget: Value = serde_json::from_slice(stored.json()).ok()?;
                 let selector = Selector::from_object(budget.pointer("/spec/selector")?).ok()?;
                 selector.matches(labels).then_some((stored, budget))
             })
@@ -79,11 +79,10 @@ async fn take_disruption(call: &Call, pod: &Value, dry_run: bool) -> Result<()> 
         status.insert("disruptionsAllowed".to_owned(), (allowed - 1).into());
         let disrupted = status.entry("disruptedPods").or_insert_with(|| json!({}));
         disrupted[object::name(pod)] = crate::writes::timestamp(jiff::Timestamp::now()).into();
-        let key = stored.key().clone();
         let body = object::encode(&budget);
-        match call.api.store.update(&collection, key.namespace(), key.name(), stored.revision, body).await {
+        match call.api.store.update(&collection, stored.key().clone(), stored.revision(), body).await {
             Ok(_) => return Ok(()),
-            Err(store::WriteError::Conflict | store::WriteError::NotFound) => {}
+            Err(store::WriteError::Conflict { .. } | store::WriteError::NotFound) => {}
             Err(error) => return Err(ApiError::internal(error)),
         }
     }

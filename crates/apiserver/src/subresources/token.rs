@@ -95,7 +95,7 @@ fn bind(call: &Call, namespace: &str, bound: &Value, private: &mut Value) -> Res
         .store
         .get(&Collection::new("", plural), key_namespace, name)
         .ok_or_else(|| ApiError::not_found(qualified, name))?;
-    let object: Value = serde_json::from_slice(&stored.json).unwrap_or_default();
+    let object: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
     if !uid.is_empty() && uid != object::uid(&object) {
         return Err(ApiError::conflict(
             qualified,

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use serde_json::Value;
-use store::WriteError;
+use store::{Key, WriteError};
 
 use super::{Outcome, Writer, options::WriteOptions, typed};
 use crate::{
@@ -65,13 +65,13 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
     let name = object::name(&object).to_owned();
     let namespace = object::namespace(&object).to_owned();
     let body = object::encode(&call.kind.to_stored(object));
-    let written = call.api.store.create(&call.kind.collection, &namespace, &name, body).await;
+    let written = call.api.store.create(&call.kind.collection, Key::new(&namespace, &name), body).await;
     match written {
         Ok(stored) => {
             released.keep();
             Ok(Outcome::Stored(stored))
         }
-        Err(WriteError::AlreadyExists) => Err(ApiError::already_exists(call.kind.qualified(), &name)),
+        Err(WriteError::AlreadyExists { .. }) => Err(ApiError::already_exists(call.kind.qualified(), &name)),
         Err(error) => Err(ApiError::internal(error)),
     }
 }

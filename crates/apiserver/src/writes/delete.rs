@@ -4,7 +4,7 @@ use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
-use store::{Expect, WriteError};
+use store::WriteError;
 
 use super::{Outcome, Writer, options, timestamp};
 use crate::{
@@ -173,20 +173,16 @@ pub async fn delete_in(
                 let body = object::encode(&kind.to_stored(new));
                 call.api
                     .store
-                    .update(&kind.collection, namespace, name, stored.revision, body)
+                    .update(&kind.collection, stored.key().clone(), stored.revision(), body)
                     .await
                     .map(Outcome::Stored)
             }
             Step::Remove => call
                 .api
                 .store
-                .delete(&kind.collection, namespace, name, Expect::Revision(stored.revision))
+                .delete(&kind.collection, stored.key().clone(), Some(stored.revision()))
                 .await
-                .map(|revision| {
-                    let mut last = old;
-                    object::set_meta(&mut last, "resourceVersion", Some(revision.to_string().into()));
-                    Outcome::Deleted(last)
-                }),
+                .map(|last| Outcome::Deleted(kind.read(&last))),
         };
         match written {
             Ok(outcome) => {
@@ -195,7 +191,7 @@ pub async fn delete_in(
                 }
                 return Ok(outcome);
             }
-            Err(WriteError::Conflict | WriteError::NotFound) => {}
+            Err(WriteError::Conflict { .. } | WriteError::NotFound) => {}
             Err(error) => return Err(ApiError::internal(error)),
         }
     }

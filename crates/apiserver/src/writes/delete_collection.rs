@@ -19,9 +19,9 @@ pub async fn delete_collection(call: &Call, bytes: &[u8]) -> Result<Answer> {
     ListOptions::read(&call.query)?;
     let mut writer =
         Writer::new(call, WriteOptions { dry_run: options.dry_run, ..WriteOptions::default() });
-    let (objects, revision) = call.api.store.list(&call.kind.collection, call.namespace());
+    let list = call.api.store.list(&call.kind.collection, call.namespace(), None, None);
     let mut items = Vec::new();
-    for stored in objects.iter().filter(|stored| selection.matches(stored)) {
+    for stored in list.items.iter().filter(|stored| selection.matches(&call.kind, stored)) {
         // Another client may have been faster; the collection is as empty as was asked.
         match delete::delete_in(&mut writer, stored.key().namespace(), stored.key().name(), &options).await {
             Ok(Outcome::Deleted(value) | Outcome::DryRun(value)) => items.push(value),
@@ -30,13 +30,13 @@ pub async fn delete_collection(call: &Call, bytes: &[u8]) -> Result<Answer> {
             Err(error) => return Err(error),
         }
     }
-    let list = json!({
+    let answered = json!({
         "kind": call.kind.list_kind,
         "apiVersion": call.kind.api_version,
-        "metadata": { "resourceVersion": revision.to_string() },
+        "metadata": { "resourceVersion": list.revision.to_string() },
         "items": items,
     });
-    let mut answer = response::value(StatusCode::OK, call.representation, &list);
+    let mut answer = response::value(StatusCode::OK, call.representation, &answered);
     response::add_warnings(&mut answer, &writer.warnings);
     Ok(answer)
 }

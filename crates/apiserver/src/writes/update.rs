@@ -3,7 +3,7 @@
 use http::StatusCode;
 use manifests::field::{FieldError, Path};
 use serde_json::Value;
-use store::{Expect, WriteError};
+use store::WriteError;
 
 use super::{Outcome, Writer, create, options::WriteOptions, typed};
 use crate::{
@@ -112,7 +112,7 @@ pub async fn change(
             let body = object::encode(&kind.to_stored(new));
             call.api
                 .store
-                .update(&kind.collection, call.key_namespace(), &call.target.name, stored.revision, body)
+                .update(&kind.collection, stored.key().clone(), stored.revision(), body)
                 .await
                 .map(Outcome::Stored)
         };
@@ -121,8 +121,8 @@ pub async fn change(
                 allocated.keep();
                 return Ok(outcome);
             }
-            Err(WriteError::Conflict | WriteError::NotFound) if !pinned && attempt < ATTEMPTS => {}
-            Err(WriteError::Conflict | WriteError::NotFound) => {
+            Err(WriteError::Conflict { .. } | WriteError::NotFound) if !pinned && attempt < ATTEMPTS => {}
+            Err(WriteError::Conflict { .. } | WriteError::NotFound) => {
                 return Err(ApiError::stale(kind.qualified(), &call.target.name));
             }
             Err(error) => return Err(ApiError::internal(error)),
@@ -133,13 +133,13 @@ pub async fn change(
 
 /// The last finalizer is gone: so is the object.
 async fn store_deletion(call: &Call, stored: &store::Object, new: &Value) -> Result<Outcome, WriteError> {
-    let revision = call
+    let deleted = call
         .api
         .store
-        .delete(&call.kind.collection, call.key_namespace(), &call.target.name, Expect::Revision(stored.revision))
+        .delete(&call.kind.collection, stored.key().clone(), Some(stored.revision()))
         .await?;
     let mut last = new.clone();
-    object::set_meta(&mut last, "resourceVersion", Some(revision.to_string().into()));
+    object::set_meta(&mut last, "resourceVersion", Some(deleted.revision().to_string().into()));
     Ok(Outcome::Deleted(last))
 }
 

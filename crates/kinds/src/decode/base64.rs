@@ -29,8 +29,7 @@ fn check(text: &[u8]) -> Result<bool, usize> {
     let mut is_canonical = true;
     let mut filled = 0;
     let mut last = 0;
-    let mut symbols = text.iter().copied().enumerate();
-    while let Some((offset, byte)) = symbols.next() {
+    for (offset, byte) in text.iter().copied().enumerate() {
         match byte {
             b'\n' | b'\r' => is_canonical = false,
             b'=' => {

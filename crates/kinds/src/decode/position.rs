@@ -58,15 +58,6 @@ impl<'a> Position<'a> {
         }
     }
 
-    /// Refuses a value that is not of the type.
-    pub(super) fn expect(&self, value: &Value, is_right: bool, go_type: &str) -> Result<(), DecodeError> {
-        if is_right {
-            Ok(())
-        } else {
-            Err(self.mismatch(word(value), go_type))
-        }
-    }
-
     /// The error for a value of the wrong type. It names fields only: no list indices, no map keys.
     pub(super) fn mismatch(&self, value: impl Into<String>, go_type: &str) -> DecodeError {
         let mut owner = None;

@@ -9,8 +9,8 @@ fn normalized(ty: &str, mut value: Value) -> (Value, Vec<String>) {
 }
 
 #[track_caller]
-fn check(ty: &str, value: Value, expected: Value) {
-    assert_eq!(normalized(ty, value).0, expected);
+fn check(ty: &str, value: Value, expected: &Value) {
+    assert_eq!(normalized(ty, value).0, *expected);
 }
 
 #[track_caller]
@@ -31,7 +31,7 @@ fn structs_are_written_and_empty_scalars_are_not() {
             "replicas": 0, "paused": false, "selector": null,
             "template": {"spec": {"containers": [{"name": "c", "image": "", "args": []}]}}
         }}),
-        json!({"metadata": {"name": "a"}, "status": {}, "spec": {
+        &json!({"metadata": {"name": "a"}, "status": {}, "spec": {
             "replicas": 0, "selector": null, "strategy": {},
             "template": {"metadata": {}, "spec": {"containers": [{"name": "c", "resources": {}}]}}
         }}),
@@ -63,12 +63,12 @@ fn embedded_structs_are_flat() {
     check(
         "io.k8s.api.core.v1.Volume",
         json!({"name": "v", "emptyDir": {"sizeLimit": "1024Mi"}}),
-        json!({"name": "v", "emptyDir": {"sizeLimit": "1Gi"}}),
+        &json!({"name": "v", "emptyDir": {"sizeLimit": "1Gi"}}),
     );
     check(
         "io.k8s.api.core.v1.Probe",
         json!({"httpGet": {"path": "/"}, "periodSeconds": 0}),
-        json!({"httpGet": {"path": "/", "port": 0}}),
+        &json!({"httpGet": {"path": "/", "port": 0}}),
     );
 }
 
@@ -77,8 +77,21 @@ fn numbers_and_quantities_are_canonical() {
     check(
         "io.k8s.api.core.v1.ResourceRequirements",
         json!({"limits": {"cpu": 1.5, "memory": "1000m", "x": null}, "requests": {}}),
-        json!({"limits": {"cpu": "1500m", "memory": "1", "x": "0"}}),
+        &json!({"limits": {"cpu": "1500m", "memory": "1", "x": "0"}}),
     );
+}
+
+#[test]
+fn nonsense_quantities_are_refused() {
+    let limit = |text: &str| json!({"limits": {"cpu": text}});
+    let ty = "io.k8s.api.core.v1.ResourceRequirements";
+    let wrong = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+    for text in ["abc", "1Zi", "", "1.2.3"] {
+        refuses(ty, limit(text), wrong);
+    }
+    for text in ["1e", "1Ki5", "1mm"] {
+        refuses(ty, limit(text), "unable to parse quantity's suffix");
+    }
 }
 
 #[test]
@@ -86,7 +99,7 @@ fn lists_without_omitempty_are_null_when_empty() {
     check(
         "io.k8s.api.rbac.v1.Role",
         json!({"rules": []}),
-        json!({"metadata": {}, "rules": null}),
+        &json!({"metadata": {}, "rules": null}),
     );
 }
 

@@ -74,7 +74,11 @@ pub(super) fn canonical(text: &str, precision: Precision) -> Result<Canonical, P
         return Ok(Canonical::Zero);
     }
     let written = write(moment, precision);
-    Ok(if written == text { Canonical::AsIs } else { Canonical::Text(written) })
+    Ok(if written == text {
+        Canonical::AsIs
+    } else {
+        Canonical::Text(written)
+    })
 }
 
 /// A moment given in seconds and nanoseconds, or nothing if the calendar does not have it.

@@ -3,7 +3,7 @@
 use super::{
     GroupVersionDoc, naming,
     operation::{Operation, PathItem, Request, Response},
-    paths, special,
+    paths, special, verbs,
 };
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -12,8 +12,18 @@ const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 pub(super) fn path(name: &str) -> Option<(String, PathItem<'static>)> {
     let versions = "get available API versions";
     let (id, tag, description, answer) = match name {
-        "api" => ("getCoreAPIVersions".to_owned(), "core".to_owned(), versions, meta("APIVersions")),
-        "apis" => ("getAPIVersions".to_owned(), "apis".to_owned(), versions, meta("APIGroupList")),
+        "api" => (
+            "getCoreAPIVersions".to_owned(),
+            "core".to_owned(),
+            versions,
+            meta("APIVersions"),
+        ),
+        "apis" => (
+            "getAPIVersions".to_owned(),
+            "apis".to_owned(),
+            versions,
+            meta("APIGroupList"),
+        ),
         "version" => (
             "getCodeVersion".to_owned(),
             "version".to_owned(),
@@ -28,7 +38,11 @@ pub(super) fn path(name: &str) -> Option<(String, PathItem<'static>)> {
             (id, tag, "get information of a group", meta("APIGroup"))
         }
     };
-    let produces = if name == "version" { &["application/json"] } else { paths::ANSWERS };
+    let produces = if name == "version" {
+        &["application/json"]
+    } else {
+        verbs::ANSWERS
+    };
     Some((format!("/{name}/"), item(id, tag, description, answer, produces)))
 }
 
@@ -40,7 +54,7 @@ pub(super) fn resources(group_version: &GroupVersionDoc<'_>) -> Option<(String, 
         naming::tag(group_version),
         "get available resources",
         meta("APIResourceList"),
-        paths::ANSWERS,
+        verbs::ANSWERS,
     );
     Some((format!("{}/", paths::root(group_version)), found))
 }
@@ -51,7 +65,10 @@ pub(super) fn paths(group_versions: &[GroupVersionDoc<'_>]) -> Vec<(String, Path
         .iter()
         .filter(|it| !it.group.is_empty() && resources(it).is_some())
         .map(|it| format!("apis/{}", it.group));
-    let names = ["api", "apis", "version"].map(str::to_owned).into_iter().chain(groups);
+    let names = ["api", "apis", "version"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(groups);
     names.filter_map(|name| path(&name)).collect()
 }
 

@@ -3,10 +3,7 @@
 use serde_json::{Value, json};
 
 use super::KindDoc;
-use crate::{
-    resources::RESOURCES,
-    types::Struct,
-};
+use crate::{resources::RESOURCES, types::Struct};
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
@@ -36,7 +33,10 @@ fn group_version(package: &str) -> Option<(&'static str, &'static str)> {
     RESOURCES.iter().find_map(|resource| {
         let own = is_here(resource.type_name).then_some((resource.group, resource.version));
         own.or_else(|| {
-            let part = resource.subresources.iter().find(|part| is_here(part.type_name))?;
+            let part = resource
+                .subresources
+                .iter()
+                .find(|part| is_here(part.type_name))?;
             Some((part.group, part.version))
         })
     })
@@ -45,12 +45,14 @@ fn group_version(package: &str) -> Option<(&'static str, &'static str)> {
 /// The kinds of the package of shared types.
 fn of_shared(kind: &str) -> Option<Value> {
     match kind {
-        "Status" | "APIGroup" | "APIGroupList" | "APIResourceList" | "APIVersions" => Some(json!([KindDoc {
-            group: "",
-            version: "v1",
-            kind
+        "Status" | "APIGroup" | "APIGroupList" | "APIResourceList" | "APIVersions" => {
+            Some(json!([KindDoc {
+                group: "",
+                version: "v1",
+                kind
+            }
+            .to_value()]))
         }
-        .to_value()])),
         // A kind of every group version, since any of them may be deleted from.
         "DeleteOptions" => Some(of_every_group_version(kind)),
         _ => None,

@@ -55,7 +55,10 @@ mod tests {
     #[test]
     fn names_of_groups_become_one_word() {
         assert_eq!(camel("stable.example-site.com", true), "StableExampleSiteCom");
-        assert_eq!(camel(short("rbac.authorization.k8s.io"), false), "rbacAuthorization");
+        assert_eq!(
+            camel(short("rbac.authorization.k8s.io"), false),
+            "rbacAuthorization"
+        );
         assert_eq!(camel(short(""), true), "Core");
     }
 

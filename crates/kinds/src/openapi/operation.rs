@@ -60,7 +60,12 @@ impl PathItem<'_> {
         let mut item: Map<String, Value> = self
             .operations
             .iter()
-            .map(|operation| (operation.method.to_owned(), operation.to_value(self.kind, dialect)))
+            .map(|operation| {
+                (
+                    operation.method.to_owned(),
+                    operation.to_value(self.kind, dialect),
+                )
+            })
             .collect();
         if !self.parameters.is_empty() {
             item.insert(
@@ -171,12 +176,16 @@ impl Request {
 }
 
 fn list(parameters: &[Parameter], kind: &str, dialect: Dialect) -> Value {
-    let listed = parameters.iter().map(|parameter| parameter.to_value(kind, dialect));
+    let listed = parameters
+        .iter()
+        .map(|parameter| parameter.to_value(kind, dialect));
     listed.collect()
 }
 
 /// The same schema under each media type.
 fn content(media_types: &[&str], schema: &Value) -> Value {
-    let each = media_types.iter().map(|media| ((*media).to_owned(), json!({"schema": schema})));
+    let each = media_types
+        .iter()
+        .map(|media| ((*media).to_owned(), json!({"schema": schema})));
     Value::Object(each.collect())
 }

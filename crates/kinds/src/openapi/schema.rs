@@ -70,16 +70,14 @@ fn of_field(field: &Field, dialect: Dialect, text: Option<&str>) -> Value {
     let mut beside = Map::new();
     describe(&mut beside, text);
     publish_merging(&mut beside, field);
-    let default = field
-        .default()
-        .or_else(|| unset(field.ty, field.is_written));
+    let default = field.default().or_else(|| unset(field.ty, field.is_written));
     of_place(field.ty, default, beside, dialect)
 }
 
 /// How patches and server-side apply treat the field.
 fn publish_merging(schema: &mut Map<String, Value>, field: &Field) {
     let mut add = |name: &str, value| schema.insert(format!("x-kubernetes-{name}"), value);
-    if field.says_list_kind {
+    if field.explicit.list_kind {
         let kind = match field.list {
             ListKind::Atomic => "atomic",
             ListKind::Set => "set",
@@ -96,7 +94,7 @@ fn publish_merging(schema: &mut Map<String, Value>, field: &Field) {
     if let Some(key) = field.patch.merge_key {
         add("patch-merge-key", json!(key));
     }
-    if let Some(strategy) = patch_strategy(field.patch, field.says_replace) {
+    if let Some(strategy) = patch_strategy(field.patch, field.explicit.replace) {
         add("patch-strategy", json!(strategy));
     }
 }

@@ -59,7 +59,11 @@ fn int_or_string(bytes: &[u8]) -> Result<Value, ProtobufError> {
             _ => {}
         }
     }
-    Ok(if is_text { Value::String(text) } else { Value::from(number) })
+    Ok(if is_text {
+        Value::String(text)
+    } else {
+        Value::from(number)
+    })
 }
 
 /// `{seconds = 1, nanos = 2}`; no bytes at all are no time.
@@ -97,7 +101,9 @@ fn raw(bytes: &[u8]) -> Result<Value, ProtobufError> {
 impl Decoder {
     /// `{schema = 1, jSONSchemas = 2}`, `{allows = 1, schema = 2}` or `{schema = 1, property = 2}`.
     pub(super) fn schema(&mut self, form: Form, bytes: &[u8]) -> Result<Value, ProtobufError> {
-        let Some(schema) = types::json_schema() else { return Ok(Value::Null) };
+        let Some(schema) = types::json_schema() else {
+            return Ok(Value::Null);
+        };
         let mut allows = false;
         let mut found = None;
         let mut items = Vec::new();
@@ -111,7 +117,15 @@ impl Decoder {
                 _ => {}
             }
         }
-        let simple = if form == Form::SchemaOrBool { Value::Bool(allows) } else { Value::Null };
-        Ok(if items.is_empty() { found.unwrap_or(simple) } else { Value::Array(items) })
+        let simple = if form == Form::SchemaOrBool {
+            Value::Bool(allows)
+        } else {
+            Value::Null
+        };
+        Ok(if items.is_empty() {
+            found.unwrap_or(simple)
+        } else {
+            Value::Array(items)
+        })
     }
 }

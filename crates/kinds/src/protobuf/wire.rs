@@ -76,7 +76,10 @@ impl<'a> Reader<'a> {
             }
             BYTES => {
                 let length = usize::try_from(self.varint()?).map_err(|_| ProtobufError::Overflow)?;
-                let (bytes, rest) = self.bytes.split_at_checked(length).ok_or(ProtobufError::Truncated)?;
+                let (bytes, rest) = self
+                    .bytes
+                    .split_at_checked(length)
+                    .ok_or(ProtobufError::Truncated)?;
                 self.bytes = rest;
                 Payload::Bytes(bytes)
             }
@@ -125,7 +128,8 @@ impl<'a> Payload<'a> {
 
     /// Text; what is not UTF-8 is replaced, as Go does when it writes JSON.
     pub(super) fn text(self, field: &'static str) -> Result<String, ProtobufError> {
-        self.bytes(field).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        self.bytes(field)
+            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     }
 
     pub(super) fn number(self, field: &'static str) -> Result<u64, ProtobufError> {

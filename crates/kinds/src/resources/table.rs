@@ -18,37 +18,34 @@ const PART_VERBS: &[&str] = &["get", "patch", "update"];
 
 /// A `group` line: a version of a group and the package of its types.
 #[derive(Clone, Copy)]
-struct Version {
-    group: &'static str,
+struct Group {
+    name: &'static str,
     version: &'static str,
     package: &'static str,
 }
 
 pub(super) fn read(text: &'static str) -> Option<Vec<Resource>> {
-    let versions: Vec<Version> = lines(text)
-        .filter_map(|line| line.strip_prefix("group "))
-        .map(read_version)
-        .collect::<Option<_>>()?;
-    let mut current = 0;
-    let mut resources: Vec<Resource> = Vec::new();
-    let mut parts = Vec::new();
-    for line in lines(text).chain(["group end"]) {
-        if let Some(part) = line.strip_prefix('/') {
-            parts.push(read_part(part, resources.last()?, &versions)?);
-            continue;
-        }
-        if let Some(resource) = resources.last_mut() {
-            if !parts.is_empty() {
-                resource.subresources = Vec::leak(std::mem::take(&mut parts));
-            }
-        }
+    // A subresource may have a kind of a group that comes later.
+    let headers = lines(text).filter_map(|line| line.strip_prefix("group "));
+    let groups: Vec<Group> = headers.map(read_group).collect::<Option<_>>()?;
+    let mut current = groups.iter();
+    let mut group = *groups.first()?;
+    let mut resources: Vec<(Resource, Vec<Subresource>)> = Vec::new();
+    for line in lines(text) {
         if line.starts_with("group ") {
-            current += 1;
+            group = *current.next()?;
+        } else if let Some(part) = line.strip_prefix('/') {
+            let (parent, parts) = resources.last_mut()?;
+            parts.push(read_part(part, parent, &groups)?);
         } else {
-            resources.push(read_resource(line, versions[current - 1])?);
+            resources.push((read_resource(line, group)?, Vec::new()));
         }
     }
-    Some(resources)
+    let complete = |(resource, parts)| Resource {
+        subresources: Vec::leak(parts),
+        ..resource
+    };
+    Some(resources.into_iter().map(complete).collect())
 }
 
 fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
@@ -56,21 +53,21 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-fn read_version(line: &'static str) -> Option<Version> {
+fn read_group(line: &'static str) -> Option<Group> {
     let mut words = line.split(' ');
-    Some(Version {
-        group: group(words.next()?),
+    Some(Group {
+        name: group_name(words.next()?),
         version: words.next()?,
         package: words.next()?,
     })
 }
 
-fn read_resource(line: &'static str, version: Version) -> Option<Resource> {
+fn read_resource(line: &'static str, group: Group) -> Option<Resource> {
     let mut words = line.split(' ');
     let (kind, plural, scope) = (words.next()?, words.next()?, words.next()?);
     let mut resource = Resource {
-        group: version.group,
-        version: version.version,
+        group: group.name,
+        version: group.version,
         kind,
         plural,
         singular: kind.to_ascii_lowercase().leak(),
@@ -78,7 +75,7 @@ fn read_resource(line: &'static str, version: Version) -> Option<Resource> {
         short_names: &[],
         categories: &[],
         verbs: ALL_VERBS,
-        type_name: version.type_name(kind),
+        type_name: group.type_name(kind),
         allow_unconditional_update: false,
         allow_create_on_update: false,
         subresources: &[],
@@ -96,7 +93,7 @@ fn read_resource(line: &'static str, version: Version) -> Option<Resource> {
     Some(resource)
 }
 
-fn read_part(line: &'static str, parent: &Resource, versions: &[Version]) -> Option<Subresource> {
+fn read_part(line: &'static str, parent: &Resource, groups: &[Group]) -> Option<Subresource> {
     let mut words = line.split(' ');
     let mut part = Subresource {
         name: words.next()?,
@@ -111,11 +108,10 @@ fn read_part(line: &'static str, parent: &Resource, versions: &[Version]) -> Opt
             ("verbs", names) => part.verbs = list(names),
             ("kind", kind) => {
                 let mut words = kind.split('/');
-                (part.group, part.version, part.kind) = (group(words.next()?), words.next()?, words.next()?);
-                let version = versions
-                    .iter()
-                    .find(|it| it.group == part.group && it.version == part.version)?;
-                part.type_name = version.type_name(part.kind);
+                (part.group, part.version, part.kind) =
+                    (group_name(words.next()?), words.next()?, words.next()?);
+                let of_part = |it: &&Group| it.name == part.group && it.version == part.version;
+                part.type_name = groups.iter().find(of_part)?.type_name(part.kind);
             }
             _ => return None,
         }
@@ -123,13 +119,13 @@ fn read_part(line: &'static str, parent: &Resource, versions: &[Version]) -> Opt
     Some(part)
 }
 
-impl Version {
+impl Group {
     fn type_name(self, kind: &str) -> &'static str {
         format!("{}.{kind}", self.package).leak()
     }
 }
 
-fn group(name: &'static str) -> &'static str {
+fn group_name(name: &'static str) -> &'static str {
     if name == "-" { "" } else { name }
 }
 

@@ -50,3 +50,64 @@ impl Shape for TypeRef {
         field.default().or_else(zero)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::types;
+
+    #[track_caller]
+    fn at(path: &[&str]) -> TypeRef {
+        let pod = types::by_name("io.k8s.api.core.v1.Pod").unwrap();
+        path.iter().fold(pod, |ty, step| match *step {
+            "[]" => ty.element().unwrap(),
+            name => Shape::field(ty, name).unwrap(),
+        })
+    }
+
+    #[test]
+    fn apply_and_patches_key_ports_differently() {
+        let ports = at(&["spec", "containers", "[]", "ports"]);
+        assert_eq!(ports.list_kind(), ListKind::Map(&["containerPort", "protocol"]));
+        assert_eq!(ports.patch_strategy().merge_key, Some("containerPort"));
+        assert_eq!(ports.key_default("protocol"), Some(json!("TCP")));
+        assert_eq!(ports.key_default("containerPort"), Some(json!(0)));
+        assert_eq!(ports.key_default("name"), None);
+    }
+
+    #[test]
+    fn volumes_may_retain_keys() {
+        let volumes = at(&["spec", "volumes"]);
+        assert_eq!(
+            volumes.patch_strategy(),
+            PatchStrategy {
+                merge: true,
+                merge_key: Some("name"),
+                retain_keys: true
+            }
+        );
+    }
+
+    #[test]
+    fn some_lists_and_objects_are_one_value() {
+        assert_eq!(
+            at(&["spec", "containers", "[]", "args"]).list_kind(),
+            ListKind::Atomic
+        );
+        assert_eq!(at(&["metadata", "finalizers"]).list_kind(), ListKind::Set);
+        assert!(at(&["spec", "nodeSelector"]).is_atomic_object());
+        assert!(!at(&["metadata", "labels"]).is_atomic_object());
+        let selector = ["spec", "topologySpreadConstraints", "[]", "labelSelector"];
+        assert!(at(&selector).is_atomic_object());
+    }
+
+    #[test]
+    fn embedded_objects_are_open() {
+        let revision = types::by_name("io.k8s.api.apps.v1.ControllerRevision").unwrap();
+        let data = Shape::field(revision, "data").unwrap();
+        assert!(Shape::field(data, "anything").is_some());
+        assert!(Shape::field(revision, "anything").is_none());
+    }
+}

@@ -1,0 +1,115 @@
+//! From a data directory to a listening server.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use store::{OpenError, Store};
+use tokio::{
+    net::TcpListener,
+    sync::watch,
+    task::{JoinHandle, JoinSet},
+};
+
+use crate::{
+    admission::webhooks, allocation::Allocations, api::Api, authorization::Authorizer, bootstrap, built_in,
+    controllers, discovery::Discovery, error::ApiError, metrics::Metrics, pki::{Pki, PkiError},
+    registry::Registry, server,
+};
+
+/// Where the server keeps its state and where it listens.
+pub struct Options {
+    pub data_dir: PathBuf,
+    pub listen: SocketAddr,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("cannot open the store")]
+    Store(#[from] OpenError),
+    #[error("cannot prepare certificates and keys")]
+    Pki(#[from] PkiError),
+    #[error("cannot listen on {address}")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("cannot create the objects every cluster has: {}", .0.message)]
+    Bootstrap(ApiError),
+}
+
+/// A server that is up.
+pub struct Running {
+    pub api: Arc<Api>,
+    pub address: SocketAddr,
+    stop: watch::Sender<bool>,
+    serving: JoinHandle<()>,
+    controllers: JoinSet<()>,
+}
+
+impl Running {
+    /// The cluster's certificate authority, in PEM form.
+    pub fn ca_pem(&self) -> &str {
+        &self.api.ca_pem
+    }
+
+    /// The token of the administrator.
+    pub fn admin_token(&self) -> &str {
+        &self.api.admin_token
+    }
+
+    /// Stops accepting, lets open requests finish, and closes the store.
+    pub async fn stop(mut self) {
+        self.stop.send_replace(true);
+        let _ = self.serving.await;
+        self.controllers.shutdown().await;
+        self.api.store.close().await;
+    }
+}
+
+/// Opens the store, makes what is missing, and listens. When this returns the server is ready.
+pub async fn start(options: Options) -> Result<Running, StartError> {
+    let listener = TcpListener::bind(options.listen)
+        .await
+        .map_err(|source| StartError::Listen { address: options.listen, source })?;
+    let address = listener
+        .local_addr()
+        .map_err(|source| StartError::Listen { address: options.listen, source })?;
+    let data_dir = options.data_dir.clone();
+    let store = tokio::task::spawn_blocking(move || Store::open(&store_path(&data_dir), store::Options::default()))
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+    let pki = Pki::open(&options.data_dir.join("pki"), &addresses(address.ip()))?;
+    let (stop, stopping) = watch::channel(false);
+    let api = Arc::new(Api {
+        registry: Registry::new(built_in::kinds()),
+        discovery: Discovery::default(),
+        authorizer: Authorizer::new(),
+        allocations: Allocations::load(&store),
+        signer: pki.signer,
+        admin_token: pki.admin_token,
+        ca_pem: pki.ca_pem,
+        metrics: Metrics::default(),
+        webhooks: webhooks::Caller::new(),
+        stopping: stopping.clone(),
+        store,
+    });
+    controllers::definitions::load(&api);
+    bootstrap::bootstrap(&api, address).await.map_err(StartError::Bootstrap)?;
+    let controllers = controllers::start(&api);
+    let serving = tokio::spawn(server::serve(api.clone(), listener, pki.tls, stopping));
+    Ok(Running { api, address, stop, serving, controllers })
+}
+
+fn store_path(data_dir: &Path) -> PathBuf {
+    data_dir.join("store.redb")
+}
+
+/// The addresses the serving certificate names: loopback, the API's Service, and where it listens.
+fn addresses(listen: IpAddr) -> Vec<IpAddr> {
+    let mut all: Vec<IpAddr> = vec![[127, 0, 0, 1].into(), [0, 0, 0, 0, 0, 0, 0, 1].into(), [10, 96, 0, 1].into()];
+    if !all.contains(&listen) && !listen.is_unspecified() {
+        all.push(listen);
+    }
+    all
+}

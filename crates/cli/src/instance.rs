@@ -1,0 +1,67 @@
+//! What a running server tells about itself, in a file beside its data.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::{kubeconfig, lock};
+
+/// A server that runs, as `status` shows it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Instance {
+    pub(crate) pid: u32,
+    pub(crate) address: String,
+    pub(crate) kubeconfig: PathBuf,
+    /// When it became ready, RFC 3339.
+    pub(crate) since: String,
+    pub(crate) version: String,
+}
+
+const FILE: &str = "instance.json";
+
+impl Instance {
+    pub(crate) fn new(dir: &Path, address: &str) -> Self {
+        Self {
+            pid: std::process::id(),
+            address: address.to_owned(),
+            kubeconfig: kubeconfig::path(dir),
+            since: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    pub(crate) fn write(&self, dir: &Path) -> Result<()> {
+        let (path, temporary) = (dir.join(FILE), dir.join("instance.json.new"));
+        let text = serde_json::to_string_pretty(self).context("cannot describe the server")?;
+        fs::write(&temporary, text)
+            .and_then(|()| fs::rename(&temporary, &path))
+            .with_context(|| format!("cannot write `{}`", path.display()))
+    }
+
+    /// The server that runs in this directory now. The lock decides, not the file: a killed server
+    /// leaves its file behind.
+    pub(crate) fn running(dir: &Path) -> Option<Self> {
+        let pid = lock::holder(dir)?;
+        let text = fs::read_to_string(dir.join(FILE)).ok()?;
+        let instance: Self = serde_json::from_str(&text).ok()?;
+        (instance.pid == pid).then_some(instance)
+    }
+
+    pub(crate) fn remove(dir: &Path) {
+        // Left over it does no harm: it counts only together with the lock.
+        let _ = fs::remove_file(dir.join(FILE));
+    }
+}
+
+/// Resident memory of a process in bytes.
+pub(crate) fn memory(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes * 1024)
+}

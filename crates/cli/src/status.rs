@@ -1,0 +1,65 @@
+//! `trainyard status`: whether the embedded cluster runs, and how.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::{
+    Output, Surroundings,
+    data_dir::DataDir,
+    instance::{self, Instance},
+};
+
+/// Show whether the embedded cluster runs, and how. Exit code 1 means it does not
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  trainyard status
+  trainyard status -o json")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    data_dir: DataDir,
+
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Output,
+}
+
+pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    let dir = arguments.data_dir.resolve(surroundings)?;
+    let instance = Instance::running(&dir);
+    let memory = instance.as_ref().and_then(|instance| instance::memory(instance.pid));
+    match (&instance, arguments.output) {
+        (Some(instance), Output::Text) => {
+            println!("Trainyard is running
+
+  pid         {}
+  address     {}
+  kubeconfig  {}
+  memory      {}
+  since       {}
+  data        {}",
+                instance.pid,
+                instance.address,
+                instance.kubeconfig.display(),
+                memory.map_or_else(|| "unknown".to_owned(), shown),
+                instance.since,
+                dir.display(),
+            );
+        }
+        (Some(instance), Output::Json) => {
+            let mut value = json!(instance);
+            value["running"] = true.into();
+            value["memoryBytes"] = memory.into();
+            value["dataDir"] = json!(dir);
+            println!("{value:#}");
+        }
+        (None, Output::Text) => println!("Trainyard is not running in {}", dir.display()),
+        (None, Output::Json) => println!("{:#}", json!({ "running": false, "dataDir": dir })),
+    }
+    Ok(if instance.is_some() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn shown(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}

@@ -1,0 +1,148 @@
+//! `trainyard up`: starts the embedded cluster.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context as _, Result};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{
+    Surroundings, advised,
+    data_dir::{self, DataDir},
+    detach,
+    instance::Instance,
+    kubeconfig,
+    lock::Lock,
+};
+
+/// Start the embedded cluster: a Kubernetes API on this machine, in one process
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  trainyard up                               start here, stop with Ctrl-C
+  trainyard up --detach                      start in the background
+  trainyard up --data-dir /tmp/try --listen 127.0.0.1:0   a throw-away cluster on a free port")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    data_dir: DataDir,
+
+    /// Address to listen on; port 0 picks a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6443")]
+    listen: SocketAddr,
+
+    /// Return when the cluster is ready, and leave it running
+    #[arg(long)]
+    detach: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    let dir = arguments.data_dir.resolve(surroundings)?;
+    data_dir::prepare(&dir)?;
+    if arguments.detach {
+        return detach::start(&dir, arguments.listen);
+    }
+    let lock = Lock::take(&dir)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers())
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let result = runtime.block_on(serve(&dir, arguments.listen));
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    drop(lock);
+    result
+}
+
+/// Enough threads to answer while one is busy; more would only cost memory.
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8))
+}
+
+async fn serve(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
+    raise_file_limit();
+    let options = apiserver::Options { data_dir: dir.to_owned(), listen };
+    let running = apiserver::start(options).await.map_err(explain)?;
+    let address = format!("https://{}", reachable(running.address));
+    let kubeconfig = kubeconfig::write(dir, &address, running.ca_pem(), running.admin_token())?;
+    let instance = Instance::new(dir, &address);
+    instance.write(dir)?;
+    print_ready(&address, &kubeconfig);
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    eprintln!("stopping");
+    running.stop().await;
+    Instance::remove(dir);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The address under which clients on this machine reach the server.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() { SocketAddr::from(([127, 0, 0, 1], address.port())) } else { address }
+}
+
+/// Every watch of a client without HTTP/2 is a connection: take as many as the system gives.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
+
+pub(crate) fn print_ready(address: &str, kubeconfig: &Path) {
+    println!(
+        "Trainyard is ready
+
+  address     {address}
+  kubeconfig  {kubeconfig}
+
+Try:
+  export KUBECONFIG={kubeconfig}
+  kubectl get namespaces
+  trainyard status",
+        kubeconfig = shown(kubeconfig),
+    );
+}
+
+/// A path that can be pasted into a shell.
+fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'));
+    if plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+fn explain(error: apiserver::StartError) -> anyhow::Error {
+    use apiserver::StartError;
+    let hint: Option<String> = match &error {
+        StartError::Listen { address, source } if source.kind() == std::io::ErrorKind::AddrInUse => {
+            Some(format!("another program listens there; `--listen {}:0` picks a free port", address.ip()))
+        }
+        StartError::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrNotAvailable => {
+            Some("the address does not belong to this machine".to_owned())
+        }
+        StartError::Listen { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            Some("ports below 1024 need privileges; choose a higher one".to_owned())
+        }
+        StartError::Store(_) => Some(
+            "nothing was changed; put a copy of the data directory back, or start with an empty one".to_owned(),
+        ),
+        _ => None,
+    };
+    match hint {
+        Some(hint) => {
+            let message = error.to_string();
+            anyhow::Error::from(error).context(advised(message, hint))
+        }
+        None => error.into(),
+    }
+}
+
+/// The arguments with which `--detach` starts the server proper.
+pub(crate) fn foreground_arguments(dir: &Path, listen: SocketAddr) -> Vec<std::ffi::OsString> {
+    let dir: PathBuf = dir.to_owned();
+    ["up".into(), "--data-dir".into(), dir.into_os_string(), "--listen".into(), listen.to_string().into()].into()
+}

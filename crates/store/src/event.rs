@@ -1,0 +1,62 @@
+//! One change of one object, as watchers see it.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use crate::name::Key;
+use crate::object::Object;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Added,
+    Modified,
+    Deleted,
+}
+
+/// A committed change. All watchers share one, so what is encoded for one is encoded for all.
+#[derive(Debug)]
+pub struct Event {
+    pub revision: u64,
+    pub kind: Kind,
+    /// The state after the change; for a delete the last state, with the delete's revision in it.
+    pub object: Arc<Object>,
+    /// The state before the change, absent for [`Kind::Added`].
+    pub previous: Option<Arc<Object>>,
+    frame: OnceLock<Bytes>,
+}
+
+impl Event {
+    pub(crate) fn new(kind: Kind, object: Object, previous: Option<Arc<Object>>) -> Self {
+        Self {
+            revision: object.revision(),
+            kind,
+            object: Arc::new(object),
+            previous,
+            frame: OnceLock::new(),
+        }
+    }
+
+    pub fn key(&self) -> &Key {
+        self.object.key()
+    }
+
+    /// The event as it goes over the wire, encoded by the first watcher that asks.
+    pub fn frame(&self, encode: impl FnOnce(&Self) -> Bytes) -> Bytes {
+        self.frame.get_or_init(|| encode(self)).clone()
+    }
+
+    /// The object this change leaves behind.
+    pub(crate) fn survivor(&self) -> Option<&Arc<Object>> {
+        (self.kind != Kind::Deleted).then_some(&self.object)
+    }
+
+    /// The memory that is held only because this event is remembered: the state it replaced, the
+    /// frame, and for a delete the object itself.
+    pub(crate) fn weight(&self) -> usize {
+        const FIXED: usize = 256;
+        let replaced = self.previous.as_ref().map_or(0, |previous| previous.json().len());
+        let frames = if self.kind == Kind::Deleted { 2 } else { 1 };
+        FIXED + replaced + frames * self.object.json().len()
+    }
+}

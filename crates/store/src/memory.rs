@@ -1,0 +1,126 @@
+//! All collections and the revision readers see. Holds only what is durable.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use parking_lot::RwLock;
+use tokio::sync::watch;
+
+use crate::event::Event;
+use crate::list::Objects;
+use crate::name::Collection;
+use crate::options::LogLimits;
+use crate::shelf::Shelf;
+
+pub(crate) struct Memory {
+    shelves: RwLock<HashMap<Collection, Arc<Shelf>>>,
+    revision: watch::Sender<u64>,
+    /// The revision the store was opened at; what happened before it is not in any log.
+    opened_at: u64,
+    limits: LogLimits,
+    /// The bytes of all logs together. Only the writer changes it.
+    log_bytes: AtomicUsize,
+}
+
+impl Memory {
+    pub(crate) fn new(
+        collections: impl IntoIterator<Item = (Collection, Objects)>,
+        revision: u64,
+        limits: LogLimits,
+    ) -> Self {
+        let shelve = |(name, objects)| (name, Arc::new(Shelf::new(objects, revision)));
+        Self {
+            shelves: RwLock::new(collections.into_iter().map(shelve).collect()),
+            revision: watch::Sender::new(revision),
+            opened_at: revision,
+            limits,
+            log_bytes: AtomicUsize::new(0),
+        }
+    }
+
+    /// The newest revision that is durable and visible.
+    pub(crate) fn revision(&self) -> u64 {
+        *self.revision.borrow()
+    }
+
+    pub(crate) fn revisions(&self) -> watch::Receiver<u64> {
+        self.revision.subscribe()
+    }
+
+    pub(crate) fn shelf(&self, collection: &Collection) -> Option<Arc<Shelf>> {
+        self.shelves.read().get(collection).cloned()
+    }
+
+    pub(crate) fn shelf_or_new(&self, collection: &Collection) -> Arc<Shelf> {
+        if let Some(shelf) = self.shelf(collection) {
+            return shelf;
+        }
+        let mut shelves = self.shelves.write();
+        let new = || Arc::new(Shelf::new(Objects::new(), self.opened_at));
+        Arc::clone(shelves.entry(collection.clone()).or_insert_with(new))
+    }
+
+    pub(crate) fn collections(&self) -> Vec<Collection> {
+        let shelves = self.shelves.read();
+        let stocked = shelves.iter().filter(|(_, shelf)| !shelf.is_empty());
+        stocked.map(|(collection, _)| collection.clone()).collect()
+    }
+
+    /// Shows a committed batch to readers: its events first, the revision that vouches for them last.
+    pub(crate) fn publish(&self, changes: &[(Arc<Shelf>, Vec<Arc<Event>>)], revision: u64, now: Instant) {
+        for (shelf, events) in changes {
+            let growth = shelf.publish(events, &self.limits, now);
+            let _ = self
+                .log_bytes
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |bytes| {
+                    Some(bytes.saturating_add_signed(growth))
+                });
+        }
+        self.revision.send_replace(revision);
+        self.keep_within_total();
+    }
+
+    /// Forgets what is too old in collections that see no writes of their own.
+    pub(crate) fn sweep(&self, now: Instant) {
+        let freed = self
+            .all()
+            .iter()
+            .map(|shelf| shelf.sweep(&self.limits, now))
+            .sum::<usize>();
+        self.log_bytes.fetch_sub(freed, Ordering::Relaxed);
+    }
+
+    /// Replaces a dropped collection by an empty one that knows nothing of before `revision`.
+    pub(crate) fn replace(&self, collection: &Collection, revision: u64) {
+        let fresh = Arc::new(Shelf::new(Objects::new(), revision));
+        if let Some(dropped) = self.shelves.write().insert(collection.clone(), fresh) {
+            self.log_bytes.fetch_sub(dropped.log_bytes(), Ordering::Relaxed);
+            dropped.end();
+        }
+    }
+
+    pub(crate) fn end(&self) {
+        self.all().iter().for_each(|shelf| shelf.end());
+    }
+
+    /// Forgets the oldest events of all collections while they take too much together.
+    fn keep_within_total(&self) {
+        const AT_ONCE: usize = 64;
+        while self.log_bytes.load(Ordering::Relaxed) > self.limits.total_bytes {
+            let oldest = self
+                .all()
+                .into_iter()
+                .filter_map(|shelf| Some((shelf.oldest_event()?, shelf)));
+            let Some((_, shelf)) = oldest.min_by_key(|(revision, _)| *revision) else {
+                return;
+            };
+            self.log_bytes.fetch_sub(shelf.forget(AT_ONCE), Ordering::Relaxed);
+        }
+    }
+
+    fn all(&self) -> Vec<Arc<Shelf>> {
+        self.shelves.read().values().cloned().collect()
+    }
+}

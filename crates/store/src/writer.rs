@@ -1,0 +1,159 @@
+//! The one thread that writes. Takes whatever has queued up, commits it in one transaction, shows it
+//! to readers and only then answers.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::batch::Batch;
+use crate::disk::{Disk, DiskError};
+use crate::memory::Memory;
+use crate::name::Collection;
+use crate::write::{Write, WriteError, WriteResult};
+
+/// What callers queue.
+pub(crate) enum Job {
+    Write {
+        writes: Vec<Write>,
+        reply: oneshot::Sender<Vec<WriteResult>>,
+    },
+    Drop {
+        collection: Collection,
+        reply: oneshot::Sender<Result<u64, WriteError>>,
+    },
+    Close {
+        reply: oneshot::Sender<()>,
+    },
+}
+
+/// Answers that wait for their batch to be committed.
+type Answers = Vec<(Vec<WriteResult>, oneshot::Sender<Vec<WriteResult>>)>;
+
+/// A batch takes no further jobs once it has this many writes: later callers would rather have the
+/// next commit than wait for a huge one.
+const ENOUGH: usize = 1024;
+/// How often idle collections are looked through for events that are too old.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// Runs until the store is closed or all its handles are gone.
+pub(crate) fn run(queue: mpsc::Receiver<Job>, memory: Arc<Memory>, disk: Disk) {
+    let mut writer = Writer {
+        queue,
+        memory,
+        disk,
+        swept: Instant::now(),
+    };
+    let closed = writer.run();
+    let Writer { memory, disk, .. } = writer;
+    // The file is closed before anyone hears of it, so that it can be opened again at once.
+    drop(disk);
+    memory.end();
+    if let Some(closed) = closed {
+        let _ = closed.send(());
+    }
+}
+
+struct Writer {
+    queue: mpsc::Receiver<Job>,
+    memory: Arc<Memory>,
+    disk: Disk,
+    swept: Instant,
+}
+
+impl Writer {
+    fn run(&mut self) -> Option<oneshot::Sender<()>> {
+        let mut next = self.queue.blocking_recv();
+        while let Some(job) = next.take() {
+            match job {
+                Job::Write { writes, reply } => next = self.write(writes, reply),
+                Job::Drop { collection, reply } => {
+                    let _ = reply.send(self.drop_collection(&collection));
+                }
+                Job::Close { reply } => return Some(reply),
+            }
+            if next.is_none() {
+                next = self.queue.blocking_recv();
+            }
+        }
+        None
+    }
+
+    /// Commits these writes together with those queued behind them. Returns the first queued job
+    /// that is not a write.
+    fn write(&mut self, writes: Vec<Write>, reply: oneshot::Sender<Vec<WriteResult>>) -> Option<Job> {
+        let memory = Arc::clone(&self.memory);
+        let mut batch = Batch::new(&memory);
+        let mut answers = Answers::new();
+        let mut count = writes.len();
+        answers.push((
+            writes.into_iter().map(|write| batch.stage(write)).collect(),
+            reply,
+        ));
+        let mut other = None;
+        while count < ENOUGH {
+            match self.queue.try_recv() {
+                Ok(Job::Write { writes, reply }) => {
+                    count += writes.len();
+                    answers.push((
+                        writes.into_iter().map(|write| batch.stage(write)).collect(),
+                        reply,
+                    ));
+                }
+                Ok(job) => {
+                    other = Some(job);
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        let committed = self.commit(batch);
+        answer(answers, committed.err().as_ref());
+        other
+    }
+
+    /// Makes a batch durable, then visible.
+    fn commit(&mut self, mut batch: Batch<'_>) -> Result<u64, Arc<DiskError>> {
+        let revision = batch.revision();
+        if batch.is_empty() {
+            return Ok(revision);
+        }
+        batch.restore(self.disk.unsettled());
+        self.disk.commit(batch.changes(), revision)?;
+        let now = Instant::now();
+        self.memory.publish(batch.events(), revision, now);
+        if now.duration_since(self.swept) > SWEEP {
+            self.swept = now;
+            self.memory.sweep(now);
+        }
+        Ok(revision)
+    }
+
+    fn drop_collection(&mut self, collection: &Collection) -> Result<u64, WriteError> {
+        let memory = Arc::clone(&self.memory);
+        let Some(shelf) = memory.shelf(collection) else {
+            return Ok(memory.revision());
+        };
+        let mut batch = Batch::new(&memory);
+        for key in shelf.keys() {
+            batch.stage(Write::delete(collection, key, None))?;
+        }
+        let revision = self.commit(batch).map_err(WriteError::Disk)?;
+        memory.replace(collection, revision);
+        Ok(revision)
+    }
+}
+
+/// Answers the callers of a batch. After a failed commit every answer is void, refusals included:
+/// they may rest on writes of the same batch.
+fn answer(answers: Answers, failure: Option<&Arc<DiskError>>) {
+    for (mut results, reply) in answers {
+        if let Some(error) = failure {
+            results
+                .iter_mut()
+                .for_each(|result| *result = Err(WriteError::Disk(Arc::clone(error))));
+        }
+        // A caller that stopped waiting has still written.
+        let _ = reply.send(results);
+    }
+}

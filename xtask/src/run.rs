@@ -1,0 +1,58 @@
+//! Starting other programs, and where things are.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or_else(|| Path::new(".")).to_owned()
+}
+
+/// Where large things that are the same for every checkout are kept.
+pub(crate) fn cache() -> Result<PathBuf> {
+    let base = match std::env::var_os("XDG_CACHE_HOME") {
+        Some(base) => PathBuf::from(base),
+        None => PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?).join(".cache"),
+    };
+    Ok(base.join("trainyard"))
+}
+
+/// A program run in the workspace's root, its command line shown first.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<()> {
+    check(Command::new(program).args(arguments).current_dir(root()))
+}
+
+/// Runs a command, shows it, and fails when it fails.
+pub(crate) fn check(command: &mut Command) -> Result<()> {
+    let shown = shown(command);
+    eprintln!("$ {shown}");
+    let status: ExitStatus = command.status().with_context(|| format!("cannot start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` failed: {status}");
+    }
+    Ok(())
+}
+
+fn shown(command: &Command) -> String {
+    let mut text = command.get_program().to_string_lossy().into_owned();
+    for argument in command.get_args() {
+        text.push(' ');
+        text.push_str(&argument.to_string_lossy());
+    }
+    text
+}
+
+/// Whether a program can be started at all.
+pub(crate) fn is_installed(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
+        || Command::new(program).arg("version").output().is_ok()
+}
+
+/// Whether this is the merge gate, where a missing tool is a failure and not a reason to skip.
+pub(crate) fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true")
+}

@@ -1,0 +1,132 @@
+//! The rules of ARCHITECTURE.md that a machine can check: which crate may use which, what pure
+//! crates may not touch, and that each file says what it is for.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use crate::run::root;
+
+/// Rows of the code map from top to bottom; a crate may use only rows below its own.
+const ROWS: &[(&str, &[&str])] = &[
+    ("binary", &["trainyard"]),
+    ("surfaces", &["cli"]),
+    ("engines", &["apiserver"]),
+    ("adapters", &["store"]),
+    ("pure", &["kinds", "schemas", "field-docs"]),
+    ("documents", &["manifests"]),
+];
+
+/// Crates that may not know of time, files, network or threads.
+const PURE: &[&str] = &["kinds", "schemas", "manifests"];
+const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "redb", "rustls", "ring"];
+const IMPURE_WORDS: &[&str] =
+    &["std::fs", "std::net", "std::env", "std::process", "SystemTime", "Instant::now", "Timestamp::now"];
+
+/// Who may use an adapter.
+const ONLY_USED_BY: &[(&str, &[&str])] = &[("store", &["apiserver"])];
+
+pub(crate) fn run() -> Result<()> {
+    let mut problems = Vec::new();
+    let crates = crates()?;
+    check_arrows(&crates, &mut problems);
+    check_sources(&mut problems)?;
+    if problems.is_empty() {
+        println!("tidy: {} crates, every arrow points down", crates.len());
+        return Ok(());
+    }
+    for problem in &problems {
+        println!("tidy: {problem}");
+    }
+    bail!("{} problems in the structure of the workspace", problems.len());
+}
+
+/// The workspace's crates with their ordinary dependencies.
+fn crates() -> Result<BTreeMap<String, Vec<String>>> {
+    let output = Command::new("cargo")
+        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .current_dir(root())
+        .output()
+        .context("cannot start cargo")?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata is not JSON")?;
+    let mut crates = BTreeMap::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+        let names = dependencies
+            .filter(|dependency| dependency["kind"].is_null())
+            .filter_map(|dependency| dependency["name"].as_str())
+            .map(str::to_owned)
+            .collect();
+        crates.insert(package["name"].as_str().unwrap_or_default().to_owned(), names);
+    }
+    Ok(crates)
+}
+
+fn check_arrows(crates: &BTreeMap<String, Vec<String>>, problems: &mut Vec<String>) {
+    let row = |name: &str| ROWS.iter().position(|(_, names)| names.contains(&name));
+    for (name, dependencies) in crates {
+        let Some(own) = row(name) else { continue };
+        for dependency in dependencies {
+            if let Some(other) = row(dependency)
+                && other <= own
+            {
+                problems.push(format!("`{name}` ({}) must not use `{dependency}` ({})", ROWS[own].0, ROWS[other].0));
+            }
+            if PURE.contains(&name.as_str()) && IMPURE_DEPENDENCIES.contains(&dependency.as_str()) {
+                problems.push(format!("`{name}` is pure and must not use `{dependency}`"));
+            }
+            let allowed = ONLY_USED_BY.iter().find(|(adapter, _)| adapter == dependency);
+            if allowed.is_some_and(|(_, users)| !users.contains(&name.as_str())) {
+                problems.push(format!("`{dependency}` is not for `{name}`"));
+            }
+        }
+    }
+}
+
+fn check_sources(problems: &mut Vec<String>) -> Result<()> {
+    let mut files = Vec::new();
+    collect(&root().join("crates"), &mut files)?;
+    collect(&root().join("xtask/src"), &mut files)?;
+    for file in files {
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        let shown = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
+        let is_source = shown.contains("/src/") && !shown.ends_with("/tests.rs") && !shown.contains("/tests/");
+        if is_source && !text.starts_with("//!") {
+            problems.push(format!("{shown}: no `//!` header that says what the file is for"));
+        }
+        if file.file_name().is_some_and(|name| name == "mod.rs") {
+            problems.push(format!("{shown}: modules are `foo.rs` beside `foo/`, not `mod.rs`"));
+        }
+        check_purity(&shown, &text, problems);
+    }
+    Ok(())
+}
+
+fn check_purity(shown: &str, text: &str, problems: &mut Vec<String>) {
+    let pure = PURE.iter().any(|name| shown.starts_with(&format!("crates/{name}/src/")));
+    if !pure {
+        return;
+    }
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    for word in IMPURE_WORDS.iter().filter(|word| code.contains(**word)) {
+        problems.push(format!("{shown}: pure crates do not use `{word}`"));
+    }
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read `{}`", folder.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
