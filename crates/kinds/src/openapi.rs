@@ -64,12 +64,9 @@ pub struct ResourceDoc<'a> {
 pub enum SchemaSource<'a> {
     /// The OpenAPI name of a type of the type table.
     BuiltIn(&'a str),
-    /// A schema that is ready to be published, in the dialect of the document.
-    Custom {
-        name: String,
-        list_kind: &'a str,
-        schema: &'a Value,
-    },
+    /// Schemas that are ready to be published, in the dialect of the document: that of the kind and
+    /// that of its list, each with its name.
+    Custom(&'a [(String, Value); 2]),
 }
 
 /// A part of a resource with its own path.
@@ -185,7 +182,7 @@ impl SchemaSource<'_> {
     fn name(&self) -> &str {
         match self {
             SchemaSource::BuiltIn(name) => name,
-            SchemaSource::Custom { name, .. } => name,
+            SchemaSource::Custom([(name, _), _]) => name,
         }
     }
 
@@ -193,14 +190,11 @@ impl SchemaSource<'_> {
     fn list_name(&self) -> String {
         match self {
             SchemaSource::BuiltIn(name) => format!("{name}List"),
-            SchemaSource::Custom { name, list_kind, .. } => match name.rsplit_once('.') {
-                Some((package, _)) => format!("{package}.{list_kind}"),
-                None => (*list_kind).to_owned(),
-            },
+            SchemaSource::Custom([_, (name, _)]) => name.clone(),
         }
     }
 
     fn is_custom(&self) -> bool {
-        matches!(self, SchemaSource::Custom { .. })
+        matches!(self, SchemaSource::Custom(_))
     }
 }

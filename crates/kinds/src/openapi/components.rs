@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::{Dialect, Docs, GroupVersionDoc, KindDoc, ResourceDoc, SchemaSource, schema, special};
+use super::{Dialect, Docs, GroupVersionDoc, SchemaSource, schema, special};
 use crate::types::{self, Form, Struct, TypeRef};
-
-const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 
 /// Where one schema of a document comes from.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +13,6 @@ pub(super) enum Component<'a> {
     Struct(&'static Struct),
     Special,
     Custom(&'a Value),
-    /// The list of a custom kind.
-    CustomList(&'a GroupVersionDoc<'a>, &'a ResourceDoc<'a>),
 }
 
 /// Every schema that can be reached from the given names.
@@ -31,7 +27,8 @@ pub(super) fn reachable<'a, 'n>(
         if found.contains_key(&name) {
             continue;
         }
-        let known = custom.get(&name).copied().or_else(|| built_in(&name));
+        let ready = custom.get(name.as_str()).copied().map(Component::Custom);
+        let known = ready.or_else(|| built_in(&name));
         let Some(component) = known else {
             continue;
         };
@@ -42,18 +39,13 @@ pub(super) fn reachable<'a, 'n>(
 }
 
 /// The custom kinds and their lists, by name.
-fn custom<'a>(group_versions: &'a [GroupVersionDoc<'a>]) -> BTreeMap<String, Component<'a>> {
-    let mut custom = BTreeMap::new();
-    for group_version in group_versions {
-        for resource in &group_version.resources {
-            if let SchemaSource::Custom { name, schema, .. } = &resource.schema {
-                custom.insert(name.clone(), Component::Custom(schema));
-                let list = Component::CustomList(group_version, resource);
-                custom.insert(resource.schema.list_name(), list);
-            }
-        }
-    }
-    custom
+fn custom<'a>(group_versions: &'a [GroupVersionDoc<'a>]) -> BTreeMap<&'a str, &'a Value> {
+    let resources = group_versions.iter().flat_map(|it| &it.resources);
+    let ready = resources.flat_map(|resource| match resource.schema {
+        SchemaSource::Custom(ready) => ready.as_slice(),
+        SchemaSource::BuiltIn(_) => &[],
+    });
+    ready.map(|(name, schema)| (name.as_str(), schema)).collect()
 }
 
 fn built_in(name: &str) -> Option<Component<'static>> {
@@ -68,9 +60,6 @@ impl Component<'_> {
         match self {
             Component::Struct(described) => schema::of_struct(described, dialect, docs),
             Component::Custom(schema) => schema.clone(),
-            Component::CustomList(group_version, resource) => {
-                custom_list(group_version, resource, dialect, docs)
-            }
             Component::Special => {
                 let mut schema = special::schema(name, dialect).unwrap_or_default();
                 if let Some(members) = schema.as_object_mut() {
@@ -88,9 +77,6 @@ impl Component<'_> {
                 names.extend(described.fields().iter().filter_map(|field| named(field.ty)));
             }
             Component::Custom(schema) => collect_references(schema, names),
-            Component::CustomList(_, resource) => {
-                names.extend([LIST_META.to_owned(), resource.schema.name().to_owned()]);
-            }
             Component::Special => {}
         }
     }
@@ -117,45 +103,4 @@ fn collect_references(schema: &Value, names: &mut Vec<String>) {
         Value::Array(items) => items.iter().for_each(|item| collect_references(item, names)),
         _ => {}
     }
-}
-
-/// The list of a custom kind.
-fn custom_list(
-    group_version: &GroupVersionDoc<'_>,
-    resource: &ResourceDoc<'_>,
-    dialect: Dialect,
-    docs: Docs<'_>,
-) -> Value {
-    let name = resource.schema.list_name();
-    let described = |field| {
-        let mut property = Map::new();
-        schema::describe(&mut property, schema::field_text(docs, &name, field));
-        property
-    };
-    let string = |field| {
-        let mut property = described(field);
-        property.insert("type".to_owned(), json!("string"));
-        property
-    };
-    let kind = KindDoc {
-        group: group_version.group,
-        version: group_version.version,
-        kind: name.rsplit('.').next().unwrap_or_default(),
-    };
-    json!({
-        "description": format!("{} is a list of {}", kind.kind, resource.kind),
-        "type": "object",
-        "required": ["items"],
-        "properties": {
-            "apiVersion": string("apiVersion"),
-            "kind": string("kind"),
-            "metadata": schema::refer(LIST_META, described("metadata"), dialect),
-            "items": {
-                "description": format!("List of {}.", resource.plural),
-                "type": "array",
-                "items": schema::reference(resource.schema.name(), dialect),
-            },
-        },
-        "x-kubernetes-group-version-kind": [kind.to_value()],
-    })
 }

@@ -35,7 +35,7 @@ pub(super) fn of_struct(described: &Struct, dialect: Dialect, docs: Docs<'_>) ->
 
 /// What is known of a field. Lists are not described one by one; a status, which has the same
 /// envelope, lends its words.
-pub(super) fn field_text<'a>(docs: Docs<'a>, type_name: &str, field: &str) -> Option<&'a str> {
+fn field_text<'a>(docs: Docs<'a>, type_name: &str, field: &str) -> Option<&'a str> {
     docs(type_name, Some(field)).or_else(|| {
         let is_list = type_name.ends_with("List");
         is_list.then(|| docs(STATUS, Some(field))).flatten()
@@ -126,7 +126,7 @@ fn of_place(ty: TypeRef, default: Option<Value>, beside: Map<String, Value>, dia
 }
 
 /// OpenAPI 3 ignores what stands beside a reference, so the reference moves into an `allOf`.
-pub(super) fn refer(name: &str, mut beside: Map<String, Value>, dialect: Dialect) -> Value {
+fn refer(name: &str, mut beside: Map<String, Value>, dialect: Dialect) -> Value {
     let mut reference = reference(name, dialect);
     if dialect == Dialect::V3 && !beside.is_empty() {
         beside.insert("allOf".to_owned(), json!([reference]));
