@@ -11,6 +11,7 @@ pub mod label_selector;
 pub mod object_meta;
 pub mod objects;
 pub mod pods;
+pub mod openapi;
 pub mod protobuf;
 pub mod quantity;
 pub mod read;
