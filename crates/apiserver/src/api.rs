@@ -121,7 +121,7 @@ impl Api {
         }
         match info {
             RequestInfo::NonResource { path, .. } => {
-                crate::paths::answer(&self, &parts.method, &path, &parts.headers, &query)
+                crate::paths::answer(&self, &parts.method, &path, &parts.headers, &query).await
             }
             RequestInfo::Resource(target) => {
                 let snapshot = self.registry.snapshot();
