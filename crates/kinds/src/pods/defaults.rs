@@ -247,6 +247,9 @@ fn field_reference(holder: &mut Value) {
     if let Some(reference) = holder.get_mut("fieldRef") {
         default_text(reference, "apiVersion", "v1");
     }
+    if let Some(reference) = holder.get_mut("resourceFieldRef") {
+        default(reference, "divisor", "0");
+    }
 }
 
 /// Amounts are kept to a thousandth.
@@ -292,14 +295,11 @@ fn volume(volume: &mut Value) {
                 default_text(source, "fsType", "xfs");
             }
             "ephemeral" => {
-                if let Some(spec) = source
-                    .get_mut("volumeClaimTemplate")
-                    .and_then(|claim| claim.get_mut("spec"))
-                {
-                    claim_spec(spec);
+                if let Some(claim) = source.get_mut("volumeClaimTemplate") {
+                    default(claim, "spec", json!({}));
+                    claim_spec(&mut claim["spec"]);
                 }
             }
-            "image" => default_text(source, "pullPolicy", pull_policy(text(source, "reference"))),
             _ => {}
         }
     }

@@ -118,7 +118,7 @@ fn validate_resource_claims(spec: &Value, meta: Option<&Value>, path: &Path, err
     for (i, claim) in list(spec, "resourceClaims").iter().enumerate() {
         if is_static {
             let detail = "static pods do not support resource claims";
-            errors.push(FieldError::forbidden(&Path::root(), detail));
+            errors.push(FieldError::forbidden(&super::whole(), detail));
             continue;
         }
         let path = path.child("resourceClaims").index(i);

@@ -106,18 +106,31 @@ pub(super) fn default_conditions(spec: &mut Value) {
 fn generate_selector(job: &mut Value) {
     let meta = get(job, "metadata");
     let (name, uid) = (text(meta, "name").to_owned(), text(meta, "uid").to_owned());
+    let generated = [
+        (OLD_JOB_NAME, &name),
+        (JOB_NAME, &name),
+        (OLD_CONTROLLER_UID, &uid),
+        (CONTROLLER_UID, &uid),
+    ];
+    let template_labels = get(get(get(get(job, "spec"), "template"), "metadata"), "labels");
+    // Labels taken over from the template stay the template's: they get what it gets.
+    let shared = !template_labels.is_null() && template_labels == get(meta, "labels");
     let pod_template = &mut job["spec"]["template"];
     object_mut(pod_template, "metadata");
-    let labels = object_mut(&mut pod_template["metadata"], "labels");
-    for key in [OLD_JOB_NAME, JOB_NAME] {
-        labels.entry(key).or_insert_with(|| json!(name));
-    }
-    for key in [OLD_CONTROLLER_UID, CONTROLLER_UID] {
-        labels.entry(key).or_insert_with(|| json!(uid));
+    add_labels(&mut pod_template["metadata"], &generated);
+    if shared {
+        add_labels(&mut job["metadata"], &generated);
     }
     object_mut(&mut job["spec"], "selector");
     let selected = object_mut(&mut job["spec"]["selector"], "matchLabels");
     selected.entry(CONTROLLER_UID).or_insert_with(|| json!(uid));
+}
+
+fn add_labels(meta: &mut Value, labels: &[(&str, &String)]) {
+    let existing = object_mut(meta, "labels");
+    for (key, value) in labels {
+        existing.entry(*key).or_insert_with(|| json!(value));
+    }
 }
 
 fn validate_job(job: &Value, options: Options, new_labels: bool, errors: &mut Errors) {
