@@ -137,10 +137,9 @@ impl Writer {
 
     fn value(&mut self, value: &Value, enclosing: &Value, kind: &str) {
         if let Some(kind) = kind.strip_prefix('*') {
-            if value.is_null() {
-                self.out.push_str("null")
-            } else {
-                self.value(value, enclosing, kind)
+            match value {
+                Value::Null => self.out.push_str("null"),
+                value => self.value(value, enclosing, kind),
             }
         } else if let Some(kind) = kind.strip_prefix("[]") {
             self.list(value, kind);
@@ -157,7 +156,7 @@ impl Writer {
         match value.as_array() {
             Some(items) if self.shows_empty || !items.is_empty() => {
                 self.block('[', ']', items.iter(), |writer, item| {
-                    writer.value(item, &Value::Null, kind)
+                    writer.value(item, &Value::Null, kind);
                 });
             }
             _ => self.out.push_str("null"),

@@ -13,10 +13,12 @@ mod mounts;
 mod network;
 mod options;
 mod overlapping_paths;
+mod port_warnings;
 mod ports;
 mod probes;
 mod quality_of_service;
 pub mod resize;
+mod resource_claims;
 mod resources;
 mod security;
 mod spec;
@@ -137,7 +139,7 @@ fn prepare_for_update(new: &mut Value, old: &Value) {
 }
 
 fn validate(pod: &Value, errors: &mut Errors) {
-    validate_pod(pod, Options::POD, errors);
+    validate_pod(pod, Options::NEW_POD, errors);
     let path = Path::new("spec");
     let spec = get(pod, "spec");
     if !list(spec, "ephemeralContainers").is_empty() {

@@ -2,12 +2,19 @@
 //! good object (`bases.json`) with some fields set (`"a/b/0/c"` is a path, `+` appends, null removes;
 //! `~1` is a slash in a key); `old` is set before `set` and makes the object that is changed.
 
-#![expect(clippy::unwrap_used, reason = "a broken case should fail its test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a broken case should fail its test"
+)]
 
 use kinds::{checks, pods, strategy::Strategy, workloads};
 use manifests::field::FieldError;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+
+type Prepare = fn(&mut Value, &Value);
+type Validate = fn(&Value, &Value, &mut Vec<FieldError>);
 
 const UID: &str = "6d8f1a52-0b6e-4a57-9a0e-1f2d3c4b5a69";
 
@@ -126,20 +133,19 @@ fn judged(case: &Case, base: &Value) -> (Value, Vec<FieldError>, Vec<String>) {
     let mut new = with(&old, &case.set);
     (strategy.default)(&mut old);
     (strategy.default)(&mut new);
-    let (prepare, validate): (fn(&mut Value, &Value), fn(&Value, &Value, &mut Vec<FieldError>)) =
-        match case.op.as_str() {
-            "update" => (strategy.prepare_for_update, strategy.validate_update),
-            "status" => (
-                strategy.prepare_for_status_update,
-                strategy.validate_status_update,
-            ),
-            "ephemeralcontainers" => (
-                pods::ephemeral_containers::prepare_for_update,
-                pods::ephemeral_containers::validate_update,
-            ),
-            "resize" => (pods::resize::prepare_for_update, pods::resize::validate_update),
-            other => panic!("no such operation: {other}"),
-        };
+    let (prepare, validate): (Prepare, Validate) = match case.op.as_str() {
+        "update" => (strategy.prepare_for_update, strategy.validate_update),
+        "status" => (
+            strategy.prepare_for_status_update,
+            strategy.validate_status_update,
+        ),
+        "ephemeralcontainers" => (
+            pods::ephemeral_containers::prepare_for_update,
+            pods::ephemeral_containers::validate_update,
+        ),
+        "resize" => (pods::resize::prepare_for_update, pods::resize::validate_update),
+        other => panic!("no such operation: {other}"),
+    };
     prepare(&mut new, &old);
     validate(&new, &old, &mut errors);
     let warnings = if case.op == "update" {

@@ -63,7 +63,7 @@ fn validate(controller: &Value, errors: &mut Errors) {
         &path,
         errors,
     );
-    validate_spec(get(controller, "spec"), Options::default(), errors);
+    validate_spec(get(controller, "spec"), Options::NEW, errors);
 }
 
 fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
