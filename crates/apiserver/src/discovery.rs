@@ -8,7 +8,6 @@ use crate::{
     error::Result,
     kind::Kind,
     negotiate::Representation,
-    openapi::OpenApi,
     registry::{Group, Snapshot},
     response::{self, Answer},
 };

@@ -88,6 +88,15 @@ impl Quantity {
         self.nano % NANO == 0
     }
 
+    /// The amount rounded up to a thousandth, in its own format.
+    #[must_use]
+    pub fn rounded_up_to_milli(self) -> Self {
+        Self {
+            nano: div_up(self.nano, NANO / 1000) * (NANO / 1000),
+            format: self.format,
+        }
+    }
+
     /// The sum, in the format of the first amount (or of the second when the first is zero).
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

@@ -121,6 +121,11 @@ impl FieldError {
         Self::with_text(ErrorKind::Invalid, path, shown(value), detail)
     }
 
+    /// An invalid value that is too large or too obvious to show.
+    pub fn invalid_unshown(path: &Path, detail: impl Into<String>) -> Self {
+        Self::with_text(ErrorKind::Invalid, path, String::new(), detail)
+    }
+
     pub fn type_invalid(path: &Path, value: &Value, detail: impl Into<String>) -> Self {
         Self::with_text(ErrorKind::TypeInvalid, path, shown(value), detail)
     }
@@ -137,13 +142,22 @@ impl FieldError {
     pub fn not_supported(path: &Path, value: &Value, supported: &[&str]) -> Self {
         let mut detail = String::new();
         for (i, choice) in supported.iter().enumerate() {
-            let _ = write!(detail, "{}{choice:?}", if i == 0 { "supported values: " } else { ", " });
+            let _ = write!(
+                detail,
+                "{}{choice:?}",
+                if i == 0 { "supported values: " } else { ", " }
+            );
         }
         Self::with_text(ErrorKind::NotSupported, path, shown(value), detail)
     }
 
     pub fn too_long(path: &Path, max: usize) -> Self {
-        Self::with_text(ErrorKind::TooLong, path, String::new(), format!("may not be more than {max} bytes"))
+        Self::with_text(
+            ErrorKind::TooLong,
+            path,
+            String::new(),
+            format!("may not be more than {max} bytes"),
+        )
     }
 
     pub fn too_many(path: &Path, actual: usize, max: usize) -> Self {
@@ -161,7 +175,12 @@ impl FieldError {
     }
 
     fn with_text(kind: ErrorKind, path: &Path, value: String, detail: impl Into<String>) -> Self {
-        Self { kind, field: path.as_str().to_owned(), value, detail: detail.into() }
+        Self {
+            kind,
+            field: path.as_str().to_owned(),
+            value,
+            detail: detail.into(),
+        }
     }
 
     /// The message of the cause: everything but the field's name.
@@ -169,6 +188,8 @@ impl FieldError {
         let mut text = self.kind.label().to_owned();
         match self.kind {
             ErrorKind::Required | ErrorKind::Forbidden | ErrorKind::TooLong | ErrorKind::Internal => {}
+            // A value that is left out; an empty text would be two quotes.
+            _ if self.value.is_empty() => {}
             _ => {
                 text.push_str(": ");
                 text.push_str(&self.value);
@@ -234,7 +255,10 @@ mod tests {
     #[test]
     fn errors_read_as_the_real_servers() {
         let path = Path::new("spec").child("containers").index(0).child("name");
-        assert_eq!(FieldError::required(&path, "").to_string(), "spec.containers[0].name: Required value");
+        assert_eq!(
+            FieldError::required(&path, "").to_string(),
+            "spec.containers[0].name: Required value"
+        );
         assert_eq!(
             FieldError::invalid(&path, &json!("A"), "must be lower case").to_string(),
             "spec.containers[0].name: Invalid value: \"A\": must be lower case"
