@@ -8,7 +8,7 @@ use manifests::shape::ListKind;
 
 pub(crate) use self::{
     decode::{Invalid, decode},
-    validate::validate_embedded,
+    validate::{kind as kind_complaint, validate_embedded},
 };
 
 /// The type of one field of the metadata.

@@ -128,18 +128,25 @@ impl<'a> Evaluator<'a> {
             }
             (operator::ADD | operator::INSERT, [first, ..]) if is_accumulator(first) => {
                 let accumulated = self.take_accumulated()?;
-                self.apply(function, Some(accumulated), &args[1..])
+                self.apply(function, Some(accumulated), &args[1..], false)
             }
             ("or" | "orValue", [other]) if target.is_some() => self.or(function, target, other),
             _ => {
                 let target = target.map(|target| self.evaluate(target)).transpose()?;
-                self.apply(function, target, args)
+                let is_member = target.is_some();
+                self.apply(function, target, args, is_member)
             }
         }
     }
 
     /// Evaluates the arguments that are left and applies the function to all of them.
-    fn apply(&mut self, function: &str, first: Option<Val<'a>>, args: &[Expr]) -> Outcome<'a> {
+    fn apply(
+        &mut self,
+        function: &str,
+        first: Option<Val<'a>>,
+        args: &[Expr],
+        is_member: bool,
+    ) -> Outcome<'a> {
         let mut values = Vec::with_capacity(args.len() + 1);
         values.extend(first);
         for arg in args {
@@ -147,7 +154,7 @@ impl<'a> Evaluator<'a> {
         }
         // The price is paid before the work: it bounds time and memory.
         self.charge(spending::price(function, &values))?;
-        arithmetic::apply(function, values)
+        arithmetic::apply(function, values, is_member)
     }
 
     /// `&&` and `||`: the deciding value wins over an error on the other side.

@@ -29,23 +29,21 @@ thread_local! {
 }
 
 /// Calls a library function; a target is the first argument.
-pub(crate) fn call<'a>(function: &str, args: &[Val<'a>]) -> Result<Val<'a>, String> {
-    if let Some(name) = function.strip_prefix("format.").filter(|name| *name != "named") {
-        return named_format(name);
+pub(crate) fn call<'a>(function: &str, args: &[Val<'a>], is_member: bool) -> Result<Val<'a>, String> {
+    if let ("format.named", [Val::Text(name)]) = (function, args) {
+        return Ok(named_format(name));
     }
     let foreign = args.iter().map(to_foreign).collect::<Result<Vec<_>, _>>()?;
-    from_foreign(call_foreign(function, foreign)?)
+    from_foreign(call_foreign(function, foreign, is_member)?)
 }
 
-/// `format.dns1123Label()` is short for `format.named('dns1123Label').value()`.
-fn named_format<'a>(name: &str) -> Result<Val<'a>, String> {
-    match from_foreign(call_foreign("format.named", vec![Foreign::from(name)])?)? {
-        Val::Optional(Some(format)) => Ok(Val::clone(&format)),
-        _ => Err(format!("unknown format {name}")),
-    }
+/// `format.named('dns1123Label')` is the optional of `format.dns1123Label()`.
+fn named_format<'a>(name: &str) -> Val<'a> {
+    let format = call_foreign(&format!("format.{name}"), Vec::new(), false).and_then(from_foreign);
+    Val::Optional(format.ok().map(Arc::new))
 }
 
-fn call_foreign(function: &str, args: Vec<Foreign>) -> Result<Foreign, String> {
+fn call_foreign(function: &str, args: Vec<Foreign>, is_member: bool) -> Result<Foreign, String> {
     LIBRARY.with(|library| {
         let mut scope = library.new_inner_scope();
         let mut idents = Vec::with_capacity(args.len());
@@ -57,7 +55,7 @@ fn call_foreign(function: &str, args: Vec<Foreign>) -> Result<Foreign, String> {
                 expr: Expr::Ident(name),
             });
         }
-        // A qualified name is looked up with its prefix as the target; everything else is a method.
+        // A qualified name is looked up with its prefix as the target.
         let (prefix, name) = function
             .rsplit_once('.')
             .map_or((None, function), |(prefix, name)| (Some(prefix), name));
@@ -66,8 +64,8 @@ fn call_foreign(function: &str, args: Vec<Foreign>) -> Result<Foreign, String> {
                 id: 0,
                 expr: Expr::Ident(prefix.to_owned()),
             })),
-            None if idents.is_empty() => None,
-            None => Some(Box::new(idents.remove(0))),
+            None if is_member => Some(Box::new(idents.remove(0))),
+            None => None,
         };
         let call = CallExpr {
             func_name: name.to_owned(),
@@ -131,8 +129,8 @@ fn to_foreign(value: &Val<'_>) -> Result<Foreign, String> {
         Val::Double(double) => Foreign::Float(*double),
         Val::Text(text) => Foreign::String(Arc::new(text.to_string())),
         Val::Bytes(bytes) => Foreign::Bytes(Arc::new(bytes.to_vec())),
-        Val::Duration(nanos) => call_foreign("duration", vec![Foreign::from(format!("{nanos}ns"))])?,
-        Val::Timestamp(instant) => call_foreign("timestamp", vec![Foreign::from(instant.to_string())])?,
+        Val::Duration(nanos) => call_foreign("duration", vec![Foreign::from(format!("{nanos}ns"))], false)?,
+        Val::Timestamp(instant) => call_foreign("timestamp", vec![Foreign::from(instant.to_string())], false)?,
         Val::List(list) => Foreign::List(Arc::new(
             list.iter()
                 .map(|item| to_foreign(&item))

@@ -12,7 +12,7 @@ use crate::cel::{
 };
 
 /// Applies a function to its arguments; a target is the first of them.
-pub(super) fn apply<'a>(function: &str, mut args: Vec<Val<'a>>) -> Outcome<'a> {
+pub(super) fn apply<'a>(function: &str, mut args: Vec<Val<'a>>, is_member: bool) -> Outcome<'a> {
     match (function, args.as_mut_slice()) {
         (operator::EQUALS, [a, b]) => Ok(Val::Bool(a.equals(b))),
         (operator::NOT_EQUALS, [a, b]) => Ok(Val::Bool(!a.equals(b))),
@@ -65,7 +65,7 @@ pub(super) fn apply<'a>(function: &str, mut args: Vec<Val<'a>>) -> Outcome<'a> {
         _ if function.starts_with('_') || function.starts_with('!') || function.starts_with('-') => {
             Err(EvalError::no_such_overload())
         }
-        _ => library::call(function, &args).map_err(EvalError::Failed),
+        _ => library::call(function, &args, is_member).map_err(EvalError::Failed),
     }
 }
 
