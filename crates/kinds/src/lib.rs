@@ -2,6 +2,7 @@
 //! protobuf form. Pure tables and functions over JSON values; serving and storing them is the API
 //! server's work.
 
-pub mod names;
 pub mod quantity;
 pub mod read;
+
+pub use manifests::names;

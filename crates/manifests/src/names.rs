@@ -129,7 +129,7 @@ pub fn label_value(value: &str) -> Vec<String> {
 
 /// "must be no more than N characters" as the real server says it (it counts bytes).
 pub fn max_len(length: usize) -> String {
-    format!("must be no more than {length} bytes")
+    format!("must be no more than {length} characters")
 }
 
 /// A complaint with its regular expression and examples.

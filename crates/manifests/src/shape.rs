@@ -34,6 +34,11 @@ pub trait Shape: Copy {
     /// The type of the items of a list.
     fn element(self) -> Option<Self>;
 
+    /// The name of the type as errors show it: `PodSpec`.
+    fn type_name(&self) -> Option<&str> {
+        None
+    }
+
     /// How list items are identified under server-side apply.
     fn list_kind(&self) -> ListKind<'_>;
 

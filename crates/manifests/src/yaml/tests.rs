@@ -1,0 +1,121 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{MAX_DEPTH, duplicates_error, parse, parse_documents};
+use crate::json;
+
+/// The wording of syntax errors is our own, so of those only their being errors is compared.
+#[test]
+fn documents_are_read_as_by_kubectl() {
+    let cases = json::parse(include_bytes!("../../testdata/yaml.json"))
+        .unwrap()
+        .value;
+    let cases = cases.as_array().unwrap();
+    let mut failures = Vec::new();
+    for case in cases {
+        let input = case["input"].as_str().unwrap();
+        let expected = case.get("expected").cloned();
+        let strict = case["strict"].as_str().map(str::to_owned);
+        let parsed = parse(input.as_bytes());
+        let actual = parsed.as_ref().ok().map(|parsed| parsed.value.clone());
+        let duplicates = parsed
+            .as_ref()
+            .ok()
+            .filter(|parsed| !parsed.duplicates.is_empty());
+        let duplicates = duplicates.map(|parsed| duplicates_error(&parsed.duplicates));
+        if (&actual, &duplicates) != (&expected, &strict) {
+            failures.push(format!("{case}\n  but got {parsed:?}"));
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} of {}:\n{}",
+        failures.len(),
+        cases.len(),
+        failures.join("\n")
+    );
+}
+
+// FIXME: the parser below is laxer with letter case and tabs, and stricter with underscores.
+#[test]
+fn odd_scalars_are_not_read_as_by_kubectl() {
+    let read = |text: &str| parse(text.as_bytes()).unwrap().value["a"].clone();
+    assert_eq!(read("a: tRUE"), json!(true)); // kubectl: "tRUE"
+    assert_eq!(read("a: nUll"), json!(null)); // kubectl: "nUll"
+    assert_eq!(read("a: 1_0.5"), json!("1_0.5")); // kubectl: 10.5
+    assert_eq!(read("a: 0777_"), json!("0777_")); // kubectl: 511
+    assert_eq!(read("\ta: 1"), json!(1)); // kubectl: an error
+}
+
+#[test]
+fn documents_know_their_line() {
+    let documents = parse_documents("# top\na: 1\n---\n---\n# nothing\n---\n\nb: 2\nb: 3\n").unwrap();
+    let shown: Vec<_> = documents
+        .iter()
+        .map(|d| (d.line, d.value.clone(), d.duplicates.clone()))
+        .collect();
+    let duplicate = "line 9: key \"b\" already set in map".to_owned();
+    assert_eq!(
+        shown,
+        [
+            (2, json!({"a": 1}), vec![]),
+            (8, json!({"b": 3}), vec![duplicate])
+        ]
+    );
+}
+
+#[test]
+fn errors_have_a_place() {
+    let error = parse(b"a: 1\nb: [1, 2\nc: 3\n").unwrap_err();
+    assert!(error.line >= 2 && error.column >= 1, "{error}");
+    let error = parse(b"a: 1\nb: \xff\n").unwrap_err();
+    assert_eq!(error.to_string(), "yaml: line 2, column 4: invalid UTF-8");
+}
+
+#[test]
+fn long_streams_are_read() {
+    assert_eq!(parse_documents(&"a: 1\n---\n".repeat(3000)).unwrap().len(), 3000);
+}
+
+#[test]
+fn json_is_yaml_too() {
+    let parsed = parse(br#" {"a": {"b": [1.0, "0644", 0.5]}} "#).unwrap();
+    assert_eq!(parsed.value, json!({"a": {"b": [1, "0644", 0.5]}}));
+    let parsed = parse(br#"{"a": 1, "a": 2}"#).unwrap();
+    assert_eq!(parsed.duplicates, ["line 1: key \"a\" already set in map"]);
+}
+
+#[test]
+fn merge_keys_are_expanded() {
+    let parsed = parse(b"base: &base {x: 1, z: 2}\nuse:\n  <<: *base\n  z: 3\n").unwrap();
+    assert_eq!(parsed.value["use"], json!({"x": 1, "z": 3}));
+    assert!(parsed.duplicates.is_empty());
+}
+
+#[test]
+fn aliases_cannot_grow_without_bound() {
+    let level = |n: usize| format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(","));
+    let bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned() + &(1..12).map(level).collect::<String>();
+    assert!(parse(bomb.as_bytes()).is_err());
+}
+
+#[test]
+fn nesting_is_bounded_on_a_small_stack() {
+    let handle = std::thread::Builder::new().stack_size(2 * 1024 * 1024).spawn(|| {
+        let nested = |depth: usize| format!("{}x{}", "{a: ".repeat(depth), "}".repeat(depth));
+        assert!(parse(nested(MAX_DEPTH).as_bytes()).is_ok());
+        assert!(parse(nested(MAX_DEPTH + 1).as_bytes()).is_err());
+        assert!(parse("[".repeat(100_000).as_bytes()).is_err());
+        assert!(parse("- ".repeat(100_000).as_bytes()).is_err());
+    });
+    handle.unwrap().join().unwrap();
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(
+        text in "(a|b|: |- |\n|  |\\[|\\]|\\{|\\}|,|'|\"|#|&x |\\*x|<<: |\\||>|~|0644|yes|1\\.0|---\n|é){0,24}",
+    ) {
+        let _ = parse_documents(&text);
+    }
+}
