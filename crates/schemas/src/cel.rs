@@ -3,7 +3,7 @@
 //! the rules of custom resources have their own walk in `rules`.
 
 mod check;
-mod declared;
+pub(crate) mod declared;
 mod escape;
 mod estimate;
 mod evaluate;

@@ -56,6 +56,24 @@ pub(crate) fn json(value: &Value) -> String {
     out
 }
 
+/// A value as `%v` prints it: `map[a:1 b:[2 3]]`.
+pub(crate) fn go_value(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(go_value).collect::<Vec<_>>().join(" "))
+        }
+        Value::Object(entries) => {
+            let entries = entries
+                .iter()
+                .map(|(key, value)| format!("{key}:{}", go_value(value)));
+            format!("map[{}]", entries.collect::<Vec<_>>().join(" "))
+        }
+        other => json(other),
+    }
+}
+
 fn write_json(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),

@@ -54,6 +54,26 @@ pub fn validate_status_update(
     validate_rules(object, Some(old), schema, errors)
 }
 
+/// Checks resources embedded in a value that may be a resource itself.
+pub(crate) fn validate_embedded_at(
+    value: &Value,
+    schema: &Structural,
+    is_resource: bool,
+    base: &Path,
+    errors: &mut Vec<FieldError>,
+) {
+    let before = errors.len();
+    if is_resource && !schema.embedded_resource && value.is_object() {
+        metadata::validate_embedded(value, &Path::root(), errors);
+    }
+    validate_embedded(value, schema, &Trail::ROOT, errors);
+    if !base.as_str().is_empty() {
+        for error in &mut errors[before..] {
+            error.field = base.child(&error.field).as_str().to_owned();
+        }
+    }
+}
+
 /// Validates a value that is not a whole resource, against its values only.
 pub(crate) fn validate_part(value: &Value, schema: &Structural, base: &Path, errors: &mut Vec<FieldError>) {
     values::validate(value, schema, None, base, errors);

@@ -130,7 +130,9 @@ fn to_foreign(value: &Val<'_>) -> Result<Foreign, String> {
         Val::Text(text) => Foreign::String(Arc::new(text.to_string())),
         Val::Bytes(bytes) => Foreign::Bytes(Arc::new(bytes.to_vec())),
         Val::Duration(nanos) => call_foreign("duration", vec![Foreign::from(format!("{nanos}ns"))], false)?,
-        Val::Timestamp(instant) => call_foreign("timestamp", vec![Foreign::from(instant.to_string())], false)?,
+        Val::Timestamp(instant) => {
+            call_foreign("timestamp", vec![Foreign::from(instant.to_string())], false)?
+        }
         Val::List(list) => Foreign::List(Arc::new(
             list.iter()
                 .map(|item| to_foreign(&item))

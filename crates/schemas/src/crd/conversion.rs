@@ -14,7 +14,10 @@ const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 pub(super) fn speaks(conversion: &Value) -> bool {
     let versions = list(at(conversion, &["webhook"]), "conversionReviewVersions");
     versions.is_empty()
-        || versions.iter().filter_map(Value::as_str).any(|version| REVIEW_VERSIONS.contains(&version))
+        || versions
+            .iter()
+            .filter_map(Value::as_str)
+            .any(|version| REVIEW_VERSIONS.contains(&version))
 }
 
 pub(super) fn validate(conversion: &Value, must_speak: bool, path: &Path, errors: &mut Vec<FieldError>) {
@@ -26,7 +29,11 @@ pub(super) fn validate(conversion: &Value, must_speak: bool, path: &Path, errors
         "" => errors.push(FieldError::required(&path.child("strategy"), "")),
         "None" | "Webhook" => {}
         other => {
-            errors.push(FieldError::not_supported(&path.child("strategy"), &json!(other), &["None", "Webhook"]));
+            errors.push(FieldError::not_supported(
+                &path.child("strategy"),
+                &json!(other),
+                &["None", "Webhook"],
+            ));
         }
     }
     let webhook = at(conversion, &["webhook"]);
@@ -44,7 +51,10 @@ pub(super) fn validate(conversion: &Value, must_speak: bool, path: &Path, errors
         return;
     }
     match config {
-        None => errors.push(FieldError::required(&config_path, "required when strategy is set to Webhook")),
+        None => errors.push(FieldError::required(
+            &config_path,
+            "required when strategy is set to Webhook",
+        )),
         Some(config) => validate_client(config, &config_path, errors),
     }
     validate_review_versions(webhook, must_speak, &versions_path, errors);
@@ -56,21 +66,30 @@ fn validate_client(config: &Value, path: &Path, errors: &mut Vec<FieldError>) {
     match (url, service) {
         (Some(url), None) => validate_url(url, &path.child("url"), errors),
         (None, Some(service)) => validate_service(service, &path.child("service"), errors),
-        _ => errors.push(FieldError::required(path, "exactly one of url or service is required")),
+        _ => errors.push(FieldError::required(
+            path,
+            "exactly one of url or service is required",
+        )),
     }
 }
 
 fn validate_url(url: &str, path: &Path, errors: &mut Vec<FieldError>) {
     const FORM: &str = "; desired format: https://host[/path]";
-    let mut invalid = |value: &str, detail: String| errors.push(FieldError::invalid(path, &json!(value), detail));
+    let mut invalid =
+        |value: &str, detail: String| errors.push(FieldError::invalid(path, &json!(value), detail));
     let (scheme, rest) = url.split_once(':').unwrap_or(("", url));
     if scheme != "https" {
         invalid(scheme, format!("'https' is the only allowed URL scheme{FORM}"));
     }
     let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let authority = rest.strip_prefix("//").and_then(|rest| rest.split('/').next()).unwrap_or_default();
-    let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    let authority = rest
+        .strip_prefix("//")
+        .and_then(|rest| rest.split('/').next())
+        .unwrap_or_default();
+    let (user, host) = authority
+        .rsplit_once('@')
+        .map_or((None, authority), |(user, host)| (Some(user), host));
     if host.is_empty() {
         invalid(host, format!("host must be specified{FORM}"));
     }
@@ -109,7 +128,12 @@ fn validate_service(service: &Value, path: &Path, errors: &mut Vec<FieldError>) 
         invalid("must start with a '/'".to_owned());
     }
     let segments = url_path.get(1..).unwrap_or_default();
-    for (i, segment) in segments.strip_suffix('/').unwrap_or(segments).split('/').enumerate() {
+    for (i, segment) in segments
+        .strip_suffix('/')
+        .unwrap_or(segments)
+        .split('/')
+        .enumerate()
+    {
         if segment.is_empty() {
             invalid(format!("segment[{i}] may not be empty"));
             continue;
@@ -134,8 +158,15 @@ fn validate_review_versions(webhook: &Value, must_speak: bool, path: &Path, erro
         let complaints = names::dns1035_label(version.as_str().unwrap_or_default()).into_iter();
         errors.extend(complaints.map(|text| FieldError::invalid(&path.index(i), version, text)));
     }
-    let spoken = versions.iter().filter_map(Value::as_str).any(|version| REVIEW_VERSIONS.contains(&version));
+    let spoken = versions
+        .iter()
+        .filter_map(Value::as_str)
+        .any(|version| REVIEW_VERSIONS.contains(&version));
     if must_speak && !spoken {
-        errors.push(FieldError::invalid(path, &json!(versions), "must include at least one of v1, v1beta1"));
+        errors.push(FieldError::invalid(
+            path,
+            &json!(versions),
+            "must include at least one of v1, v1beta1",
+        ));
     }
 }

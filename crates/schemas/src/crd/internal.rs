@@ -61,7 +61,11 @@ const SCHEMA: [(&str, &str, Shown); 44] = [
     ("Definitions", "definitions", Shown::SchemaMap),
     ("ExternalDocs", "externalDocs", Shown::Plain),
     ("Example", "example", Shown::Plain),
-    ("XPreserveUnknownFields", "x-kubernetes-preserve-unknown-fields", Shown::Plain),
+    (
+        "XPreserveUnknownFields",
+        "x-kubernetes-preserve-unknown-fields",
+        Shown::Plain,
+    ),
     ("XEmbeddedResource", "x-kubernetes-embedded-resource", Shown::Flag),
     ("XIntOrString", "x-kubernetes-int-or-string", Shown::Flag),
     ("XListMapKeys", "x-kubernetes-list-map-keys", Shown::Plain),
@@ -111,7 +115,9 @@ fn shown(value: Option<&Value>, how: Shown) -> String {
         (Shown::Schemas, Value::Array(schemas)) => joined(schemas.iter().map(schema)),
         (Shown::Rules, Value::Array(rules)) => joined(rules.iter().map(rule)),
         (Shown::SchemaMap, Value::Object(entries)) => {
-            let entries = entries.iter().map(|(key, value)| format!("{}:{}", golang::json(&json!(key)), schema(value)));
+            let entries = entries
+                .iter()
+                .map(|(key, value)| format!("{}:{}", golang::json(&json!(key)), schema(value)));
             format!("{{{}}}", entries.collect::<Vec<_>>().join(","))
         }
         (Shown::Items, Value::Object(_)) => format!("{{\"Schema\":{},\"JSONSchemas\":null}}", schema(value)),
@@ -148,16 +154,23 @@ pub(super) fn versions(versions: &[Value], shared: &[&str]) -> String {
 }
 
 fn subresources(value: &Value) -> String {
-    let status = if value.get("status").is_some_and(|status| !status.is_null()) { "{}" } else { "null" };
-    let scale = value.get("scale").filter(|scale| !scale.is_null()).map_or("null".to_owned(), |scale| {
-        structure(
-            scale,
-            &[
-                ("SpecReplicasPath", "specReplicasPath", Shown::Text),
-                ("StatusReplicasPath", "statusReplicasPath", Shown::Text),
-                ("LabelSelectorPath", "labelSelectorPath", Shown::Plain),
-            ],
-        )
-    });
+    let status = if value.get("status").is_some_and(|status| !status.is_null()) {
+        "{}"
+    } else {
+        "null"
+    };
+    let scale = value
+        .get("scale")
+        .filter(|scale| !scale.is_null())
+        .map_or("null".to_owned(), |scale| {
+            structure(
+                scale,
+                &[
+                    ("SpecReplicasPath", "specReplicasPath", Shown::Text),
+                    ("StatusReplicasPath", "statusReplicasPath", Shown::Text),
+                    ("LabelSelectorPath", "labelSelectorPath", Shown::Plain),
+                ],
+            )
+        });
     format!("{{\"Status\":{status},\"Scale\":{scale}}}")
 }

@@ -25,21 +25,34 @@ pub(super) fn validate(names: &Value, path: &Path, errors: &mut Vec<FieldError>)
         }
     }
     for (i, name) in list(names, "shortNames").iter().enumerate() {
-        label(path.child("shortNames").index(i), name.as_str().unwrap_or_default());
+        label(
+            path.child("shortNames").index(i),
+            name.as_str().unwrap_or_default(),
+        );
     }
     for (i, name) in list(names, "categories").iter().enumerate() {
-        label(path.child("categories").index(i), name.as_str().unwrap_or_default());
+        label(
+            path.child("categories").index(i),
+            name.as_str().unwrap_or_default(),
+        );
     }
     for field in ["kind", "listKind"] {
         let name = text(names, field);
-        if let Some(complaint) = Some(name).filter(|name| !name.is_empty()).and_then(metadata::kind_complaint) {
+        if let Some(complaint) = Some(name)
+            .filter(|name| !name.is_empty())
+            .and_then(metadata::kind_complaint)
+        {
             errors.push(FieldError::invalid(&path.child(field), &json!(name), complaint));
         }
     }
     let kind = text(names, "kind");
     if !kind.is_empty() && kind == text(names, "listKind") {
         let complaint = "kind and listKind may not be the same";
-        errors.push(FieldError::invalid(&path.child("listKind"), &json!(kind), complaint));
+        errors.push(FieldError::invalid(
+            &path.child("listKind"),
+            &json!(kind),
+            complaint,
+        ));
     }
 }
 
@@ -55,9 +68,11 @@ enum Approval {
 /// Groups of the Kubernetes community need an approval, or the admission that there is none.
 pub(super) fn validate_approval(crd: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let group = at(crd, &["spec", "group"]).as_str().unwrap_or_default();
-    let protected = ["k8s.io", "kubernetes.io"]
-        .iter()
-        .any(|domain| group.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')));
+    let protected = ["k8s.io", "kubernetes.io"].iter().any(|domain| {
+        group
+            .strip_suffix(domain)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    });
     if !protected {
         return;
     }
@@ -83,14 +98,16 @@ pub(super) fn validate_approval(crd: &Value, old: Option<&Value>, errors: &mut V
 }
 
 fn annotation(crd: &Value) -> &str {
-    at(crd, &["metadata", "annotations", APPROVED]).as_str().unwrap_or_default()
+    at(crd, &["metadata", "annotations", APPROVED])
+        .as_str()
+        .unwrap_or_default()
 }
 
 fn approval(crd: &Value) -> Approval {
     let annotation = annotation(crd);
-    let is_url = annotation.split_once("://").is_some_and(|(scheme, rest)| {
-        !scheme.is_empty() && !rest.is_empty() && !rest.starts_with('/')
-    });
+    let is_url = annotation
+        .split_once("://")
+        .is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty() && !rest.starts_with('/'));
     match annotation {
         "" => Approval::Missing,
         text if text.starts_with("unapproved") => Approval::Bypassed,

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 static NULL: Value = Value::Null;
 
 pub(super) fn at<'a>(value: &'a Value, path: &[&str]) -> &'a Value {
-    path.iter().fold(value, |value, key| value.get(key).unwrap_or(&NULL))
+    path.iter()
+        .fold(value, |value, key| value.get(key).unwrap_or(&NULL))
 }
 
 pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -18,15 +19,25 @@ pub(super) fn flag(value: &Value, key: &str) -> bool {
 }
 
 pub(super) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 pub(super) fn texts<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a str> + use<'a> {
     list(value, key).iter().filter_map(Value::as_str)
 }
 
-pub(super) fn entries<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
-    value.get(key).and_then(Value::as_object).into_iter().flat_map(Map::iter)
+pub(super) fn entries<'a>(
+    value: &'a Value,
+    key: &str,
+) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
+    value
+        .get(key)
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(Map::iter)
 }
 
 /// A field that is an object.

@@ -51,8 +51,11 @@ fn is_established(crd: &Value) -> bool {
 /// What the old definition already broke.
 fn tolerance(old: &Value) -> Options<'_> {
     let spec = at(old, &["spec"]);
-    let complete = list(spec, "versions").iter().all(|v| at(v, &["schema", "openAPIV3Schema"]).is_object());
-    let none = |predicate: &dyn Fn(&Value) -> bool| !schemas(old).any(|schema| any(schema, &|s| predicate(s)));
+    let complete = list(spec, "versions")
+        .iter()
+        .all(|v| at(v, &["schema", "openAPIV3Schema"]).is_object());
+    let none =
+        |predicate: &dyn Fn(&Value) -> bool| !schemas(old).any(|schema| any(schema, &|s| predicate(s)));
     Options {
         review_versions: conversion::speaks(at(spec, &["conversion"])),
         schema_required: complete,

@@ -44,10 +44,18 @@ impl Options<'_> {
 pub fn validate(crd: &Value, errors: &mut Vec<FieldError>) {
     let spec = at(crd, &["spec"]);
     let name = at(crd, &["metadata", "name"]).as_str().unwrap_or_default();
-    let expected = format!("{}.{}", at(spec, &["names", "plural"]).as_str().unwrap_or_default(), text(spec, "group"));
+    let expected = format!(
+        "{}.{}",
+        at(spec, &["names", "plural"]).as_str().unwrap_or_default(),
+        text(spec, "group")
+    );
     if name != expected {
         let path = Path::new("metadata").child("name");
-        errors.push(FieldError::invalid(&path, &json!(name), "must be spec.names.plural+\".\"+spec.group"));
+        errors.push(FieldError::invalid(
+            &path,
+            &json!(name),
+            "must be spec.names.plural+\".\"+spec.group",
+        ));
     }
     validate_spec(spec, &Options::STRICT, errors);
     validate_status(crd, errors);
@@ -63,14 +71,24 @@ pub(super) fn validate_spec(spec: &Value, options: &Options<'_>, errors: &mut Ve
         "Cluster" | "Namespaced" => {}
         other => {
             let supported = ["Cluster", "Namespaced"];
-            errors.push(FieldError::not_supported(&path.child("scope"), &json!(other), &supported));
+            errors.push(FieldError::not_supported(
+                &path.child("scope"),
+                &json!(other),
+                &supported,
+            ));
         }
     }
     let shared = Shared::of(spec);
     versions::validate_presence(spec, options, errors);
-    if flag(spec, "preserveUnknownFields") && schemas_of(spec).any(|s| any(s, &|s| super::props::default(s).is_some())) {
+    if flag(spec, "preserveUnknownFields")
+        && schemas_of(spec).any(|s| any(s, &|s| super::props::default(s).is_some()))
+    {
         let detail = "must be false in order to use defaults in the schema";
-        errors.push(FieldError::invalid(&path.child("preserveUnknownFields"), &json!(true), detail));
+        errors.push(FieldError::invalid(
+            &path.child("preserveUnknownFields"),
+            &json!(true),
+            detail,
+        ));
     }
     versions::validate(spec, &shared, options, errors);
     for field in ["plural", "singular", "kind", "listKind"] {
@@ -86,7 +104,12 @@ pub(super) fn validate_spec(spec: &Value, options: &Options<'_>, errors: &mut Ve
         let detail = "must be None if spec.preserveUnknownFields is true";
         errors.push(FieldError::invalid(&path, &json!(strategy), detail));
     }
-    conversion::validate(at(spec, &["conversion"]), options.review_versions, &path.child("conversion"), errors);
+    conversion::validate(
+        at(spec, &["conversion"]),
+        options.review_versions,
+        &path.child("conversion"),
+        errors,
+    );
 }
 
 fn validate_group(group: &str, path: &Path, errors: &mut Vec<FieldError>) {
@@ -98,20 +121,33 @@ fn validate_group(group: &str, path: &Path, errors: &mut Vec<FieldError>) {
     if !complaints.is_empty() {
         errors.push(FieldError::invalid(path, &json!(group), complaints.join(",")));
     } else if !group.contains('.') {
-        errors.push(FieldError::invalid(path, &json!(group), "should be a domain with at least one dot"));
+        errors.push(FieldError::invalid(
+            path,
+            &json!(group),
+            "should be a domain with at least one dot",
+        ));
     }
 }
 
 pub(super) fn validate_status(crd: &Value, errors: &mut Vec<FieldError>) {
     let status = at(crd, &["status"]);
-    names::validate(at(status, &["acceptedNames"]), &Path::new("status").child("acceptedNames"), errors);
+    names::validate(
+        at(status, &["acceptedNames"]),
+        &Path::new("status").child("acceptedNames"),
+        errors,
+    );
     let path = Path::new("status").child("storedVersions");
     let stored = list(status, "storedVersions");
     if stored.is_empty() {
         errors.push(FieldError {
             kind: ErrorKind::Invalid,
             field: path.as_str().to_owned(),
-            value: if at(status, &["storedVersions"]).is_array() { "[]" } else { "null" }.to_owned(),
+            value: if at(status, &["storedVersions"]).is_array() {
+                "[]"
+            } else {
+                "null"
+            }
+            .to_owned(),
             detail: "must have at least one stored version".to_owned(),
         });
         return;
@@ -120,7 +156,11 @@ pub(super) fn validate_status(crd: &Value, errors: &mut Vec<FieldError>) {
     for version in versions.iter().filter(|version| flag(version, "storage")) {
         let name = text(version, "name");
         if !stored.iter().any(|stored| *stored == name) {
-            errors.push(FieldError::invalid(&path, &json!(stored), format!("must have the storage version {name}")));
+            errors.push(FieldError::invalid(
+                &path,
+                &json!(stored),
+                format!("must have the storage version {name}"),
+            ));
         }
     }
     for (i, stored) in stored.iter().enumerate() {
@@ -148,5 +188,8 @@ pub(super) fn schemas(crd: &Value) -> impl Iterator<Item = &Value> {
 }
 
 fn schemas_of(spec: &Value) -> impl Iterator<Item = &Value> {
-    list(spec, "versions").iter().map(|version| at(version, &["schema", "openAPIV3Schema"])).filter(|s| s.is_object())
+    list(spec, "versions")
+        .iter()
+        .map(|version| at(version, &["schema", "openAPIV3Schema"]))
+        .filter(|s| s.is_object())
 }

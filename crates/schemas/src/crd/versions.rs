@@ -25,11 +25,20 @@ impl Shared {
     pub(super) fn of(spec: &Value) -> Self {
         let versions = list(spec, "versions");
         let same = |field: &&'static str| match versions.split_first() {
-            Some((first, rest)) => rest.iter().all(|version| at(version, &[field]) == at(first, &[field])),
+            Some((first, rest)) => rest
+                .iter()
+                .all(|version| at(version, &[field]) == at(first, &[field])),
             None => false,
         };
-        let fields = ["schema", "subresources", "additionalPrinterColumns", "selectableFields"];
-        Self { fields: fields.into_iter().filter(same).collect() }
+        let fields = [
+            "schema",
+            "subresources",
+            "additionalPrinterColumns",
+            "selectableFields",
+        ];
+        Self {
+            fields: fields.into_iter().filter(same).collect(),
+        }
     }
 
     fn has(&self, field: &str) -> bool {
@@ -43,11 +52,18 @@ pub(super) fn validate_presence(spec: &Value, options: &Options<'_>, errors: &mu
         if at(version, &["schema", "openAPIV3Schema"]).is_object() {
             continue;
         }
-        let path = Path::new("spec").child("versions").index(i).child("schema").child("openAPIV3Schema");
+        let path = Path::new("spec")
+            .child("versions")
+            .index(i)
+            .child("schema")
+            .child("openAPIV3Schema");
         if options.schema_required {
             errors.push(FieldError::required(&path, ""));
         } else if flag(version, "served") && !flag(spec, "preserveUnknownFields") {
-            errors.push(FieldError::required(&path, "because otherwise all fields are pruned"));
+            errors.push(FieldError::required(
+                &path,
+                "because otherwise all fields are pruned",
+            ));
         }
     }
 }
@@ -61,7 +77,11 @@ pub(super) fn validate(spec: &Value, shared: &Shared, options: &Options<'_>, err
         seen.push(name);
         let complaints = names::dns1035_label(name);
         if !complaints.is_empty() {
-            errors.push(FieldError::invalid(&path.index(i).child("name"), &json!(name), complaints.join(",")));
+            errors.push(FieldError::invalid(
+                &path.index(i).child("name"),
+                &json!(name),
+                complaints.join(","),
+            ));
         }
         validate_version(version, shared, options, &path.index(i), errors);
     }
@@ -69,7 +89,11 @@ pub(super) fn validate(spec: &Value, shared: &Shared, options: &Options<'_>, err
         errors.push(FieldError {
             kind: ErrorKind::Invalid,
             field: path.as_str().to_owned(),
-            value: if versions.is_empty() { "null".to_owned() } else { internal::versions(versions, &shared.fields) },
+            value: if versions.is_empty() {
+                "null".to_owned()
+            } else {
+                internal::versions(versions, &shared.fields)
+            },
             detail: detail.to_owned(),
         });
     };
@@ -81,7 +105,11 @@ pub(super) fn validate(spec: &Value, shared: &Shared, options: &Options<'_>, err
         about_all("must have exactly one version marked as storage version");
     }
     // The first version also stands for the definition as a whole.
-    if let Some(first) = versions.first().map(|version| text(version, "name")).filter(|name| !name.is_empty()) {
+    if let Some(first) = versions
+        .first()
+        .map(|version| text(version, "name"))
+        .filter(|name| !name.is_empty())
+    {
         let complaints = names::dns1035_label(first);
         if !complaints.is_empty() {
             let path = Path::new("spec").child("version");
@@ -99,9 +127,19 @@ fn validate_version(
 ) {
     for complaint in deprecation_complaints(version) {
         let warning = at(version, &["deprecationWarning"]);
-        errors.push(FieldError::invalid(&path.child("deprecationWarning"), warning, complaint));
+        errors.push(FieldError::invalid(
+            &path.child("deprecationWarning"),
+            warning,
+            complaint,
+        ));
     }
-    let own = |field: &str| if shared.has(field) { None } else { version.get(field) };
+    let own = |field: &str| {
+        if shared.has(field) {
+            None
+        } else {
+            version.get(field)
+        }
+    };
     if let Some(schema) = own("schema") {
         let status = at(version, &["subresources", "status"]).is_object();
         let unchanged = is_unchanged(version, options);
@@ -110,10 +148,18 @@ fn validate_version(
     if let Some(subresources) = own("subresources") {
         columns::validate_subresources(subresources, &path.child("subresources"), errors);
     }
-    for (i, column) in own("additionalPrinterColumns").and_then(Value::as_array).into_iter().flatten().enumerate() {
+    for (i, column) in own("additionalPrinterColumns")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
         columns::validate(column, &path.child("additionalPrinterColumns").index(i), errors);
     }
-    if let Some(fields) = own("selectableFields").and_then(Value::as_array).filter(|fields| !fields.is_empty()) {
+    if let Some(fields) = own("selectableFields")
+        .and_then(Value::as_array)
+        .filter(|fields| !fields.is_empty())
+    {
         let path = path.child("selectableFields");
         // Schemas in common leave the version itself without one.
         if shared.has("schema") || !at(version, &["schema", "openAPIV3Schema"]).is_object() {
@@ -127,23 +173,45 @@ fn validate_version(
 }
 
 /// What all versions have in common.
-pub(super) fn validate_shared(spec: &Value, shared: &Shared, options: &Options<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate_shared(
+    spec: &Value,
+    shared: &Shared,
+    options: &Options<'_>,
+    errors: &mut Vec<FieldError>,
+) {
     let path = Path::new("spec");
     let versions = list(spec, "versions");
     let Some(first) = versions.first() else { return };
     let common = |field: &str| if shared.has(field) { first.get(field) } else { None };
     if let Some(schema) = common("schema") {
-        let status = versions.iter().any(|version| at(version, &["subresources", "status"]).is_object());
+        let status = versions
+            .iter()
+            .any(|version| at(version, &["subresources", "status"]).is_object());
         let unchanged = is_unchanged(first, options);
-        openapi_schema::validate(schema, status, options, unchanged, &path.child("validation"), errors);
+        openapi_schema::validate(
+            schema,
+            status,
+            options,
+            unchanged,
+            &path.child("validation"),
+            errors,
+        );
     }
     if let Some(subresources) = common("subresources") {
         columns::validate_subresources(subresources, &path.child("subresources"), errors);
     }
-    for (i, column) in common("additionalPrinterColumns").and_then(Value::as_array).into_iter().flatten().enumerate() {
+    for (i, column) in common("additionalPrinterColumns")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
         columns::validate(column, &path.child("additionalPrinterColumns").index(i), errors);
     }
-    if let Some(fields) = common("selectableFields").and_then(Value::as_array).filter(|fields| !fields.is_empty()) {
+    if let Some(fields) = common("selectableFields")
+        .and_then(Value::as_array)
+        .filter(|fields| !fields.is_empty())
+    {
         let path = path.child("selectableFields");
         match common("schema") {
             None => {
@@ -162,12 +230,16 @@ pub(super) fn validate_shared(spec: &Value, shared: &Shared, options: &Options<'
 fn is_unchanged(version: &Value, options: &Options<'_>) -> bool {
     let Some(old) = options.old else { return false };
     let versions = list(at(old, &["spec"]), "versions");
-    let before = versions.iter().find(|before| text(before, "name") == text(version, "name"));
+    let before = versions
+        .iter()
+        .find(|before| text(before, "name") == text(version, "name"));
     before.is_some_and(|before| at(before, &["schema"]) == at(version, &["schema"]))
 }
 
 fn deprecation_complaints(version: &Value) -> Vec<String> {
-    let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) else { return Vec::new() };
+    let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) else {
+        return Vec::new();
+    };
     if !flag(version, "deprecated") {
         return vec!["can only be set for deprecated versions".to_owned()];
     }
