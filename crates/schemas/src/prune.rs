@@ -32,6 +32,7 @@ pub enum CoerceError {
 }
 
 fn apply(object: &mut Value, schema: &Structural, invalid: Invalid) -> Result<Vec<String>, CoerceError> {
+    write_whole_numbers(object);
     let mut unknown = Vec::new();
     if let Some(metadata) = object.get_mut("metadata") {
         let mut paths = Vec::new();
@@ -56,6 +57,22 @@ fn apply(object: &mut Value, schema: &Structural, invalid: Invalid) -> Result<Ve
     embedded.sort();
     unknown.append(&mut embedded);
     Ok(unknown)
+}
+
+/// `1.0` is stored and answered as `1`, and is then an integer.
+fn write_whole_numbers(value: &mut Value) {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64().unwrap_or_default();
+            if float.fract() == 0.0 && float.abs() < EXACT && float.is_sign_positive() == (float >= 0.0) {
+                *value = Value::from(float as i64);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(write_whole_numbers),
+        Value::Object(entries) => entries.values_mut().for_each(write_whole_numbers),
+        _ => {}
+    }
 }
 
 /// Removes what the schema does not know from a value that is not a whole resource.

@@ -12,6 +12,7 @@ use kube_cel::{
         objects::{Key as ForeignKey, Map as ForeignMap},
     },
 };
+use manifests::field::quoted;
 use regex::Regex;
 
 use super::{
@@ -34,7 +35,55 @@ pub(crate) fn call<'a>(function: &str, args: &[Val<'a>], is_member: bool) -> Res
         return Ok(named_format(name));
     }
     let foreign = args.iter().map(to_foreign).collect::<Result<Vec<_>, _>>()?;
-    from_foreign(call_foreign(function, foreign, is_member)?)
+    let answer = call_foreign(function, foreign, is_member);
+    from_foreign(answer.map_err(|message| reworded(function, args, message))?)
+}
+
+/// Where the libraries word their errors differently from the real ones.
+fn reworded(function: &str, args: &[Val<'_>], message: String) -> String {
+    let text = |i: usize| args.get(i).map(plain).unwrap_or_default();
+    match function {
+        "quantity" => {
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+                .to_owned()
+        }
+        "ip" | "ip.isCanonical" => {
+            let address = quoted(&text(0));
+            format!(
+                "IP Address {address} parse error during conversion from string: ParseAddr({address}): unable to parse IP"
+            )
+        }
+        "containsIP" => "no such overload".to_owned(),
+        "cidr" | "containsCIDR" => {
+            const ERROR: &str = "network address parse error during conversion from string";
+            let address = text(args.len() - 1);
+            let complaint = if address.contains('/') {
+                "unable to parse IP"
+            } else {
+                "no '/'"
+            };
+            format!(
+                "{ERROR}: {ERROR}: netip.ParsePrefix({}): {complaint}",
+                quoted(&address)
+            )
+        }
+        "url" => {
+            format!(
+                "URL parse error during conversion from string: parse {}: invalid URI for request",
+                quoted(&text(0))
+            )
+        }
+        "semver" if text(0).splitn(3, '.').count() < 3 => "No Major.Minor.Patch elements found".to_owned(),
+        "charAt" | "substring" => {
+            let length = args.first().map_or(0, Val::size) as i64;
+            let outside = |arg: &&Val<'_>| matches!(arg, Val::Int(index) if !(0..=length).contains(index));
+            match args.iter().skip(1).find(outside) {
+                Some(index) => format!("index out of range: {}", plain(index)),
+                None => message,
+            }
+        }
+        _ => message,
+    }
 }
 
 /// `format.named('dns1123Label')` is the optional of `format.dns1123Label()`.
