@@ -2,6 +2,7 @@
 //! ([`Structural`]), what values must be like ([`Checks`]), and the rules written in CEL.
 
 mod parse;
+mod pattern;
 mod shape;
 
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
-pub(crate) use self::parse::compile_pattern;
+pub(crate) use self::pattern::compile_pattern;
 pub use self::shape::Place;
 use crate::{cel::rules::Rules, validate::formats::Format};
 

@@ -31,8 +31,14 @@ thread_local! {
 
 /// Calls a library function; a target is the first argument.
 pub(crate) fn call<'a>(function: &str, args: &[Val<'a>], is_member: bool) -> Result<Val<'a>, String> {
-    if let ("format.named", [Val::Text(name)]) = (function, args) {
-        return Ok(named_format(name));
+    match (function, args) {
+        ("format.named", [Val::Text(name)]) => return Ok(named_format(name)),
+        ("find", [Val::Text(text), Val::Text(pattern)]) => return find(text, pattern),
+        ("findAll", [Val::Text(text), Val::Text(pattern)]) => return find_all(text, pattern, -1),
+        ("findAll", [Val::Text(text), Val::Text(pattern), Val::Int(limit)]) => {
+            return find_all(text, pattern, *limit);
+        }
+        _ => {}
     }
     let foreign = args.iter().map(to_foreign).collect::<Result<Vec<_>, _>>()?;
     let answer = call_foreign(function, foreign, is_member);
@@ -139,17 +145,42 @@ fn message(error: &ExecutionError) -> String {
 
 /// Whether the pattern is found in the text.
 pub(crate) fn matches(text: &str, pattern: &str) -> Result<bool, String> {
+    with_regex(pattern, |regex| regex.is_match(text))
+}
+
+/// The first match, or nothing.
+fn find<'a>(text: &str, pattern: &str) -> Result<Val<'a>, String> {
+    with_regex(pattern, |regex| {
+        Val::text(regex.find(text).map_or("", |found| found.as_str()))
+    })
+}
+
+/// All matches, or as many as are asked for.
+fn find_all<'a>(text: &str, pattern: &str, limit: i64) -> Result<Val<'a>, String> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    with_regex(pattern, |regex| {
+        Val::list(
+            regex
+                .find_iter(text)
+                .take(limit)
+                .map(|found| Val::text(found.as_str()))
+                .collect(),
+        )
+    })
+}
+
+fn with_regex<T>(pattern: &str, apply: impl FnOnce(&Regex) -> T) -> Result<T, String> {
     REGEXES.with_borrow_mut(|regexes| {
         if let Some(regex) = regexes.get(pattern) {
-            return Ok(regex.is_match(text));
+            return Ok(apply(regex));
         }
         let regex = crate::structural::compile_pattern(pattern)?;
-        let found = regex.is_match(text);
+        let answer = apply(&regex);
         if regexes.len() >= PATTERNS {
             regexes.clear();
         }
         regexes.insert(pattern.to_owned(), regex);
-        Ok(found)
+        Ok(answer)
     })
 }
 

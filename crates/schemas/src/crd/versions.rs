@@ -89,10 +89,9 @@ pub(super) fn validate(spec: &Value, shared: &Shared, options: &Options<'_>, err
         errors.push(FieldError {
             kind: ErrorKind::Invalid,
             field: path.as_str().to_owned(),
-            value: if versions.is_empty() {
-                "null".to_owned()
-            } else {
-                internal::versions(versions, &shared.fields)
+            value: match at(spec, &["versions"]) {
+                Value::Null => "null".to_owned(),
+                _ => internal::versions(versions, &shared.fields),
             },
             detail: detail.to_owned(),
         });
