@@ -72,13 +72,14 @@ impl Expression {
 
     /// Whether the expression can come to what is wanted.
     pub fn returns(&self, wanted: Returns) -> bool {
-        match (wanted, self.checked.type_of(&self.checked.expr)) {
+        let own = self.checked.type_of(&self.checked.expr);
+        matches!(
+            (wanted, own),
             (Returns::Anything, _)
-            | (_, Type::Dyn)
-            | (Returns::Bool, Type::Bool)
-            | (Returns::Text, Type::Text) => true,
-            _ => false,
-        }
+                | (_, Type::Dyn)
+                | (Returns::Bool, Type::Bool)
+                | (Returns::Text, Type::Text)
+        )
     }
 
     /// The names of the variables the expression uses.

@@ -118,7 +118,7 @@ impl Pruner<'_> {
                 if is_resource && is_resource_field(name) {
                     return true;
                 }
-                if let Some(below) = schema.and_then(|schema| below(schema, name)) {
+                if let Some(Said::Allowed(below)) = schema.map(|schema| said(schema, name)) {
                     self.prune_below(value, below, &trail.field(name));
                     return true;
                 }
@@ -152,7 +152,7 @@ impl Pruner<'_> {
                     if is_resource && is_resource_field(name) {
                         continue;
                     }
-                    if let Some(below) = below(schema, name) {
+                    if let Said::Allowed(below) = said(schema, name) {
                         self.prune_below(value, below, &trail.field(name));
                     }
                 }
@@ -169,11 +169,18 @@ impl Pruner<'_> {
     }
 }
 
-/// What the schema says of a field: nothing (`None`), or that it may be there, with a schema or not.
-fn below<'a>(schema: &'a Structural, name: &str) -> Option<Option<&'a Structural>> {
-    match schema.properties.get(name) {
-        Some(property) => Some(Some(property)),
-        None => schema.additional.as_ref().map(|_| schema.additional_schema()),
+/// What a schema says of a field.
+enum Said<'a> {
+    Nothing,
+    /// It may be there; this is what is known of its value.
+    Allowed(Option<&'a Structural>),
+}
+
+fn said<'a>(schema: &'a Structural, name: &str) -> Said<'a> {
+    match (schema.properties.get(name), &schema.additional) {
+        (Some(property), _) => Said::Allowed(Some(property)),
+        (None, Some(_)) => Said::Allowed(schema.additional_schema()),
+        (None, None) => Said::Nothing,
     }
 }
 

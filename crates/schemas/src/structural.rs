@@ -16,6 +16,7 @@ use crate::{cel::rules::Rules, validate::formats::Format};
 
 /// One place of a schema. Values below it are described by `properties`, `additional` or `items`.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the schema")]
 pub struct Structural {
     pub(crate) kind: Option<Kind>,
     pub(crate) nullable: bool,

@@ -2,6 +2,8 @@
 //! Each file of testdata/custom-resources is a schema and cases: an object, the old one for updates,
 //! and the answer.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use schemas::{
     Structural,
     crd::{self, CustomKind},

@@ -53,7 +53,7 @@ fn any_schema() -> impl Strategy<Value = Value> {
     ];
     leaf.prop_recursive(3, 16, 3, |inner| {
         prop_oneof![
-            (inner.clone(), 0..3_u8).prop_map(|(items, kind)| list_of(items, kind)),
+            (inner.clone(), 0..3_u8).prop_map(|(items, kind)| list_of(&items, kind)),
             inner
                 .clone()
                 .prop_map(|values| json!({"type": "object", "additionalProperties": values})),
@@ -73,7 +73,7 @@ fn any_schema() -> impl Strategy<Value = Value> {
     })
 }
 
-fn list_of(items: Value, kind: u8) -> Value {
+fn list_of(items: &Value, kind: u8) -> Value {
     let mut list = json!({"type": "array", "items": items});
     match kind {
         1 => list["x-kubernetes-list-type"] = json!("set"),

@@ -140,7 +140,7 @@ impl Checker {
         if self.scopes.iter().any(|(variable, _)| variable == first) {
             return None;
         }
-        named_type(&name).map(|of| Type::TypeOf(of.into()))
+        named_type(&name).map(|of| Type::Meta(of.into()))
     }
 
     fn check_ident(&mut self, name: &str, at: &Expr) -> Type {
@@ -448,7 +448,7 @@ pub(crate) fn named_type(name: &str) -> Option<Type> {
         "null_type" => Type::Null,
         "list" => Type::list(Type::Dyn),
         "map" => Type::map(Type::Dyn, Type::Dyn),
-        "type" => Type::TypeOf(Type::Dyn.into()),
+        "type" => Type::Meta(Type::Dyn.into()),
         "dyn" => Type::Dyn,
         "google.protobuf.Timestamp" => Type::Timestamp,
         "google.protobuf.Duration" => Type::Duration,

@@ -300,12 +300,11 @@ impl<'a> List<'a> {
                 let mut places: BTreeMap<_, _> =
                     made.iter().enumerate().map(|(i, item)| (key(item), i)).collect();
                 for item in other.iter() {
-                    match places.get(&key(&item)) {
-                        Some(&place) => made[place] = item,
-                        None => {
-                            places.insert(key(&item), made.len());
-                            made.push(item);
-                        }
+                    if let Some(&place) = places.get(&key(&item)) {
+                        made[place] = item;
+                    } else {
+                        places.insert(key(&item), made.len());
+                        made.push(item);
                     }
                 }
             }

@@ -12,7 +12,10 @@ use super::{
     props::{at, flag, list, text},
     validate::Options,
 };
-use crate::{cel::rules::field_path, structural::Structural};
+use crate::{
+    cel::rules::field_path,
+    structural::{Kind, Structural},
+};
 
 const MAX_SELECTABLE_FIELDS: usize = 8;
 
@@ -278,7 +281,6 @@ fn validate_selectable(fields: &[Value], schema: &Structural, path: &Path, error
         if found.as_str().split(['.', '[']).next() == Some("metadata") {
             invalid("must not point to fields in metadata".to_owned());
         }
-        use crate::structural::Kind;
         if !matches!(place.kind, Some(Kind::String | Kind::Boolean | Kind::Integer)) {
             invalid("must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.".to_owned());
         }

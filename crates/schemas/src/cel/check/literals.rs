@@ -16,11 +16,11 @@ use crate::{
 pub(super) fn check(expr: &Expr, types: &[Type], exempt: bool, issues: &mut Vec<Issue>) {
     match &expr.node {
         Node::List { items, optional } if !exempt => {
-            let typed = items
+            let listed = items
                 .iter()
                 .enumerate()
                 .map(|(i, item)| (item, optional.contains(&i)));
-            check_uniform(typed, types, issues);
+            check_uniform(listed, types, issues);
         }
         Node::Map(entries) if !exempt => {
             check_uniform(entries.iter().map(|entry| (&entry.key, false)), types, issues);
