@@ -359,6 +359,17 @@ impl<'a> MapVal<'a> {
         }
     }
 
+    /// The keys and values, in the order of the keys.
+    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = (Val<'a>, Val<'a>)> + '_> {
+        match self {
+            Self::Json { entries, schema } => Box::new(entries.iter().map(|(name, value)| {
+                let value = Val::of(value, schema.and_then(|schema| schema.field(name)));
+                (Val::Text(Text::Borrowed(name)), value)
+            })),
+            Self::Made(entries) => Box::new(entries.iter().map(|(key, value)| (key.to_val(), value.clone()))),
+        }
+    }
+
     pub(crate) fn keys(&self) -> Vec<Val<'a>> {
         match self {
             Self::Json { entries, .. } => entries
