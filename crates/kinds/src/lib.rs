@@ -4,9 +4,13 @@
 
 pub mod columns;
 pub mod decode;
+pub mod limit_range;
+mod pod_resources;
 pub mod protobuf;
 pub mod quantity;
+pub mod quota;
 pub mod read;
+mod resource_list;
 pub mod resources;
 pub mod types;
 
