@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures_util::{FutureExt as _, future::BoxFuture};
 use http::{Method, Request, StatusCode};
 use store::Store;
 use tokio::sync::watch;
@@ -54,8 +55,8 @@ impl Api {
     }
 
     /// Authenticates and answers a request from the network.
-    pub async fn serve(self: Arc<Self>, request: Request<RequestBody>, certificate: Option<&User>) -> Answer {
-        let user = match authentication::authenticate(&self, request.headers(), certificate) {
+    pub async fn serve(self: Arc<Self>, request: Request<RequestBody>, certificate: Option<Arc<User>>) -> Answer {
+        let user = match authentication::authenticate(&self, request.headers(), certificate.as_deref()) {
             Ok(user) => user,
             Err(error) => return response::error(&error),
         };
@@ -120,7 +121,7 @@ impl Api {
         }
         match info {
             RequestInfo::NonResource { path, .. } => {
-                crate::paths::answer(&self, &parts.method, &path, &parts.headers, &query)
+                crate::paths::answer(&self, &parts.method, &path, &parts.headers, &query).await
             }
             RequestInfo::Resource(target) => {
                 let snapshot = self.registry.snapshot();
@@ -131,7 +132,7 @@ impl Api {
                 check_scope(&kind, &target)?;
                 let representation = negotiate::accept(&parts.headers)?;
                 let call = Call { api: self, kind, target, query, headers: parts.headers, user, representation };
-                verb(&call, &parts.method, body).await
+                answer(call, parts.method, body).await
             }
         }
     }
@@ -162,6 +163,11 @@ fn check_scope(kind: &crate::kind::Kind, target: &ResourceRequest) -> Result<()>
         });
     }
     Ok(())
+}
+
+/// The answer as a boxed future: its type would otherwise be every verb's, nested.
+fn answer(call: Call, method: Method, body: RequestBody) -> BoxFuture<'static, Result<Answer>> {
+    async move { verb(&call, &method, body).await }.boxed()
 }
 
 async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {

@@ -17,8 +17,8 @@ pub struct User {
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-pub const MASTERS: &str = "system:masters";
-pub const AUTHENTICATED: &str = "system:authenticated";
+pub(crate) const MASTERS: &str = "system:masters";
+pub(crate) const AUTHENTICATED: &str = "system:authenticated";
 
 impl User {
     pub fn new(name: &str, groups: &[&str]) -> Self {
@@ -68,7 +68,7 @@ impl User {
 }
 
 /// The user behind a request, or 401.
-pub fn authenticate(api: &Api, headers: &HeaderMap, certificate: Option<&User>) -> Result<User> {
+pub(crate) fn authenticate(api: &Api, headers: &HeaderMap, certificate: Option<&User>) -> Result<User> {
     if let Some(token) = bearer_token(headers) {
         return authenticate_token(api, token, &[]).map(|(user, _)| user).ok_or_else(ApiError::unauthorized);
     }
@@ -76,7 +76,7 @@ pub fn authenticate(api: &Api, headers: &HeaderMap, certificate: Option<&User>) 
 }
 
 /// The user behind a token and the audiences it is good for.
-pub fn authenticate_token(api: &Api, token: &str, audiences: &[String]) -> Option<(User, Vec<String>)> {
+pub(crate) fn authenticate_token(api: &Api, token: &str, audiences: &[String]) -> Option<(User, Vec<String>)> {
     let own = vec![tokens::ISSUER.to_owned()];
     let wanted = if audiences.is_empty() { &own } else { audiences };
     if same(token.as_bytes(), api.admin_token.as_bytes()) {
@@ -97,7 +97,7 @@ fn same(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// The user a request asks to act as, from the `Impersonate-*` headers.
-pub fn impersonated(headers: &HeaderMap) -> Result<Option<User>> {
+pub(crate) fn impersonated(headers: &HeaderMap) -> Result<Option<User>> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let Some(name) = text("impersonate-user") else {
         let any = headers.keys().any(|name| name.as_str().starts_with("impersonate-"));

@@ -163,7 +163,7 @@ impl Default for Authorizer {
 }
 
 /// The error of a denied request, in the real server's words.
-pub fn denied(user: &User, attributes: Attributes<'_>) -> ApiError {
+pub(crate) fn denied(user: &User, attributes: Attributes<'_>) -> ApiError {
     match attributes {
         Attributes::Path { verb, path } => {
             let why = format!("User \"{}\" cannot {verb} path \"{path}\"", user.name);

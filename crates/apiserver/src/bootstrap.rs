@@ -15,7 +15,7 @@ use crate::{
 
 /// Creates what is missing; what is there stays as the users left it. Nothing is written on a second
 /// start, so that the start stays fast.
-pub async fn bootstrap(api: &Arc<Api>, address: SocketAddr) -> Result<()> {
+pub(crate) async fn bootstrap(api: &Arc<Api>, address: SocketAddr) -> Result<()> {
     for (path, object) in objects(address) {
         ensure(api, path, &object).await?;
     }
@@ -23,7 +23,7 @@ pub async fn bootstrap(api: &Arc<Api>, address: SocketAddr) -> Result<()> {
 }
 
 /// Creates an object unless one of its name is there.
-pub async fn ensure(api: &Arc<Api>, path: &str, object: &Value) -> Result<()> {
+pub(crate) async fn ensure(api: &Arc<Api>, path: &str, object: &Value) -> Result<()> {
     let name = crate::object::name(object);
     if exists(api, path, name) {
         return Ok(());
@@ -46,7 +46,7 @@ fn exists(api: &Api, path: &str, name: &str) -> bool {
 }
 
 /// A POST by the system itself, through the same door as everybody's.
-pub async fn post(api: &Arc<Api>, path: &str, object: &Value) -> (StatusCode, Value) {
+pub(crate) async fn post(api: &Arc<Api>, path: &str, object: &Value) -> (StatusCode, Value) {
     let body = Full::from(object.to_string()).map_err(|never| match never {}).boxed_unsync();
     let mut request = Request::new(body);
     *request.method_mut() = Method::POST;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 
-pub fn objects() -> Vec<(&'static str, Value)> {
+pub(crate) fn objects() -> Vec<(&'static str, Value)> {
     let mut all = vec![
         (ROLES, role("cluster-admin", json!([
             { "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] },
@@ -102,9 +102,10 @@ fn people() -> Vec<(&'static str, Value)> {
     edit.push(json!({ "apiGroups": [""], "resources": ["pods/attach", "pods/exec", "pods/portforward", "pods/proxy", "secrets", "services/proxy"], "verbs": READ }));
     edit.push(json!({ "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": READ }));
     edit.push(json!({ "apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"] }));
+    let all_verbs = [READ.as_slice(), &WRITE].concat();
     let admin = vec![
         json!({ "apiGroups": ["authorization.k8s.io"], "resources": ["localsubjectaccessreviews"], "verbs": ["create"] }),
-        json!({ "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["rolebindings", "roles"], "verbs": [READ.as_slice(), &WRITE].concat() }),
+        json!({ "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["rolebindings", "roles"], "verbs": all_verbs }),
     ];
     let mut all = Vec::new();
     for (name, into, rules) in [

@@ -14,7 +14,7 @@ use crate::{
     object,
 };
 
-pub fn kinds() -> Vec<Arc<Kind>> {
+pub(crate) fn kinds() -> Vec<Arc<Kind>> {
     RESOURCES.iter().filter_map(row).map(Arc::new).collect()
 }
 
@@ -71,7 +71,7 @@ fn strategy(resource: &Resource) -> &'static Strategy {
     if resource.group == "apiextensions.k8s.io" {
         return &crate::custom::DEFINITION_STRATEGY;
     }
-    kinds::strategy_of(resource.group, resource.version, resource.kind).unwrap_or(&NONE)
+    kinds::strategy_of(resource.group, resource.kind).unwrap_or(&NONE)
 }
 
 /// Kinds that are stored in another form than they are served in.
@@ -82,8 +82,8 @@ fn conversion(resource: &Resource) -> Option<Conversion> {
             from_stored: kinds::objects::event::from_core,
         }),
         ("autoscaling", "v1", "HorizontalPodAutoscaler") => Some(Conversion {
-            to_stored: kinds::objects::autoscaler::v1_to_v2,
-            from_stored: kinds::objects::autoscaler::v2_to_v1,
+            to_stored: kinds::objects::horizontal_pod_autoscaler::v1::to_v2,
+            from_stored: kinds::objects::horizontal_pod_autoscaler::v1::from_v2,
         }),
         _ => None,
     }

@@ -14,7 +14,7 @@ pub struct ApiError {
     pub details: Option<Value>,
 }
 
-pub type Result<T, E = ApiError> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
 /// The group and plural of a resource, as errors name it: `pods`, `deployments.apps`.
 #[derive(Clone, Copy, Debug)]

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// A request by a controller, to one object.
-pub fn call(api: &Arc<Api>, kind: &Arc<Kind>, controller: &str, verb: &'static str, namespace: &str, name: &str) -> Call {
+pub(crate) fn call(api: &Arc<Api>, kind: &Arc<Kind>, controller: &str, verb: &'static str, namespace: &str, name: &str) -> Call {
     Call {
         api: api.clone(),
         kind: kind.clone(),
@@ -44,7 +44,7 @@ pub fn call(api: &Arc<Api>, kind: &Arc<Kind>, controller: &str, verb: &'static s
     }
 }
 
-pub async fn delete(
+pub(crate) async fn delete(
     api: &Arc<Api>,
     kind: &Arc<Kind>,
     controller: &str,
@@ -58,7 +58,7 @@ pub async fn delete(
 }
 
 /// Changes an object; `make` gets the current state and returns the wanted one.
-pub async fn change(
+pub(crate) async fn change(
     api: &Arc<Api>,
     kind: &Arc<Kind>,
     controller: &str,

@@ -56,8 +56,8 @@ pub struct BuiltIn {
 /// How a served version differs from the stored one.
 #[derive(Clone, Copy)]
 pub struct Conversion {
-    pub to_stored: fn(Value) -> Value,
-    pub from_stored: fn(Value) -> Value,
+    pub to_stored: fn(&mut Value),
+    pub from_stored: fn(&mut Value),
 }
 
 impl Kind {
@@ -134,7 +134,7 @@ impl Kind {
         match &self.definition {
             Definition::BuiltIn(built_in) => {
                 if let Some(conversion) = built_in.conversion {
-                    value = (conversion.from_stored)(value);
+                    (conversion.from_stored)(&mut value);
                 }
                 value
             }
@@ -155,16 +155,13 @@ impl Kind {
     }
 
     /// A value of this version in the form the store keeps.
-    pub fn to_stored(&self, value: Value) -> Value {
+    pub fn to_stored(&self, mut value: Value) -> Value {
         match &self.definition {
-            Definition::BuiltIn(BuiltIn { conversion: Some(conversion), .. }) => (conversion.to_stored)(value),
-            Definition::BuiltIn(_) => value,
-            Definition::Custom(custom) => {
-                let mut value = value;
-                value["apiVersion"] = custom.storage_api_version().into();
-                value
-            }
+            Definition::BuiltIn(BuiltIn { conversion: Some(conversion), .. }) => (conversion.to_stored)(&mut value),
+            Definition::BuiltIn(_) => {}
+            Definition::Custom(custom) => value["apiVersion"] = custom.storage_api_version().into(),
         }
+        value
     }
 }
 

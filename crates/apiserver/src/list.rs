@@ -31,7 +31,7 @@ const CHUNK: usize = 128 * 1024;
 
 /// What a list or watch asks of time: which revision, and how exactly.
 #[derive(Debug, Default)]
-pub struct ListOptions {
+pub(crate) struct ListOptions {
     pub limit: usize,
     pub start: Option<Continue>,
     pub revision: Option<u64>,
@@ -40,7 +40,7 @@ pub struct ListOptions {
 
 /// The place where a page ended: the revision of the whole list and the last key shown.
 #[derive(Debug, Deserialize, Serialize)]
-pub struct Continue {
+pub(crate) struct Continue {
     v: String,
     pub rv: u64,
     pub start: String,
@@ -77,7 +77,7 @@ impl Continue {
 }
 
 impl ListOptions {
-    pub fn read(query: &Query) -> Result<Self> {
+    pub(crate) fn read(query: &Query) -> Result<Self> {
         check_options(query)?;
         let limit = query.int("limit")?.unwrap_or(0).max(0) as usize;
         let start = query.text("continue").map(Continue::decode).transpose()?;
@@ -96,7 +96,7 @@ impl ListOptions {
     }
 }
 
-pub fn parse_revision(text: &str) -> Result<u64> {
+pub(crate) fn parse_revision(text: &str) -> Result<u64> {
     text.parse().map_err(|_| {
         ApiError::invalid(
             "meta.k8s.io",
@@ -112,7 +112,7 @@ pub fn parse_revision(text: &str) -> Result<u64> {
 }
 
 /// Parameters that contradict each other.
-pub fn check_options(query: &Query) -> Result<()> {
+pub(crate) fn check_options(query: &Query) -> Result<()> {
     let watch = query.flag("watch");
     let send_initial = query.optional_flag("sendInitialEvents");
     let rv_match = query.text("resourceVersionMatch");
@@ -156,7 +156,7 @@ pub fn check_options(query: &Query) -> Result<()> {
 }
 
 /// Waits a moment for a revision; a client that is ahead of us for longer is told so.
-pub async fn check_revision_exists(call: &Call, revision: u64) -> Result<()> {
+pub(crate) async fn check_revision_exists(call: &Call, revision: u64) -> Result<()> {
     match call.api.store.wait_for(revision, REVISION_PATIENCE).await {
         Ok(_) => Ok(()),
         Err(too_new) => Err(ApiError::revision_too_large(revision, too_new.current)),
@@ -171,7 +171,7 @@ struct Page {
     remaining: Option<u64>,
 }
 
-pub async fn list(call: &Call) -> Result<Answer> {
+pub(crate) async fn list(call: &Call) -> Result<Answer> {
     let options = ListOptions::read(&call.query)?;
     let selection = Selection::read(&call.query, &call.kind)?;
     if let Some(revision) = options.revision {

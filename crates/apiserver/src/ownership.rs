@@ -17,12 +17,12 @@ use crate::{
 };
 
 /// Whether the change recorded its own ownership (server-side apply does).
-pub fn already_recorded(operation: Operation) -> bool {
+pub(crate) fn already_recorded(operation: Operation) -> bool {
     operation == Operation::Apply
 }
 
 /// Records what a create, update or patch changed. `old` is missing for a create.
-pub fn record_write(writer: &Writer<'_>, old: Option<&Value>, new: &mut Value, subresource: &str) {
+pub(crate) fn record_write(writer: &Writer<'_>, old: Option<&Value>, new: &mut Value, subresource: &str) {
     let manager = writer.call.field_manager();
     let now = writer.timestamp();
     let kind = &writer.call.kind;
@@ -32,15 +32,15 @@ pub fn record_write(writer: &Writer<'_>, old: Option<&Value>, new: &mut Value, s
             apply::update(old, new, &write);
         }
         Definition::Custom(custom) => {
-            let place = custom.place();
-            let write = Facts::new(kind, &manager, &now, subresource, false).write(place, &kind.blank, &NoConversion(place));
+            let versions = NoConversion(custom.place());
+            let write = Facts::new(kind, &manager, &now, subresource, false).write(versions.0, &kind.blank, &versions);
             apply::update(old, new, &write);
         }
     }
 }
 
 /// The object that results from applying `configuration` to `live`.
-pub fn apply(writer: &Writer<'_>, live: Option<&Value>, configuration: &Value, subresource: &str) -> Result<Value> {
+pub(crate) fn apply(writer: &Writer<'_>, live: Option<&Value>, configuration: &Value, subresource: &str) -> Result<Value> {
     let manager = writer.call.field_manager();
     let now = writer.timestamp();
     let kind = &writer.call.kind;
@@ -58,7 +58,7 @@ pub fn apply(writer: &Writer<'_>, live: Option<&Value>, configuration: &Value, s
 }
 
 /// A configuration as it was sent, with the identity the path gives it.
-pub fn read_configuration(writer: &mut Writer<'_>, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
+pub(crate) fn read_configuration(writer: &mut Writer<'_>, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
     use crate::writes::options::FieldValidation;
     let call = writer.call;
     if !value.is_object() {
@@ -68,7 +68,10 @@ pub fn read_configuration(writer: &mut Writer<'_>, mut value: Value, duplicates:
         let texts: Vec<String> = duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
         match writer.options.field_validation {
             FieldValidation::Strict => {
-                return Err(ApiError::bad_request(format!("error strict decoding YAML: {}", texts.join(", "))));
+                return Err(ApiError::bad_request(format!(
+                    "error strict decoding YAML: error converting YAML to JSON: {}",
+                    manifests::yaml::duplicates_error(&duplicates)
+                )));
             }
             FieldValidation::Warn => writer.warn(texts),
             FieldValidation::Ignore => {}
@@ -169,7 +172,7 @@ fn refused(error: &ApplyError) -> ApiError {
 }
 
 /// An object of a built-in type with nothing set, as the server writes it.
-pub fn blank(shape: TypeRef) -> Value {
+pub(crate) fn blank(shape: TypeRef) -> Value {
     let mut value = json!({});
     let _ = kinds::decode::normalize(shape, &mut value);
     value

@@ -17,7 +17,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use crate::tokens::Signer;
 
 /// Everything secret or public that the server needs to be trusted and to recognise its clients.
-pub struct Pki {
+pub(crate) struct Pki {
     pub ca_pem: String,
     pub admin_token: String,
     pub signer: Signer,
@@ -48,7 +48,7 @@ const SERVER_NAMES: [&str; 5] = [
 impl Pki {
     /// Reads the authority and keys below `dir`, making what is missing, and issues a serving
     /// certificate for `addresses`.
-    pub fn open(dir: &Path, addresses: &[IpAddr]) -> Result<Self, PkiError> {
+    pub(crate) fn open(dir: &Path, addresses: &[IpAddr]) -> Result<Self, PkiError> {
         fs::create_dir_all(dir).map_err(|source| PkiError::Io { path: dir.to_owned(), source })?;
         let authority = Authority::open(dir)?;
         let admin_token = read_or_make(&dir.join("admin.token"), || Ok(random_token()))?;
@@ -143,7 +143,7 @@ fn read_or_make(path: &Path, make: impl FnOnce() -> Result<String, PkiError>) ->
 }
 
 /// Writes a file that only its owner can read, all at once.
-pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let temporary = path.with_extension("new");
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
     file.write_all(text.as_bytes())?;

@@ -13,7 +13,7 @@ use crate::{
 
 /// The filter of a list, watch or deletecollection.
 #[derive(Debug, Default)]
-pub struct Selection {
+pub(crate) struct Selection {
     labels: Option<labels::Selector>,
     fields: Vec<FieldRequirement>,
 }
@@ -33,7 +33,7 @@ struct Facts {
 }
 
 impl Selection {
-    pub fn read(query: &Query, kind: &Kind) -> Result<Self> {
+    pub(crate) fn read(query: &Query, kind: &Kind) -> Result<Self> {
         let labels = query
             .text("labelSelector")
             .map(|text| {
@@ -53,11 +53,11 @@ impl Selection {
     }
 
     /// Everything.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.labels.is_none() && self.fields.is_empty()
     }
 
-    pub fn matches(&self, kind: &Kind, stored: &store::Object) -> bool {
+    pub(crate) fn matches(&self, kind: &Kind, stored: &store::Object) -> bool {
         if self.is_empty() {
             return true;
         }
@@ -67,7 +67,7 @@ impl Selection {
     }
 
     /// The one name asked for, when the selection can only match a single object.
-    pub fn single_name(&self) -> Option<&str> {
+    pub(crate) fn single_name(&self) -> Option<&str> {
         self.fields
             .iter()
             .find(|field| field.equals && field.path == NAME)
@@ -137,7 +137,7 @@ fn field_requirement(kind: &Kind, requirement: &field_selector::Requirement) -> 
             .find(|path| path == name)
             .ok_or_else(|| not_supported(kind, name))?,
     };
-    Ok(FieldRequirement { path, equals: requirement.equals, value: requirement.value.clone() })
+    Ok(FieldRequirement { path, equals: requirement.operator == field_selector::Operator::Equals, value: requirement.value.clone() })
 }
 
 fn not_supported(kind: &Kind, name: &str) -> ApiError {

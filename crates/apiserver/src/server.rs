@@ -18,7 +18,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use crate::{api::Api, authentication::User};
+use crate::{api::Api, authentication::User, body::BodyError};
 
 /// A client that connects must say hello within this time.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
@@ -30,13 +30,13 @@ const MAX_STREAMS: u32 = 4096;
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Accepts connections until told to stop, then lets those open finish.
-pub async fn serve(api: Arc<Api>, listener: TcpListener, tls: Arc<ServerConfig>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn serve(api: Arc<Api>, listener: TcpListener, tls: Arc<ServerConfig>, mut stop: watch::Receiver<bool>) {
     let acceptor = TlsAcceptor::from(tls);
     let http = Arc::new(http_builder());
     let graceful = GracefulShutdown::new();
     loop {
         tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => break,
+            () = stopped(&mut stop) => break,
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
                     let watcher = graceful.watcher();
@@ -52,6 +52,11 @@ pub async fn serve(api: Arc<Api>, listener: TcpListener, tls: Arc<ServerConfig>,
     }
     drop(listener);
     let _ = timeout(STOP_PATIENCE, graceful.shutdown()).await;
+}
+
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // A dropped sender means the owner of the server is gone: stop as well.
+    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 fn http_builder() -> auto::Builder<TokioExecutor> {
@@ -80,12 +85,12 @@ async fn connection(
         Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),
         Err(_) => return tracing::debug!(%peer, "TLS handshake took too long"),
     };
-    let user = Arc::new(certificate_user(&stream));
+    let user = certificate_user(&stream).map(Arc::new);
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let (api, user) = (api.clone(), user.clone());
         async move {
-            let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
-            Ok::<_, std::convert::Infallible>(api.serve(request, (*user).as_ref()).await)
+            let request = request.map(|body| body.map_err(BodyError::new).boxed_unsync());
+            Ok::<_, std::convert::Infallible>(api.serve(request, user).await)
         }
     });
     let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service);

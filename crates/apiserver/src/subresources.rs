@@ -1,12 +1,12 @@
 //! Parts of objects with an address of their own.
 
-pub mod approval;
-pub mod binding;
-pub mod eviction;
-pub mod pods;
-pub mod reviews;
-pub mod scale;
-pub mod token;
+pub(crate) mod approval;
+pub(crate) mod binding;
+pub(crate) mod eviction;
+pub(crate) mod pods;
+pub(crate) mod reviews;
+pub(crate) mod scale;
+pub(crate) mod token;
 
 use http::Method;
 
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-pub async fn answer(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {
+pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {
     let name = call.target.subresource.as_str();
     let Some(subresource) = call.kind.subresource(name) else {
         return Err(ApiError::no_such_resource());

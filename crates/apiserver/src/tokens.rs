@@ -12,7 +12,7 @@ use store::Collection;
 use crate::{api::Api, authentication::{AUTHENTICATED, User}};
 
 /// The issuer of every token and the audience of those for the API itself.
-pub const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+pub(crate) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
 const USER_PREFIX: &str = "system:serviceaccount:";
 
@@ -69,17 +69,17 @@ impl Signer {
 }
 
 /// The user name of a service account.
-pub fn username(namespace: &str, name: &str) -> String {
+pub(crate) fn username(namespace: &str, name: &str) -> String {
     format!("{USER_PREFIX}{namespace}:{name}")
 }
 
 /// The namespace and name behind a service account's user name.
-pub fn split_username(user: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_username(user: &str) -> Option<(&str, &str)> {
     user.strip_prefix(USER_PREFIX)?.split_once(':')
 }
 
 /// The groups every service account of a namespace is in.
-pub fn groups(namespace: &str) -> Vec<String> {
+pub(crate) fn groups(namespace: &str) -> Vec<String> {
     vec![
         "system:serviceaccounts".to_owned(),
         format!("system:serviceaccounts:{namespace}"),
@@ -91,7 +91,7 @@ pub fn groups(namespace: &str) -> Vec<String> {
 const BINDINGS: [(&str, &str); 3] = [("pod", "pods"), ("secret", "secrets"), ("node", "nodes")];
 
 /// The user of a valid token and the wanted audiences it has.
-pub fn verify(api: &Api, token: &str, wanted: &[String]) -> Option<(User, Vec<String>)> {
+pub(crate) fn verify(api: &Api, token: &str, wanted: &[String]) -> Option<(User, Vec<String>)> {
     let claims = api.signer.open(token)?;
     let now = jiff::Timestamp::now().as_second();
     let number = |name: &str| claims.get(name).and_then(Value::as_i64);

@@ -31,7 +31,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 /// Frames are gathered up to this size before they are sent.
 const CHUNK: usize = 64 * 1024;
 
-pub async fn watch(call: &Call) -> Result<Answer> {
+pub(crate) async fn watch(call: &Call) -> Result<Answer> {
     check_options(&call.query)?;
     let selection = Selection::read(&call.query, &call.kind)?;
     let send_initial = call.query.optional_flag("sendInitialEvents");

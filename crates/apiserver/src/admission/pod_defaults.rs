@@ -10,7 +10,7 @@ use crate::{
     error::{ApiError, Result},
 };
 
-pub fn admit(call: &Call, object: &mut Value) -> Result<()> {
+pub(crate) fn admit(call: &Call, object: &mut Value) -> Result<()> {
     if !call.kind.is("", "Pod") {
         return Ok(());
     }

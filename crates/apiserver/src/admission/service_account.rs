@@ -11,7 +11,7 @@ use crate::{
 
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-pub fn admit(call: &Call, pod: &mut Value) -> Result<()> {
+pub(crate) fn admit(call: &Call, pod: &mut Value) -> Result<()> {
     if !call.kind.is("", "Pod") || is_mirror(pod) {
         return Ok(());
     }

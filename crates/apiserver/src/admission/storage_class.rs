@@ -5,7 +5,7 @@ use store::Collection;
 
 use crate::{call::Call, object};
 
-pub fn admit(call: &Call, object: &mut Value) {
+pub(crate) fn admit(call: &Call, object: &mut Value) {
     if call.kind.is("", "PersistentVolumeClaim") {
         fill(call, object, "storageClassName", "storage.k8s.io", "storageclasses", "storageclass.kubernetes.io/is-default-class");
     } else if call.kind.is("networking.k8s.io", "Ingress") {

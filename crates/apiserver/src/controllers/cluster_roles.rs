@@ -11,7 +11,7 @@ use crate::{api::Api, internal, object, writes::update::Part};
 
 const NAME: &str = "clusterrole-aggregation-controller";
 
-pub async fn run(api: Arc<Api>) {
+pub(crate) async fn run(api: Arc<Api>) {
     let mut roles = Feed::new(&api.store, &Collection::new("rbac.authorization.k8s.io", "clusterroles"));
     while roles.next().await.is_some() {
         aggregate(&api).await;

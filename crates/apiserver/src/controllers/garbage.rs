@@ -32,7 +32,7 @@ const NAME: &str = "generic-garbage-collector";
 /// Events that may wait for the collector; the feeds wait when it is full.
 const QUEUE: usize = 1024;
 
-pub async fn run(api: Arc<Api>) {
+pub(crate) async fn run(api: Arc<Api>) {
     let (sender, mut receiver) = mpsc::channel(QUEUE);
     let mut registry = api.registry.changes();
     let mut feeds = Feeds::new(sender);
@@ -303,7 +303,7 @@ fn without_owners(old: &Value, uids: &[String]) -> Value {
 }
 
 /// The object without one of its finalizers.
-pub fn without_finalizer(old: &Value, name: &str) -> Value {
+pub(crate) fn without_finalizer(old: &Value, name: &str) -> Value {
     let mut new = old.clone();
     let kept: Vec<Value> =
         object::finalizers(old).filter(|finalizer| *finalizer != name).map(Value::from).collect();

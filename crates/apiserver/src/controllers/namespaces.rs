@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use futures_util::stream::{FuturesUnordered, StreamExt};
+use futures_util::{FutureExt as _, stream::{FuturesUnordered, StreamExt as _}};
 use serde_json::{Value, json};
 use store::Collection;
 use tokio::task::JoinSet;
@@ -28,7 +28,7 @@ const NAME: &str = "namespace-controller";
 /// A namespace that waits for finalizers is looked at again at least this often.
 const RECHECK: Duration = Duration::from_secs(5);
 
-pub async fn run(api: Arc<Api>) {
+pub(crate) async fn run(api: Arc<Api>) {
     let mut namespaces = Feed::new(&api.store, &Collection::new("", "namespaces"));
     let mut accounts = Feed::new(&api.store, &Collection::new("", "serviceaccounts"));
     let mut config_maps = Feed::new(&api.store, &Collection::new("", "configmaps"));
@@ -50,11 +50,7 @@ pub async fn run(api: Arc<Api>) {
                     if !thin.is_deleting() {
                         furnish(&api, &name).await;
                     } else if emptying.insert(name.clone()) {
-                        let api = api.clone();
-                        tasks.spawn(async move {
-                            empty(&api, &name).await;
-                            name
-                        });
+                        tasks.spawn(empty(api.clone(), name));
                     }
                 }
             },
@@ -92,7 +88,8 @@ async fn furnish(api: &Arc<Api>, namespace: &str) {
 }
 
 /// Deletes everything in a namespace, then lets the namespace go.
-async fn empty(api: &Arc<Api>, namespace: &str) {
+async fn empty(api: Arc<Api>, namespace: String) -> String {
+    let (api, name) = (&api, namespace.as_str());
     loop {
         let mut remaining = Vec::new();
         let mut failures = Vec::new();
@@ -100,10 +97,10 @@ async fn empty(api: &Arc<Api>, namespace: &str) {
         let (pods, others): (Vec<_>, Vec<_>) = kinds.into_iter().partition(|kind| kind.is("", "Pod"));
         for group in [pods, others] {
             for kind in group {
-                if let Err(error) = clear(api, &kind, namespace).await {
+                if let Err(error) = clear(api, &kind, name).await {
                     failures.push(format!("{}: {}", kind.plural, error.message));
                 }
-                let left = api.store.list(&kind.collection, Some(namespace), None, None).items;
+                let left = api.store.list(&kind.collection, Some(name), None, None).items;
                 if !left.is_empty() {
                     remaining.push((kind, left));
                 }
@@ -114,13 +111,13 @@ async fn empty(api: &Arc<Api>, namespace: &str) {
             }
         }
         if remaining.is_empty() && failures.is_empty() {
-            let _ = finalize(api, namespace).await;
-            return;
+            let _ = finalize(api, name).await;
+            return namespace;
         }
-        if report(api, namespace, &remaining, &failures).await.is_err() {
-            return;
+        if report(api, name, &remaining, &failures).await.is_err() {
+            return namespace;
         }
-        wait_for_change(api, namespace, &remaining).await;
+        wait_for_change(api, name, &remaining).await;
     }
 }
 
@@ -235,7 +232,7 @@ async fn wait_for_change(api: &Arc<Api>, namespace: &str, remaining: &[Remaining
         .iter()
         .filter_map(|(kind, _)| api.store.watch(&kind.collection, Some(namespace), api.store.revision()).ok())
         .collect();
-    let mut changes: FuturesUnordered<_> = watchers.iter_mut().map(store::Watcher::next).collect();
+    let mut changes: FuturesUnordered<_> = watchers.iter_mut().map(|watcher| watcher.next().boxed()).collect();
     // The lists may have changed between being read and being watched.
     let unchanged = remaining
         .iter()

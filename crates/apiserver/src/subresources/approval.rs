@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{object, writes::update::Part};
 
-pub const PART: Part = Part::Special("approval", prepare, |_, _, _| {});
+pub(crate) const PART: Part = Part::Special("approval", prepare, |_, _, _| {});
 
 fn prepare(new: &mut Value, old: &Value) {
     let conditions = new.pointer("/status/conditions").cloned();

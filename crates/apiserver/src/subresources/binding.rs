@@ -22,7 +22,7 @@ use crate::{
 /// Bindings change fields no user may; the checks are in `bind` itself.
 const PART: Part = Part::Special("binding", |_, _| {}, |_, _, _| {});
 
-pub async fn bind(call: &Call, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn bind(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let binding = body::decode(negotiate::content_type(&call.headers), bytes, "Binding")?.value;
     let target = kinds::read::get(&binding, "target");

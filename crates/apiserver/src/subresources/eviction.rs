@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-pub async fn evict(call: &Call, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn evict(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let eviction = body::decode(negotiate::content_type(&call.headers), bytes, "Eviction")?.value;
     let options = DeleteOptions::from_value(kinds::read::get(&eviction, "deleteOptions"))?;
     let mut writer = Writer::new(call, WriteOptions { dry_run: options.dry_run, ..WriteOptions::default() });

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The answer to a review, if the kind is one.
-pub fn answer(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> {
+pub(crate) fn answer(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> {
     let ask: fn(&Call, &mut Value) -> Result<()> = match (call.kind.group.as_ref(), call.kind.kind.as_ref()) {
         ("authentication.k8s.io", "TokenReview") => token_review,
         ("authentication.k8s.io", "SelfSubjectReview") => self_subject_review,

@@ -29,7 +29,7 @@ struct Paths {
     selector: Option<Vec<String>>,
 }
 
-pub async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result<Answer> {
     let paths = paths(call)?;
     if method == Method::GET {
         let stored = call
@@ -125,7 +125,7 @@ fn wanted(method: &Method, content_type: &str, bytes: &[u8], current: &Value) ->
         "application/json-patch+json" => json_patch::apply(&mut wanted, &patch)
             .map_err(|error| ApiError::bad_request(error.to_string()))?,
         "application/merge-patch+json" | "application/strategic-merge-patch+json" | "application/apply-patch+yaml" => {
-            merge_patch::apply(&mut wanted, patch);
+            merge_patch::apply(&mut wanted, &patch).map_err(|error| ApiError::bad_request(error.to_string()))?;
         }
         _ => return Err(ApiError::unsupported_media_type(&["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"])),
     }

@@ -19,7 +19,7 @@ const DEFAULT_SECONDS: i64 = 3600;
 const MIN_SECONDS: i64 = 600;
 const MAX_SECONDS: i64 = 1 << 32;
 
-pub fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
+pub(crate) fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let mut request = body::decode(negotiate::content_type(&call.headers), bytes, "TokenRequest")?.value;
     let (namespace, name) = (call.key_namespace(), call.target.name.as_str());
     let stored = call

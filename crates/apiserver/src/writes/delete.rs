@@ -18,12 +18,12 @@ use crate::{
     response::{self, Answer},
 };
 
-pub const ORPHAN: &str = "orphan";
-pub const FOREGROUND: &str = "foregroundDeletion";
+pub(crate) const ORPHAN: &str = "orphan";
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 
 /// What happens to the objects that name this one as their owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Propagation {
+pub(crate) enum Propagation {
     Orphan,
     Background,
     Foreground,
@@ -31,19 +31,19 @@ pub enum Propagation {
 
 /// How an object is to be deleted.
 #[derive(Clone, Debug, Default)]
-pub struct DeleteOptions {
+pub(crate) struct DeleteOptions {
     pub grace: Option<i64>,
     pub propagation: Option<Propagation>,
     pub uid: Option<String>,
     pub resource_version: Option<String>,
     pub dry_run: bool,
     /// `orphanDependents: false`, the old spelling, is answered with 202.
-    legacy_background: bool,
+    pub legacy_background: bool,
 }
 
 impl DeleteOptions {
     /// Options come in the body or, from some clients, as query parameters.
-    pub fn read(query: &Query, content_type: &str, bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn read(query: &Query, content_type: &str, bytes: &[u8]) -> Result<Self> {
         let mut body = body::decode_options(content_type, bytes, "DeleteOptions")?;
         if body.as_object().is_some_and(serde_json::Map::is_empty) {
             body = options_from_query(query)?;
@@ -51,7 +51,7 @@ impl DeleteOptions {
         Self::from_value(&body)
     }
 
-    pub fn from_value(value: &Value) -> Result<Self> {
+    pub(crate) fn from_value(value: &Value) -> Result<Self> {
         let mut errors = Vec::new();
         let dry_run = options::dry_run(
             kinds::read::list(value, "dryRun").iter().filter_map(Value::as_str),
@@ -112,7 +112,7 @@ fn options_from_query(query: &Query) -> Result<Value> {
     Ok(options)
 }
 
-pub async fn delete(call: &Call, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn delete(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let delete_options = DeleteOptions::read(&call.query, negotiate::content_type(&call.headers), bytes)?;
     let mut writer = Writer::new(
         call,
@@ -142,7 +142,7 @@ fn success(kind: &Kind, last: &Value) -> Value {
 }
 
 /// Deletes the named object, or marks it for deletion.
-pub async fn delete_in(
+pub(crate) async fn delete_in(
     writer: &mut Writer<'_>,
     namespace: &str,
     name: &str,
@@ -227,6 +227,9 @@ fn plan(kind: &Kind, old: &Value, options: &DeleteOptions, now: Timestamp) -> St
     let mut new = old.clone();
     set_propagation_finalizers(kind, &mut new, options.propagation);
     let grace = grace_seconds(kind, old, options);
+    if !deleting {
+        crate::controllers::definitions::mark_terminating(kind, &mut new);
+    }
     if deleting {
         return plan_again(kind, old, new, options, now);
     }

@@ -13,7 +13,7 @@ use crate::{
     selection::Selection,
 };
 
-pub async fn delete_collection(call: &Call, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn delete_collection(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let options = DeleteOptions::read(&call.query, negotiate::content_type(&call.headers), bytes)?;
     let selection = Selection::read(&call.query, &call.kind)?;
     ListOptions::read(&call.query)?;

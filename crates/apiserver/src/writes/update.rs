@@ -8,10 +8,10 @@ use store::WriteError;
 use super::{Outcome, Writer, create, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
+    allocation,
     body,
     call::Call,
     error::{ApiError, Result},
-    kind::Definition,
     negotiate, object, ownership,
     response::Answer,
 };
@@ -21,7 +21,7 @@ const ATTEMPTS: usize = 100;
 
 /// The part of an object an endpoint may change.
 #[derive(Clone, Copy)]
-pub enum Part {
+pub(crate) enum Part {
     Main,
     Status,
     /// A subresource with rules of its own: `(name, prepare, validate)`.
@@ -29,7 +29,7 @@ pub enum Part {
 }
 
 impl Part {
-    pub fn subresource(self) -> &'static str {
+    pub(crate) fn subresource(self) -> &'static str {
         match self {
             Self::Main => "",
             Self::Status => "status",
@@ -38,7 +38,7 @@ impl Part {
     }
 }
 
-pub async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
     let mut writer = Writer::new(call, options);
     let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
@@ -46,7 +46,7 @@ pub async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     check_name(call, &mut object)?;
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     if matches!(part, Part::Main) && call.kind.allows_create_on_update() && current(call).is_none() {
-        let outcome = create::create_object(&mut writer, object).await?;
+        let outcome = create::create_object(&mut writer, object, create::Recorded::NotYet).await?;
         return writer.answer(StatusCode::CREATED, outcome);
     }
     let outcome = change(&mut writer, part, Operation::Update, |_, _| Ok(object.clone())).await?;
@@ -73,7 +73,7 @@ fn current(call: &Call) -> Option<std::sync::Arc<store::Object>> {
 
 /// Changes an object: reads it, lets `make` say what it should become, admits and validates that, and
 /// stores it if nobody was faster. A change that names a resourceVersion gets one attempt.
-pub async fn change(
+pub(crate) async fn change(
     writer: &mut Writer<'_>,
     part: Part,
     operation: Operation,
@@ -92,11 +92,15 @@ pub async fn change(
             ownership::record_write(writer, Some(&old), &mut new, part.subresource());
         }
         admission::mutate(writer, operation, &mut new, Some(&old)).await?;
+        let taken = match part {
+            Part::Main => allocation::allocate(&call.api, kind, &mut new, Some(&old))?,
+            _ => allocation::Taken::default(),
+        };
         prepare(writer, part, &mut new, &old);
         validate(writer, part, &new, &old)?;
-        let allocated = crate::allocation::allocate(&call.api, kind, &mut new, Some(&old), writer.options.dry_run)?;
         admission::validate(writer, operation, Some(&new), Some(&old)).await?;
-        if is_unchanged(&new, &old) {
+        manifests::apply::restore_times(&old, &mut new);
+        if new == old {
             return Ok(Outcome::Stored(stored));
         }
         if writer.options.dry_run {
@@ -118,7 +122,7 @@ pub async fn change(
         };
         match result {
             Ok(outcome) => {
-                allocated.keep();
+                taken.keep();
                 return Ok(outcome);
             }
             Err(WriteError::Conflict { .. } | WriteError::NotFound) if !pinned && attempt < ATTEMPTS => {}
@@ -144,7 +148,7 @@ async fn store_deletion(call: &Call, stored: &store::Object, new: &Value) -> Res
 }
 
 /// Whether a deletion still waits for its grace period (and so for the node that runs the pod).
-pub fn awaits_grace(object: &Value) -> bool {
+pub(crate) fn awaits_grace(object: &Value) -> bool {
     object.pointer("/metadata/deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default() > 0
 }
 
@@ -195,15 +199,7 @@ fn keep_system_metadata(new: &mut Value, old: &Value) {
 
 fn prepare(writer: &Writer<'_>, part: Part, new: &mut Value, old: &Value) {
     let kind = &writer.call.kind;
-    match (&kind.definition, part) {
-        (_, Part::Special(_, prepare, _)) => prepare(new, old),
-        (Definition::BuiltIn(built_in), Part::Main) => (built_in.strategy.prepare_for_update)(new, old),
-        (Definition::BuiltIn(built_in), Part::Status) => {
-            (built_in.strategy.prepare_for_status_update)(new, old);
-        }
-        (Definition::Custom(custom), Part::Main) => custom.prepare_for_update(new, old),
-        (Definition::Custom(custom), Part::Status) => custom.prepare_for_status_update(new, old),
-    }
+    kind.prepare_for_update(part, new, old);
     if kind.tracks_generation() && !matches!(part, Part::Status) && spec_changed(kind, new, old) {
         object::set_meta(new, "generation", Some((object::generation(old) + 1).into()));
     }
@@ -220,19 +216,8 @@ fn spec_changed(kind: &crate::kind::Kind, new: &Value, old: &Value) -> bool {
 
 fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Result<()> {
     let kind = &writer.call.kind;
-    let mut errors = Vec::new();
-    match (&kind.definition, part) {
-        (_, Part::Special(_, _, validate)) => validate(new, old, &mut errors),
-        (Definition::BuiltIn(built_in), Part::Main) => {
-            (built_in.strategy.validate_update)(new, old, &mut errors);
-            let warnings = (built_in.strategy.warnings_on_update)(new, old);
-            writer.warn(warnings);
-        }
-        (Definition::BuiltIn(built_in), Part::Status) => {
-            (built_in.strategy.validate_status_update)(new, old, &mut errors);
-        }
-        (Definition::Custom(custom), part) => custom.validate_update(new, old, matches!(part, Part::Status), &mut errors),
-    }
+    let (mut errors, warnings) = kind.validate_update(part, new, old);
+    writer.warn(warnings);
     if object::is_deleting(old) {
         let added: Vec<&str> = object::finalizers(new)
             .filter(|finalizer| !object::finalizers(old).any(|known| known == *finalizer))
@@ -250,9 +235,4 @@ fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Re
         return Ok(());
     }
     Err(ApiError::invalid(&kind.group, &kind.kind, object::name(new), &errors))
-}
-
-/// A change that changes nothing is not written; the time in managedFields alone does not count.
-fn is_unchanged(new: &Value, old: &Value) -> bool {
-    new == old
 }

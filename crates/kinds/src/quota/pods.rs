@@ -11,11 +11,11 @@ use serde_json::Value;
 use self::resources::{limits, requests};
 use super::Usage;
 use crate::{
-    names,
-    pod_resources::containers,
+    objects::resource_names::{is_extended, is_huge_pages, is_native},
+    pods::qos_class,
     quantity::Quantity,
     read::{at, get, has, int, list, text},
-    resource_list::{Amounts, amounts},
+    resource_list::Amounts,
 };
 
 pub(super) use self::missing::missing;
@@ -30,10 +30,7 @@ pub(super) fn tracks(name: &str) -> bool {
         .unwrap_or(name);
     name == "pods"
         || COMPUTE.contains(&bare)
-        || name
-            .strip_prefix("requests.")
-            .unwrap_or(name)
-            .starts_with("hugepages-")
+        || is_huge_pages(name.strip_prefix("requests.").unwrap_or(name))
         || (name.starts_with("requests.") && !is_native(name))
 }
 
@@ -67,7 +64,7 @@ pub(super) fn is_terminating(pod: &Value) -> bool {
 fn compute_usage(requests: &Amounts<'_>, limits: &Amounts<'_>) -> Usage {
     let mut usage = Usage::from([("pods".to_owned(), Quantity::from_int(1))]);
     for (name, amount) in requests {
-        let has_bare_name = COMPUTE.contains(name) || name.starts_with("hugepages-");
+        let has_bare_name = COMPUTE.contains(name) || is_huge_pages(name);
         if has_bare_name {
             usage.insert((*name).to_owned(), *amount);
         }
@@ -83,34 +80,12 @@ fn compute_usage(requests: &Amounts<'_>, limits: &Amounts<'_>) -> Usage {
     usage
 }
 
-/// A resource Kubernetes itself knows, as opposed to one that a vendor adds.
-fn is_native(name: &str) -> bool {
-    !name.contains('/') || name.contains("kubernetes.io/")
-}
-
-fn is_extended(name: &str) -> bool {
-    !is_native(name)
-        && !name.starts_with("requests.")
-        && names::qualified_name(&format!("requests.{name}")).is_empty()
-}
-
 /// No container asks for processor time or memory.
 pub(super) fn is_best_effort(pod: &Value) -> bool {
-    let spec = get(pod, "spec");
-    match (text(get(pod, "status"), "qosClass"), get(spec, "resources")) {
-        ("", Value::Null) => !containers(spec).any(|container| asks(get(container, "resources"))),
-        ("", resources) => !asks(resources),
-        (class, _) => class == "BestEffort",
+    match text(get(pod, "status"), "qosClass") {
+        "" => qos_class(get(pod, "spec")) == "BestEffort",
+        class => class == "BestEffort",
     }
-}
-
-fn asks(resources: &Value) -> bool {
-    ["requests", "limits"].iter().any(|field| {
-        let asked = amounts(resources, field);
-        ["cpu", "memory"]
-            .iter()
-            .any(|name| asked.get(name).is_some_and(|amount| *amount > Quantity::ZERO))
-    })
 }
 
 /// Some affinity term looks at pods of other namespaces.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::{
+    objects::resource_names::is_huge_pages,
     pod_resources::{Role, total},
     read::{entries, get, has, list, text},
     resource_list::{Amounts, add, amount, amounts, raise},
@@ -35,7 +36,7 @@ pub(super) fn are_set_on_pod(spec: &Value) -> bool {
 }
 
 fn is_for_pods(name: &str) -> bool {
-    name == "cpu" || name == "memory" || name.starts_with("hugepages-")
+    name == "cpu" || name == "memory" || is_huge_pages(name)
 }
 
 /// What containers ask for together, replaced by what the pod asks for itself.
