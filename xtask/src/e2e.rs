@@ -44,12 +44,13 @@ enum Group {
 }
 
 /// Controllers that the API server has itself.
-const OWN_CONTROLLERS: [&str; 5] = [
+const OWN_CONTROLLERS: [&str; 6] = [
     "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",
     "root-ca-certificate-publisher-controller",
     "clusterrole-aggregation-controller",
+    "resourcequota-controller",
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -92,9 +93,9 @@ impl Cluster {
     fn start(work: &Path) -> Result<Self> {
         let data = work.join("data");
         let kubeconfig = data.join("kubeconfig");
-        run::run("cargo", &["build", "--release", "--package", "trainyard"])?;
+        run::run("cargo", &["build", "--package", "trainyard"])?;
         let mut cluster = Self { work: work.to_owned(), kubeconfig: kubeconfig.clone(), parts: Vec::new() };
-        let server = run::root().join("target/release/trainyard");
+        let server = run::root().join("target/debug/trainyard");
         cluster.add("trainyard", Command::new(server).args(["up", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&data))?;
         wait_until("the API server", Duration::from_secs(20), || Ok(data.join("instance.json").exists()))?;
         let disabled = OWN_CONTROLLERS.map(|name| format!("-{name}")).join(",");
