@@ -6,6 +6,7 @@
 mod ci;
 mod dist;
 mod e2e;
+mod processes;
 mod real_kubernetes;
 mod run;
 mod test;
@@ -24,7 +25,9 @@ struct Arguments {
 enum Command {
     /// Run every test; installs what it needs
     Test,
-    /// Everything the merge gate runs: format, lints, structure, tests
+    /// Format, structure and lints
+    Check,
+    /// Everything the merge gate runs: check, then test
     Ci,
     /// Check the structure of the workspace: arrows between crates, file sizes, headers
     Tidy,
@@ -43,6 +46,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Test => test::run(),
+        Command::Check => ci::check(),
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
         Command::Dist => dist::run(),

@@ -24,7 +24,7 @@ const ROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that may not know of time, files, network or threads.
-const PURE: &[&str] = &["kinds", "schemas", "manifests"];
+const PURE: &[&str] = &["kinds", "manifests", "schemas"];
 const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "redb", "rustls", "ring"];
 const IMPURE_WORDS: &[&str] =
     &["std::fs", "std::net", "std::env", "std::process", "SystemTime", "Instant::now", "Timestamp::now"];

@@ -2,7 +2,9 @@
 //! the cluster's own webhooks and policies.
 
 pub(crate) mod namespace_lifecycle;
+pub(crate) mod limit_ranges;
 pub(crate) mod pod_defaults;
+pub(crate) mod resource_quotas;
 pub(crate) mod service_account;
 pub(crate) mod storage_class;
 pub(crate) mod webhooks;
@@ -40,7 +42,9 @@ pub(crate) async fn mutate(writer: &mut Writer<'_>, operation: Operation, object
         pod_defaults::admit(writer.call, object)?;
         storage_class::admit(writer.call, object);
     }
-    webhooks::mutate(writer, operation, object, old).await
+    webhooks::mutate(writer, operation, object, old).await?;
+    limit_ranges::admit(writer.call, operation, object, old);
+    Ok(())
 }
 
 /// Lets every plug-in refuse the write. Deletions have an old object only.
@@ -51,5 +55,11 @@ pub(crate) async fn validate(writer: &mut Writer<'_>, operation: Operation, obje
             namespace_lifecycle::check_protected(writer.call, old)?;
         }
     }
-    webhooks::validate(writer, operation, object, old).await
+    webhooks::validate(writer, operation, object, old).await?;
+    if let Some(object) = object {
+        limit_ranges::check(writer.call, operation, object, old)?;
+        // Last of all: what is counted here is meant to be stored.
+        resource_quotas::charge(writer, operation, object, old).await?;
+    }
+    Ok(())
 }

@@ -42,6 +42,7 @@ pub struct Api {
     pub admin_token: String,
     pub ca_pem: String,
     pub metrics: Metrics,
+    pub(crate) quota_turns: crate::admission::resource_quotas::Turns,
     pub webhooks: crate::admission::webhooks::Caller,
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -121,7 +122,7 @@ impl Api {
         }
         match info {
             RequestInfo::NonResource { path, .. } => {
-                crate::paths::answer(&self, &parts.method, &path, &parts.headers, &query)
+                crate::paths::answer(&self, &parts.method, &path, &parts.headers, &query).await
             }
             RequestInfo::Resource(target) => {
                 let snapshot = self.registry.snapshot();

@@ -8,15 +8,13 @@ use crate::{
     error::Result,
     kind::Kind,
     negotiate::Representation,
-    openapi::OpenApi,
     registry::{Group, Snapshot},
     response::{self, Answer},
 };
 
+/// Describes the registry; it has no state of its own.
 #[derive(Default)]
-pub struct Discovery {
-    pub openapi: OpenApi,
-}
+pub struct Discovery;
 
 const AGGREGATED: &str = "APIGroupDiscoveryList";
 

@@ -32,6 +32,7 @@ mod registry;
 mod request_info;
 mod response;
 mod rows;
+mod rules;
 mod selection;
 mod server;
 mod start;

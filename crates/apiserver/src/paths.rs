@@ -9,6 +9,7 @@ use crate::{
     api::Api,
     error::{ApiError, Result},
     negotiate::Representation,
+    openapi,
     query::Query,
     response::{self, Answer},
     tokens,
@@ -17,7 +18,7 @@ use crate::{
 /// The Kubernetes release this server behaves as.
 pub(crate) const GIT_VERSION: &str = concat!("v1.34.4+trainyard.", env!("CARGO_PKG_VERSION"));
 
-pub(crate) fn answer(api: &Arc<Api>, method: &Method, path: &str, headers: &HeaderMap, query: &Query) -> Result<Answer> {
+pub(crate) async fn answer(api: &Arc<Api>, method: &Method, path: &str, headers: &HeaderMap, query: &Query) -> Result<Answer> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         return Err(ApiError::method_not_allowed());
     }
@@ -31,11 +32,11 @@ pub(crate) fn answer(api: &Arc<Api>, method: &Method, path: &str, headers: &Head
         ["apis", group] => api.discovery.group(&api.registry.snapshot(), group),
         ["api", version] => api.discovery.resources(&api.registry.snapshot(), "", version),
         ["apis", group, version] => api.discovery.resources(&api.registry.snapshot(), group, version),
-        ["openapi", "v3"] => api.discovery.openapi.index(&api.registry.snapshot(), headers),
+        ["openapi", "v3"] => Ok(openapi::index(&api.registry.snapshot())),
         ["openapi", "v3", rest @ ..] => {
-            api.discovery.openapi.document(&api.registry.snapshot(), &rest.join("/"), headers, query)
+            openapi::document(api.registry.snapshot(), rest.join("/"), headers, query).await
         }
-        ["openapi", "v2"] => api.discovery.openapi.v2(&api.registry.snapshot(), headers),
+        ["openapi", "v2"] => openapi::swagger(api.registry.snapshot(), headers).await,
         ["healthz" | "livez" | "readyz"] => Ok(health(segments[0], query)),
         ["healthz" | "livez" | "readyz", check] => Ok(one_check(check)),
         ["metrics"] => Ok(response::text(StatusCode::OK, api.metrics.render(api))),

@@ -90,6 +90,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         admin_token: pki.admin_token,
         ca_pem: pki.ca_pem,
         metrics: Metrics::default(),
+        quota_turns: crate::admission::resource_quotas::Turns::new(),
         webhooks: webhooks::Caller::new(),
         stopping: stopping.clone(),
         store,

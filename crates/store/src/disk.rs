@@ -5,6 +5,7 @@
 //! power failure, and a reason not to start otherwise.
 
 mod create;
+mod engine;
 mod error;
 mod file;
 mod load;
@@ -23,6 +24,7 @@ use tracing::{info, warn};
 pub use error::{DiskError, OpenError};
 pub(crate) use open::open;
 
+use self::load::Loaded;
 use self::meta::META;
 use crate::name::{Collection, Key};
 use crate::object::Object;
@@ -42,7 +44,9 @@ pub(crate) struct Disk {
     /// Absent after a failed commit: the engine refuses further work until it is opened anew.
     database: Option<Database>,
     failure: Option<Failure>,
-    /// Records of failed commits. Whether they reached the file is unknown, so the next commit
+    /// The revision of the last commit that is known to be whole.
+    committed: u64,
+    /// Records of a failed commit that may have reached the file all the same. The next commit
     /// writes them as memory has them.
     unsettled: Vec<(Collection, Key)>,
 }
@@ -54,14 +58,14 @@ struct Failure {
 }
 
 impl Disk {
-    fn new(path: PathBuf, cluster_id: String, cache_bytes: usize, database: Database) -> Self {
-        let database = Some(database);
+    fn new(path: &Path, cache_bytes: usize, database: Option<Database>, loaded: &Loaded) -> Self {
         Self {
-            path,
-            cluster_id,
+            path: path.to_owned(),
+            cluster_id: loaded.cluster_id.clone(),
             cache_bytes,
             database,
             failure: None,
+            committed: loaded.revision,
             unsettled: Vec::new(),
         }
     }
@@ -80,7 +84,7 @@ impl Disk {
             .unwrap_or_else(|panic| Err(DiskError::Engine(error::panic_message(&*panic))));
         match attempted {
             Ok(()) => {
-                self.settle();
+                self.settle(revision);
                 Ok(())
             }
             Err(error) => Err(self.fail(error, changes, started)),
@@ -92,7 +96,11 @@ impl Disk {
             Some(database) => database,
             none => {
                 let reopened = open::reopen(&self.path, &self.cluster_id, self.cache_bytes);
-                none.insert(reopened.map_err(DiskError::Reopen)?)
+                let (database, revision) = reopened.map_err(DiskError::Reopen)?;
+                if revision == self.committed {
+                    self.unsettled.clear();
+                }
+                none.insert(database)
             }
         };
         write(database, changes, revision).map_err(|source| DiskError::Commit {
@@ -101,7 +109,8 @@ impl Disk {
         })
     }
 
-    fn settle(&mut self) {
+    fn settle(&mut self, revision: u64) {
+        self.committed = revision;
         self.unsettled.clear();
         if self.failure.take().is_some() {
             info!(path = %self.path.display(), "the store can be written again");
@@ -113,10 +122,9 @@ impl Disk {
         const PAUSE: Duration = Duration::from_millis(100);
         let error = Arc::new(error);
         warn!(path = %self.path.display(), %error, "a write to the store failed");
-        self.database = None;
-        self.unsettled.extend(changes.iter().map(Change::name));
-        self.unsettled.sort();
-        self.unsettled.dedup();
+        if self.database.take().is_some() {
+            self.unsettled = changes.iter().map(Change::name).collect();
+        }
         let retry_at = Instant::now() + PAUSE.max(4 * started.elapsed());
         self.failure = Some(Failure {
             error: Arc::clone(&error),

@@ -59,6 +59,12 @@ impl Partition {
         self.contents.read().objects.get(joined).cloned()
     }
 
+    /// An object, and the revision of the last change among all.
+    pub(crate) fn get_with_newest(&self, key: &Key) -> (Option<Arc<Object>>, u64) {
+        let contents = self.contents.read();
+        (contents.objects.get(key).cloned(), contents.log.newest())
+    }
+
     /// The revision of the last change.
     pub(crate) fn newest(&self) -> u64 {
         self.contents.read().log.newest()

@@ -39,7 +39,7 @@ impl Store {
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let (disk, loaded) = disk::open(path, &options)?;
         let memory = Arc::new(Memory::new(loaded.collections, loaded.revision, options.log));
-        let (queue, jobs) = mpsc::channel(options.queue);
+        let (queue, jobs) = mpsc::channel(options.queue.max(1));
         let writers_memory = Arc::clone(&memory);
         std::thread::Builder::new()
             .name("store-writer".to_owned())
@@ -125,7 +125,8 @@ impl Store {
     }
 
     /// The same as it was at an earlier revision, as long as the watch log reaches back to it: what
-    /// the later pages of a list are read from.
+    /// the later pages of a list are read from. A revision that is not reached yet must be waited
+    /// for first.
     pub fn list_at(
         &self,
         revision: u64,
@@ -174,6 +175,21 @@ impl Store {
             // Only a log too short for what is written in between makes this go round again.
             if let Ok(watcher) = self.watch(collection, namespace, list.revision) {
                 return (list, watcher);
+            }
+        }
+    }
+
+    /// One object as it is now, if it is, and a watcher that continues from exactly there.
+    pub fn snapshot_and_watch_object(
+        &self,
+        collection: &Collection,
+        key: &Key,
+    ) -> (Option<Arc<Object>>, Watcher) {
+        loop {
+            let published = self.revision();
+            let (object, newest) = self.memory.partition_or_new(collection).get_with_newest(key);
+            if let Ok(watcher) = self.watch_object(collection, key.clone(), published.max(newest)) {
+                return (object, watcher);
             }
         }
     }

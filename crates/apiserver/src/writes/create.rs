@@ -11,7 +11,6 @@ use crate::{
     body,
     call::Call,
     error::{ApiError, Result},
-    kind::Definition,
     negotiate, object, ownership,
     response::Answer,
 };
@@ -97,10 +96,7 @@ fn check_absent(call: &Call, object: &Value) -> Result<()> {
 /// What the kind itself resets or sets on a new object.
 fn prepare(writer: &Writer<'_>, object: &mut Value) {
     let kind = &writer.call.kind;
-    match &kind.definition {
-        Definition::BuiltIn(built_in) => (built_in.strategy.prepare_for_create)(object),
-        Definition::Custom(custom) => custom.prepare_for_create(object),
-    }
+    kind.prepare_for_create(object);
     if kind.tracks_generation() {
         object::set_meta(object, "generation", Some(1.into()));
     }
@@ -108,15 +104,8 @@ fn prepare(writer: &Writer<'_>, object: &mut Value) {
 
 fn validate(writer: &mut Writer<'_>, object: &Value) -> Result<()> {
     let kind = &writer.call.kind;
-    let mut errors = Vec::new();
-    match &kind.definition {
-        Definition::BuiltIn(built_in) => {
-            (built_in.strategy.validate)(object, &mut errors);
-            let warnings = (built_in.strategy.warnings_on_create)(object);
-            writer.warn(warnings);
-        }
-        Definition::Custom(custom) => custom.validate(object, &mut errors),
-    }
+    let (errors, warnings) = kind.validate_create(object);
+    writer.warn(warnings);
     if errors.is_empty() {
         return Ok(());
     }

@@ -31,16 +31,15 @@ impl Writer<'_> {
                     .map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
                 complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
                 self.report(&complaints)?;
-                (built_in.strategy.default)(&mut value);
             }
             Definition::Custom(custom) => {
                 let unknown =
                     custom.prune(&mut value).map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
                 complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
                 self.report(&complaints)?;
-                custom.default(&mut value);
             }
         }
+        kind.default(&mut value);
         // The type is part of the object whatever the client left out.
         value["kind"] = kind.kind.as_ref().into();
         value["apiVersion"] = kind.api_version.as_ref().into();

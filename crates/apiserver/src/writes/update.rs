@@ -12,7 +12,6 @@ use crate::{
     body,
     call::Call,
     error::{ApiError, Result},
-    kind::Definition,
     negotiate, object, ownership,
     response::Answer,
 };
@@ -200,15 +199,7 @@ fn keep_system_metadata(new: &mut Value, old: &Value) {
 
 fn prepare(writer: &Writer<'_>, part: Part, new: &mut Value, old: &Value) {
     let kind = &writer.call.kind;
-    match (&kind.definition, part) {
-        (_, Part::Special(_, prepare, _)) => prepare(new, old),
-        (Definition::BuiltIn(built_in), Part::Main) => (built_in.strategy.prepare_for_update)(new, old),
-        (Definition::BuiltIn(built_in), Part::Status) => {
-            (built_in.strategy.prepare_for_status_update)(new, old);
-        }
-        (Definition::Custom(custom), Part::Main) => custom.prepare_for_update(new, old),
-        (Definition::Custom(custom), Part::Status) => custom.prepare_for_status_update(new, old),
-    }
+    kind.prepare_for_update(part, new, old);
     if kind.tracks_generation() && !matches!(part, Part::Status) && spec_changed(kind, new, old) {
         object::set_meta(new, "generation", Some((object::generation(old) + 1).into()));
     }
@@ -225,22 +216,8 @@ fn spec_changed(kind: &crate::kind::Kind, new: &Value, old: &Value) -> bool {
 
 fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Result<()> {
     let kind = &writer.call.kind;
-    let mut errors = Vec::new();
-    match (&kind.definition, part) {
-        (_, Part::Special(_, _, validate)) => validate(new, old, &mut errors),
-        (Definition::BuiltIn(built_in), Part::Main) => {
-            (built_in.strategy.validate_update)(new, old, &mut errors);
-            let warnings = (built_in.strategy.warnings_on_update)(new, old);
-            writer.warn(warnings);
-        }
-        (Definition::BuiltIn(built_in), Part::Status) => {
-            (built_in.strategy.validate_status_update)(new, old, &mut errors);
-        }
-        (Definition::Custom(custom), part) => {
-            let warnings = custom.validate_update(new, old, matches!(part, Part::Status), &mut errors);
-            writer.warn(warnings);
-        }
-    }
+    let (mut errors, warnings) = kind.validate_update(part, new, old);
+    writer.warn(warnings);
     if object::is_deleting(old) {
         let added: Vec<&str> = object::finalizers(new)
             .filter(|finalizer| !object::finalizers(old).any(|known| known == *finalizer))

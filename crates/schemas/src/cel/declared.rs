@@ -62,6 +62,15 @@ impl Declared {
         }
     }
 
+    /// A declaration without bounds, for types that no schema describes.
+    pub(crate) fn of_type(shape: Shape) -> Arc<Self> {
+        Arc::new(Self {
+            shape,
+            max_elements: MAX_REQUEST,
+            min_size: 1,
+        })
+    }
+
     fn scalar(of: Type, min_size: i64, max_elements: i64) -> Arc<Self> {
         Arc::new(Self {
             shape: Shape::Scalar(of),

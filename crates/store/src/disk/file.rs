@@ -2,8 +2,8 @@
 //!
 //! The engine flushes a commit in one phase: pages and the header that makes them current, in any
 //! order, with one sync. Here the header goes last, so that a killed process leaves the old commit or
-//! the new one and never half of it. And when the engine gives up the newest commit for the one
-//! before it, which it does silently, that is noticed.
+//! the new one and never half of it. And where the engine would silently give up the newest commit
+//! for the one before it, that can be refused.
 
 use std::fs::File;
 use std::io;
@@ -23,16 +23,16 @@ const SLOT_LEN: usize = 128;
 const SLOT_SUMMED: usize = SLOT_LEN - 16;
 const HEADER_LEN: usize = SLOTS + 2 * SLOT_LEN;
 
-/// Set when a commit had to be given up for the one before it.
+/// Notes that the newest commit was found incomplete, and that the file was left as it is.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RolledBack(Arc<AtomicBool>);
+pub(super) struct Refusal(Arc<AtomicBool>);
 
-impl RolledBack {
-    pub(super) fn set(&self) {
+impl Refusal {
+    pub(super) fn note(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn get(&self) -> bool {
+    pub(super) fn is_noted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -42,16 +42,26 @@ pub(super) struct OrderedFile {
     file: FileBackend,
     /// The header that waits for the pages it speaks of.
     header: Mutex<Option<Vec<u8>>>,
-    rolled_back: RolledBack,
+    /// Given where an incomplete commit is to be refused.
+    refusal: Option<Refusal>,
 }
 
 impl OrderedFile {
-    pub(super) fn new(file: File, rolled_back: RolledBack) -> Result<Self, DatabaseError> {
+    pub(super) fn new(file: File, refusal: Option<Refusal>) -> Result<Self, DatabaseError> {
+        let (file, header) = (FileBackend::new(file)?, Mutex::new(None));
         Ok(Self {
-            file: FileBackend::new(file)?,
-            header: Mutex::new(None),
-            rolled_back,
+            file,
+            header,
+            refusal,
         })
+    }
+
+    fn refuse(&self) -> io::Result<()> {
+        let Some(refusal) = &self.refusal else {
+            return Ok(());
+        };
+        refusal.note();
+        Err(io::Error::other("the current commit is damaged"))
     }
 
     /// A read sees the waiting header, as if it had been written.
@@ -81,7 +91,7 @@ impl StorageBackend for OrderedFile {
         self.file.read(offset, out)?;
         self.overlay(offset, out);
         if offset == 0 && out.len() >= HEADER_LEN && !current_slot_is_sound(out) {
-            self.rolled_back.set();
+            self.refuse()?;
         }
         Ok(())
     }

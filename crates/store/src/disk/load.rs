@@ -27,13 +27,12 @@ pub(super) fn load(database: &Database, path: &Path) -> Result<Loaded, OpenError
     let transaction = database
         .begin_read()
         .map_err(|error| OpenError::engine(path, error))?;
-    let foreign = |error: redb::TableError| match error {
-        redb::TableError::Storage(error) => OpenError::engine(path, error),
-        _ => OpenError::NotAStore {
-            path: path.to_owned(),
-        },
-    };
-    let meta = meta::read(&transaction.open_table(META).map_err(foreign)?, path)?;
+    let meta = meta::read(
+        &transaction
+            .open_table(META)
+            .map_err(|error| OpenError::table(path, error))?,
+        path,
+    )?;
     let mut loaded = Loaded {
         collections: BTreeMap::new(),
         revision: meta.revision,
@@ -42,7 +41,9 @@ pub(super) fn load(database: &Database, path: &Path) -> Result<Loaded, OpenError
         damaged: Vec::new(),
         live_bytes: 0,
     };
-    let objects = transaction.open_table(OBJECTS).map_err(foreign)?;
+    let objects = transaction
+        .open_table(OBJECTS)
+        .map_err(|error| OpenError::table(path, error))?;
     loaded
         .take_all(&objects)
         .map_err(|error| OpenError::engine(path, error))?;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use redb::{ReadableTable, Table, TableDefinition};
+use redb::{Database, ReadableDatabase, ReadableTable, Table, TableDefinition};
 
 use super::error::OpenError;
 
@@ -52,6 +52,17 @@ pub(super) fn set_boot_id(
 ) -> Result<(), redb::StorageError> {
     meta.insert(BOOT, boot_id.as_bytes())?;
     Ok(())
+}
+
+/// What an open file says about itself.
+pub(super) fn of(database: &Database, path: &Path) -> Result<Meta, OpenError> {
+    let transaction = database
+        .begin_read()
+        .map_err(|error| OpenError::engine(path, error))?;
+    let table = transaction
+        .open_table(META)
+        .map_err(|error| OpenError::table(path, error))?;
+    read(&table, path)
 }
 
 pub(super) fn read(

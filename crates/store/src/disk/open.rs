@@ -1,16 +1,14 @@
 //! Opening the file and trusting nothing in it that fails its checksum.
 
-use std::cell::Cell;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::rc::Rc;
 
-use redb::{Builder, Database, ReadableDatabase};
+use redb::Database;
 use tracing::{info, warn};
 
+use super::engine::{self, EngineError, Incomplete};
 use super::error::{OpenError, panic_message};
-use super::file::{OrderedFile, RolledBack};
 use super::load::{Loaded, load};
 use super::meta::{self, META};
 use super::{Disk, OBJECTS, beside, create, record};
@@ -28,15 +26,8 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<(Disk, Loaded), Ope
 
 fn open_unguarded(path: &Path, options: &Options) -> Result<(Disk, Loaded), OpenError> {
     create::create_if_absent(path)?;
-    let Engine {
-        mut database,
-        verified,
-        rolled_back,
-    } = open_engine(path, options.cache_bytes)?;
+    let (mut database, verified) = open_whole(path, options.cache_bytes)?;
     let mut loaded = load(&database, path)?;
-    if rolled_back {
-        accept_rollback(path, &loaded.boot_id)?;
-    }
     if !loaded.damaged.is_empty() && !options.drop_damaged {
         let records = loaded.damaged.iter().map(|key| record::readable(key)).collect();
         return Err(OpenError::damaged(path, "records fail their checksum", records));
@@ -48,28 +39,60 @@ fn open_unguarded(path: &Path, options: &Options) -> Result<(Disk, Loaded), Open
         verify(&mut database, path)?;
     }
     compact_if_worthwhile(&mut database, path, loaded.live_bytes);
-    mark_boot(&database, &loaded.boot_id).map_err(|error| OpenError::engine(path, error))?;
-    let disk = Disk::new(
-        path.to_owned(),
-        loaded.cluster_id.clone(),
-        options.cache_bytes,
-        database,
-    );
-    Ok((disk, loaded))
+    let marked = mark_boot(&database, &loaded.boot_id);
+    if let Err(error) = &marked {
+        warn!(path = %path.display(), %error, "the store can be read but, for now, not written");
+    }
+    let database = marked.is_ok().then_some(database);
+    Ok((Disk::new(path, options.cache_bytes, database, &loaded), loaded))
 }
 
-/// An incomplete last commit is what a power failure leaves, and it was never acknowledged. Without
-/// one in between, the commit was whole once.
-fn accept_rollback(path: &Path, written_in: &str) -> Result<(), OpenError> {
-    if !written_in.is_empty() && written_in == meta::boot_id() {
-        return Err(OpenError::damaged(
-            path,
-            "its last commit is unreadable",
-            Vec::new(),
-        ));
+/// Opens the engine again after a failed write, and says at which revision the file is. Memory knows
+/// what it should hold, provided that it is still the same file.
+pub(super) fn reopen(
+    path: &Path,
+    cluster_id: &str,
+    cache_bytes: usize,
+) -> Result<(Database, u64), OpenError> {
+    // A write that failed is allowed to be incomplete.
+    let (database, _) = engine::open(path, cache_bytes, Incomplete::Undo)?;
+    let found = meta::of(&database, path)?;
+    if found.cluster_id != cluster_id {
+        let reason = "it has been replaced by another store";
+        return Err(OpenError::damaged(path, reason, Vec::new()));
     }
-    warn!(path = %path.display(), "the machine stopped during a commit, which has been undone");
-    Ok(())
+    Ok((database, found.revision))
+}
+
+/// Opens the file with its last commit, or without it where a power failure cut it short.
+fn open_whole(path: &Path, cache_bytes: usize) -> Result<(Database, bool), OpenError> {
+    match engine::open(path, cache_bytes, Incomplete::Refuse) {
+        Err(EngineError::Incomplete(_)) => {}
+        opened => return Ok(opened?),
+    }
+    let (before, now) = (written_in(path, cache_bytes)?, meta::boot_id());
+    if before == now && !now.is_empty() {
+        // The machine has been up ever since, so the commit was whole once.
+        return Err(EngineError::Incomplete(path.to_owned()).into());
+    }
+    warn!(path = %path.display(), "the machine stopped during a commit, which is being undone");
+    Ok(engine::open(path, cache_bytes, Incomplete::Undo)?)
+}
+
+/// The run of the machine that last wrote the file, found out without changing it.
+fn written_in(path: &Path, cache_bytes: usize) -> Result<String, OpenError> {
+    let copy = beside(path, "examined");
+    fs::copy(path, &copy).map_err(|error| OpenError::io(&copy, error))?;
+    let found = match engine::open(&copy, cache_bytes, Incomplete::Undo) {
+        Ok((database, _)) => meta::of(&database, path),
+        Err(_) => Err(OpenError::damaged(
+            path,
+            "its last two commits are unreadable",
+            Vec::new(),
+        )),
+    };
+    fs::remove_file(&copy).map_err(|error| OpenError::io(&copy, error))?;
+    found.map(|meta| meta.boot_id)
 }
 
 fn mark_boot(database: &Database, written_in: &str) -> Result<(), redb::Error> {
@@ -81,61 +104,6 @@ fn mark_boot(database: &Database, written_in: &str) -> Result<(), redb::Error> {
     meta::set_boot_id(&mut transaction.open_table(META)?, &boot_id)?;
     transaction.commit()?;
     Ok(())
-}
-
-/// Opens the engine again after a failed write. Memory knows what the file should hold, provided
-/// that it is still the same file.
-pub(super) fn reopen(path: &Path, cluster_id: &str, cache_bytes: usize) -> Result<Database, OpenError> {
-    let Engine { database, .. } = open_engine(path, cache_bytes)?;
-    let transaction = database
-        .begin_read()
-        .map_err(|error| OpenError::engine(path, error))?;
-    let table = transaction
-        .open_table(META)
-        .map_err(|error| OpenError::engine(path, error))?;
-    if meta::read(&table, path)?.cluster_id != cluster_id {
-        return Err(OpenError::damaged(
-            path,
-            "it has been replaced by another store",
-            Vec::new(),
-        ));
-    }
-    Ok(database)
-}
-
-/// The engine, and what it did to open the file.
-struct Engine {
-    database: Database,
-    /// All pages were checked against their checksums, as they are after a crash.
-    verified: bool,
-    /// The newest commit was given up for the one before it.
-    rolled_back: bool,
-}
-
-fn open_engine(path: &Path, cache_bytes: usize) -> Result<Engine, OpenError> {
-    let file = OpenOptions::new().read(true).write(true).open(path);
-    let file = file.map_err(|error| OpenError::io(path, error))?;
-    let (verified, rolled_back) = (Rc::new(Cell::new(false)), RolledBack::default());
-    let mut builder = Builder::new();
-    builder.set_cache_size(cache_bytes).set_repair_callback({
-        let (verified, rolled_back) = (Rc::clone(&verified), rolled_back.clone());
-        move |session| {
-            verified.set(true);
-            // Between its start and its second half, a repair reports only that the newest commit
-            // failed its checksums.
-            if session.progress() > 0.0 && session.progress() < 0.5 {
-                rolled_back.set();
-            }
-        }
-    });
-    let file = OrderedFile::new(file, rolled_back.clone());
-    let database = file.and_then(|file| builder.create_with_backend(file));
-    let database = database.map_err(|error| OpenError::engine(path, error))?;
-    Ok(Engine {
-        database,
-        verified: verified.get(),
-        rolled_back: rolled_back.get(),
-    })
 }
 
 /// Checks every page against its checksum, so that no record can be missing unnoticed.

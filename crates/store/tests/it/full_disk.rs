@@ -1,8 +1,10 @@
 //! A disk that fills up in the middle of things, and the time after.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
+use redb::{Database, TableDefinition};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use store::{Options, Store, WriteError};
 
@@ -13,6 +15,15 @@ use crate::samples::{Place, body, key, pods, revision, value};
 fn a_full_disk_fails_writes_cleanly_and_is_forgotten_when_space_returns() {
     let place = Place::new();
     let status = child::command("full_disk::survives_a_full_disk", &place.path())
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_store_on_a_full_disk_can_be_read_and_is_written_when_space_returns() {
+    let place = Place::new();
+    let status = child::command("full_disk::starts_on_a_full_disk", &place.path())
         .status()
         .unwrap();
     assert!(status.success());
@@ -119,4 +130,40 @@ async fn recover(store: &Store, round: usize) -> String {
         }
     }
     panic!("the store did not recover");
+}
+
+#[test]
+fn starts_on_a_full_disk() {
+    let Some(path) = child::path() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let store = Store::open(&path, Options::default()).unwrap();
+        revision(store.create(&pods(), key("before"), body("before")).await);
+        store.close().await;
+        pretend_reboot(&path);
+        limit_file_size(Some(4096));
+        let store = Store::open(&path, Options::default()).unwrap();
+        assert!(store.get(&pods(), "default", "before").is_some());
+        let result = store.create(&pods(), key("during"), body("during")).await;
+        assert!(matches!(result, Err(WriteError::Disk(_))), "{result:?}");
+        limit_file_size(None);
+        recover(&store, 0).await;
+        store.close().await;
+    });
+}
+
+/// Leaves the file as another run of the machine would, whose first start has something to note.
+fn pretend_reboot(path: &Path) {
+    let database = Database::open(path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    let meta = TableDefinition::<&str, &[u8]>::new("meta");
+    transaction
+        .open_table(meta)
+        .unwrap()
+        .insert("boot", b"another run".as_slice())
+        .unwrap();
+    transaction.commit().unwrap();
 }
