@@ -207,7 +207,7 @@ func untyped(ctx context.Context, c clients) error {
 	if err != nil {
 		return err
 	}
-	say("metadata", fields{"kind": partial.Kind, "name": partial.Name})
+	say("metadata", fields{"name": partial.Name})
 	return c.metadata.Resource(configMaps).Namespace(namespace).Delete(ctx, "untyped", metav1.DeleteOptions{})
 }
 

@@ -17,8 +17,14 @@ pub(crate) struct Real {
 }
 
 /// What Trainyard's server does by itself; everything else the tests do by hand.
-const CONTROLLERS: &str =
-    "namespace-controller,garbage-collector-controller,serviceaccount-controller,clusterrole-aggregation-controller";
+const CONTROLLERS: &[&str] = &[
+    "clusterrole-aggregation-controller",
+    "garbage-collector-controller",
+    "namespace-controller",
+    "resourcequota-controller",
+    "root-ca-certificate-publisher-controller",
+    "serviceaccount-controller",
+];
 
 impl Real {
     /// Starts it and writes a kubeconfig where Trainyard's would be.
@@ -53,19 +59,22 @@ impl Real {
         let address = format!("https://127.0.0.1:{port}");
         real.wait_until_ready(&address, port);
         let kubeconfig = data.join("kubeconfig");
-        fs::write(&kubeconfig, kubeconfig_text(&address)).unwrap();
+        fs::write(&kubeconfig, kubeconfig_text(&address, &data.join("certs/apiserver.crt"))).unwrap();
         real.spawn(home, "kube-controller-manager", &[
             &format!("--kubeconfig={}", kubeconfig.display()),
-            &format!("--controllers={CONTROLLERS}"),
+            &format!("--controllers={}", CONTROLLERS.join(",")),
+            &format!("--root-ca-file={}", data.join("certs/apiserver.crt").display()),
             &format!("--service-account-private-key-file={}", key.display()),
             "--use-service-account-credentials=false",
             "--leader-elect=false",
             &format!("--secure-port={}", free_port()),
             &format!("--cert-dir={}", data.join("manager").display()),
         ]);
-        real.wait_for("the default service account", || {
-            let path = "/api/v1/namespaces/default/serviceaccounts/default";
-            http::get(&address, path, Some("admintoken")).status == 200
+        real.wait_for("the default namespace", || {
+            ["serviceaccounts/default", "configmaps/kube-root-ca.crt"].iter().all(|object| {
+                let path = format!("/api/v1/namespaces/default/{object}");
+                http::get(&address, &path, Some("admintoken")).status == 200
+            })
         });
         real
     }
@@ -113,7 +122,7 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("there are free ports").port()
 }
 
-fn kubeconfig_text(address: &str) -> String {
+fn kubeconfig_text(address: &str, authority: &Path) -> String {
     format!(
         "apiVersion: v1
 kind: Config
@@ -122,7 +131,7 @@ clusters:
 - name: trainyard
   cluster:
     server: {address}
-    insecure-skip-tls-verify: true
+    certificate-authority: {authority}
 users:
 - name: trainyard-admin
   user:
@@ -133,6 +142,7 @@ contexts:
     cluster: trainyard
     user: trainyard-admin
     namespace: default
-"
+",
+        authority = authority.display(),
     )
 }

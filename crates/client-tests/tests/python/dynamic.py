@@ -29,7 +29,7 @@ print("applied", dict(applied.data))
 try:
     maps.server_side_apply(body=config_map("settings", c="4"), namespace="default", field_manager="rival")
 except ConflictError as error:
-    print("conflict", error.status, error.summary()["message"] if hasattr(error, "summary_dict") else error.reason)
+    print("conflict", error.status, error.reason)
 forced = maps.server_side_apply(
     body=config_map("settings", c="4"), namespace="default", field_manager="rival", force_conflicts=True
 )

@@ -81,8 +81,8 @@ for event in events.stream(
 print("watched", sorted(seen[:3]), seen[3:])
 
 # The policy travels in the query.
-deleted = apps.delete_namespaced_deployment("web", "default", propagation_policy="Background")
-print("deleted", deleted.status, deleted.details.name if deleted.details else None)
+apps.delete_namespaced_deployment("web", "default", propagation_policy="Background")
+print("deleted", refused(apps.read_namespaced_deployment, "web", "default"))
 
 job = client.V1Job(
     metadata=client.V1ObjectMeta(name="once"),
