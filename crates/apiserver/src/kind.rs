@@ -108,7 +108,9 @@ impl Kind {
 
     /// Whether objects count their changes in `metadata.generation`.
     pub fn tracks_generation(&self) -> bool {
-        self.is_custom() || GENERATION_KINDS.contains(&(&*self.group, &*self.kind))
+        self.is_custom()
+            || kinds::objects::counts_generations(&self.group, &self.kind)
+            || GENERATION_KINDS.contains(&(&*self.group, &*self.kind))
     }
 
     /// Whether a finished deletion answers with the object instead of a Status.
@@ -165,7 +167,7 @@ impl Kind {
     }
 }
 
-/// Kinds whose strategy keeps `metadata.generation`.
+/// Workloads, which keep `metadata.generation`; of other kinds `kinds` knows.
 const GENERATION_KINDS: &[(&str, &str)] = &[
     ("", "Pod"),
     ("", "PodTemplate"),
@@ -176,21 +178,7 @@ const GENERATION_KINDS: &[(&str, &str)] = &[
     ("apps", "StatefulSet"),
     ("batch", "CronJob"),
     ("batch", "Job"),
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
     ("apiextensions.k8s.io", "CustomResourceDefinition"),
-    ("discovery.k8s.io", "EndpointSlice"),
-    ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
-    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
-    ("networking.k8s.io", "Ingress"),
-    ("networking.k8s.io", "IngressClass"),
-    ("networking.k8s.io", "NetworkPolicy"),
-    ("policy", "PodDisruptionBudget"),
-    ("resource.k8s.io", "DeviceClass"),
-    ("resource.k8s.io", "ResourceSlice"),
-    ("scheduling.k8s.io", "PriorityClass"),
 ];
 
 /// Kinds whose storage answers a delete with the object itself.

@@ -65,7 +65,6 @@ pub(crate) fn read_configuration(writer: &mut Writer<'_>, mut value: Value, dupl
         return Err(ApiError::bad_request("error decoding YAML: the configuration is not an object"));
     }
     if !duplicates.is_empty() {
-        let texts: Vec<String> = duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
         match writer.options.field_validation {
             FieldValidation::Strict => {
                 return Err(ApiError::bad_request(format!(
@@ -73,7 +72,7 @@ pub(crate) fn read_configuration(writer: &mut Writer<'_>, mut value: Value, dupl
                     manifests::yaml::duplicates_error(&duplicates)
                 )));
             }
-            FieldValidation::Warn => writer.warn(texts),
+            FieldValidation::Warn => writer.warn(duplicates),
             FieldValidation::Ignore => {}
         }
     }

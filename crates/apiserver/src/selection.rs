@@ -77,6 +77,7 @@ impl Selection {
 
 const NAME: &str = "metadata.name";
 const NAMESPACE: &str = "metadata.namespace";
+const EVENT_SOURCE: &str = "source.component";
 
 impl Facts {
     fn read(kind: &Kind, stored: &store::Object) -> Self {
@@ -86,7 +87,12 @@ impl Facts {
             (NAMESPACE.to_owned(), stored.namespace().to_owned()),
         ];
         for (path, missing) in selectable(kind) {
-            let found = path.split('.').try_fold(&value, |value, key| value.get(key));
+            let find = |path: &str| {
+                let found = path.split('.').try_fold(&value, |value, key| value.get(key));
+                found.filter(|value| !value.is_null() && *value != "")
+            };
+            // The source of an event is its component or, from newer clients, its controller.
+            let found = find(&path).or_else(|| if path == EVENT_SOURCE { find("reportingComponent") } else { None });
             let text = match found {
                 Some(Value::String(text)) => text.clone(),
                 None | Some(Value::Null) => missing.to_owned(),

@@ -179,7 +179,13 @@ impl Collector {
         if thin.is_deleting() && !(thin.has_finalizer(FOREGROUND) || thin.has_finalizer(ORPHAN)) {
             return Ok(());
         }
-        let has_dependents = !self.graph.dependents(uid).is_empty();
+        let dependents = self.graph.dependents(uid);
+        let has_dependents = !dependents.is_empty();
+        let circular = dependents.iter().any(|uid| self.graph.nodes.get(uid).is_some_and(|node| node.foreground));
+        if !owners.waiting.is_empty() && circular {
+            // Its own dependents wait for theirs, which may lead back here: nobody may block on this one.
+            self.unblock(&node).await?;
+        }
         let propagation = if thin.has_finalizer(ORPHAN) {
             Propagation::Orphan
         } else if thin.has_finalizer(FOREGROUND) || (!owners.waiting.is_empty() && has_dependents) {
@@ -247,9 +253,7 @@ impl Collector {
             let found = self.api.store.get(&kind.collection, namespace, &reference.name).map(|stored| thin::read(&stored));
             let list = match found {
                 Some(owner) if owner.metadata.uid == reference.uid => {
-                    if owner.is_deleting() && owner.has_finalizer(FOREGROUND) && reference.block_owner_deletion {
-                        &mut owners.waiting
-                    } else if owner.is_deleting() && owner.has_finalizer(FOREGROUND) {
+                    if owner.is_deleting() && owner.has_finalizer(FOREGROUND) {
                         &mut owners.waiting
                     } else {
                         &mut owners.solid
@@ -272,6 +276,19 @@ impl Collector {
             node.key.name(),
             |old| without_owners(old, uids),
         );
+        ignore_races(changed.await.map(drop))
+    }
+
+    /// Lets the owners of an object go without it.
+    async fn unblock(&self, node: &Node) -> Result<()> {
+        let (namespace, name) = (node.key.namespace(), node.key.name());
+        let changed = internal::change(&self.api, &node.kind, NAME, Part::Main, namespace, name, |old| {
+            let mut new = old.clone();
+            for reference in kinds::read::list_mut(&mut new["metadata"], "ownerReferences") {
+                reference["blockOwnerDeletion"] = false.into();
+            }
+            new
+        });
         ignore_races(changed.await.map(drop))
     }
 

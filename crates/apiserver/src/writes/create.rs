@@ -13,6 +13,7 @@ use crate::{
     error::{ApiError, Result},
     negotiate, object, ownership,
     response::Answer,
+    stamps,
 };
 
 /// How often a generated name that is taken is generated again.
@@ -94,9 +95,10 @@ fn check_absent(call: &Call, object: &Value) -> Result<()> {
 }
 
 /// What the kind itself resets or sets on a new object.
-fn prepare(writer: &Writer<'_>, object: &mut Value) {
+fn prepare(writer: &mut Writer<'_>, object: &mut Value) {
     let kind = &writer.call.kind;
     kind.prepare_for_create(object);
+    stamps::on_create(writer, object);
     if kind.tracks_generation() {
         object::set_meta(object, "generation", Some(1.into()));
     }

@@ -23,13 +23,12 @@ impl Writer<'_> {
     /// Checks fields, and fills in defaults, of an object whose type is known to be right.
     pub(crate) fn complete(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
         let kind = &self.call.kind;
-        let mut complaints: Vec<String> =
-            duplicates.into_iter().map(|path| format!("duplicate field \"{path}\"")).collect();
+        let mut complaints = duplicates;
         match &kind.definition {
             Definition::BuiltIn(built_in) => {
                 let unknown = crate::body::normalize(built_in.shape, &mut value)
                     .map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
-                complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
+                complaints.extend(unknown);
                 self.report(&complaints)?;
             }
             Definition::Custom(custom) => {

@@ -14,6 +14,7 @@ use crate::{
     error::{ApiError, Result},
     negotiate, object, ownership,
     response::Answer,
+    stamps,
 };
 
 /// How often a change without a resourceVersion is made again after losing a race.
@@ -97,6 +98,7 @@ pub(crate) async fn change(
             _ => allocation::Taken::default(),
         };
         prepare(writer, part, &mut new, &old);
+        stamps::on_update(writer, &mut new, &old);
         validate(writer, part, &new, &old)?;
         admission::validate(writer, operation, Some(&new), Some(&old)).await?;
         manifests::apply::restore_times(&old, &mut new);
@@ -179,7 +181,8 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
             ),
         ));
     }
-    Ok(!sent.is_empty() && sent != "0")
+    // Patches carry the version they were made from: only a client's own PUT insists on it.
+    Ok(call.target.verb == "update" && call.target.subresource != "scale" && !sent.is_empty() && sent != "0")
 }
 
 /// Metadata that no client changes.
@@ -200,7 +203,10 @@ fn keep_system_metadata(new: &mut Value, old: &Value) {
 fn prepare(writer: &Writer<'_>, part: Part, new: &mut Value, old: &Value) {
     let kind = &writer.call.kind;
     kind.prepare_for_update(part, new, old);
-    if kind.tracks_generation() && !matches!(part, Part::Status) && spec_changed(kind, new, old) {
+    let counted = spec_changed(kind, new, old)
+        // A deployment's annotations belong to its revisions.
+        || (kind.is("apps", "Deployment") && new.pointer("/metadata/annotations") != old.pointer("/metadata/annotations"));
+    if kind.tracks_generation() && !matches!(part, Part::Status) && counted {
         object::set_meta(new, "generation", Some((object::generation(old) + 1).into()));
     }
 }
