@@ -63,11 +63,16 @@ pub struct Conversion {
 impl Kind {
     /// The name errors use: `deployments.apps`.
     pub fn qualified(&self) -> Qualified<'_> {
-        Qualified { group: &self.group, name: &self.plural }
+        Qualified {
+            group: &self.group,
+            name: &self.plural,
+        }
     }
 
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
-        self.subresources.iter().find(|subresource| subresource.name == name)
+        self.subresources
+            .iter()
+            .find(|subresource| subresource.name == name)
     }
 
     pub fn has_verb(&self, verb: &str) -> bool {
@@ -98,12 +103,14 @@ impl Kind {
 
     /// Whether a PUT may come without a resourceVersion.
     pub fn allows_unconditional_update(&self) -> bool {
-        self.built_in().is_some_and(|built_in| built_in.resource.allow_unconditional_update)
+        self.built_in()
+            .is_some_and(|built_in| built_in.resource.allow_unconditional_update)
     }
 
     /// Whether a PUT may create the object.
     pub fn allows_create_on_update(&self) -> bool {
-        self.built_in().is_some_and(|built_in| built_in.resource.allow_create_on_update)
+        self.built_in()
+            .is_some_and(|built_in| built_in.resource.allow_create_on_update)
     }
 
     /// Whether objects count their changes in `metadata.generation`.
@@ -159,7 +166,10 @@ impl Kind {
     /// A value of this version in the form the store keeps.
     pub fn to_stored(&self, mut value: Value) -> Value {
         match &self.definition {
-            Definition::BuiltIn(BuiltIn { conversion: Some(conversion), .. }) => (conversion.to_stored)(&mut value),
+            Definition::BuiltIn(BuiltIn {
+                conversion: Some(conversion),
+                ..
+            }) => (conversion.to_stored)(&mut value),
             Definition::BuiltIn(_) => {}
             Definition::Custom(custom) => value["apiVersion"] = custom.storage_api_version().into(),
         }

@@ -47,7 +47,9 @@ fn taint_until_ready(node: &mut Value) {
         *taints = json!([]);
     }
     if let Some(list) = taints.as_array_mut()
-        && !list.iter().any(|taint| taint["key"] == KEY && taint["effect"] == "NoSchedule")
+        && !list
+            .iter()
+            .any(|taint| taint["key"] == KEY && taint["effect"] == "NoSchedule")
     {
         list.push(json!({ "key": KEY, "effect": "NoSchedule" }));
     }
@@ -60,7 +62,8 @@ fn sign_with_user(writer: &Writer<'_>, request: &mut Value) {
     spec.insert("username".to_owned(), user.name.as_str().into());
     spec.insert("groups".to_owned(), json!(user.groups));
     for (field, value) in [("uid", json!(user.uid)), ("extra", json!(user.extra))] {
-        let is_empty = value.as_str().is_some_and(str::is_empty) || value.as_object().is_some_and(serde_json::Map::is_empty);
+        let is_empty = value.as_str().is_some_and(str::is_empty)
+            || value.as_object().is_some_and(serde_json::Map::is_empty);
         if is_empty {
             spec.remove(field);
         } else {

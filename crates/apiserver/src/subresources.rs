@@ -38,7 +38,11 @@ pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBo
         ("pods", "binding") => return binding::bind(call, &body::read(request_body).await?).await,
         ("pods", "eviction") => return eviction::evict(call, &body::read(request_body).await?).await,
         ("serviceaccounts", "token") => return token::issue(call, &body::read(request_body).await?),
-        ("namespaces", "finalize") => Part::Special("finalize", kinds::objects::namespace::prepare_for_finalize, |new, _, errors| kinds::objects::namespace::validate_finalize(new, errors)),
+        ("namespaces", "finalize") => Part::Special(
+            "finalize",
+            kinds::objects::namespace::prepare_for_finalize,
+            |new, _, errors| kinds::objects::namespace::validate_finalize(new, errors),
+        ),
         ("certificatesigningrequests", "approval") => approval::PART,
         ("pods", "ephemeralcontainers") => pods::EPHEMERAL_CONTAINERS,
         ("pods", "resize") => pods::RESIZE,
