@@ -8,7 +8,18 @@ use crate::{run, test, tidy};
 pub(crate) fn check() -> Result<()> {
     run::run("cargo", &["fmt", "--all", "--check"])?;
     tidy::run()?;
-    run::run("cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
+    run::run(
+        "cargo",
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    )
 }
 
 pub(crate) fn run() -> Result<()> {

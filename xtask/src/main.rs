@@ -1,7 +1,14 @@
 //! Developer commands. `cargo xtask --help` lists them.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "these commands talk to the developer")]
-#![expect(clippy::disallowed_methods, reason = "developer commands read the environment")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "these commands talk to the developer"
+)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "developer commands read the environment"
+)]
 
 mod ci;
 mod dist;

@@ -1,8 +1,8 @@
 //! What stands between a well-formed write and the store: the built-in plug-ins users notice, then
 //! the cluster's own webhooks and policies.
 
-pub(crate) mod namespace_lifecycle;
 pub(crate) mod limit_ranges;
+pub(crate) mod namespace_lifecycle;
 pub(crate) mod pod_defaults;
 pub(crate) mod resource_quotas;
 pub(crate) mod service_account;
@@ -35,7 +35,12 @@ impl Operation {
 }
 
 /// Lets every plug-in change the object, in the order the real server has them.
-pub(crate) async fn mutate(writer: &mut Writer<'_>, operation: Operation, object: &mut Value, old: Option<&Value>) -> Result<()> {
+pub(crate) async fn mutate(
+    writer: &mut Writer<'_>,
+    operation: Operation,
+    object: &mut Value,
+    old: Option<&Value>,
+) -> Result<()> {
     namespace_lifecycle::check(writer.call, operation)?;
     if operation == Operation::Create && writer.call.target.subresource.is_empty() {
         service_account::admit(writer.call, object)?;
@@ -48,7 +53,12 @@ pub(crate) async fn mutate(writer: &mut Writer<'_>, operation: Operation, object
 }
 
 /// Lets every plug-in refuse the write. Deletions have an old object only.
-pub(crate) async fn validate(writer: &mut Writer<'_>, operation: Operation, object: Option<&Value>, old: Option<&Value>) -> Result<()> {
+pub(crate) async fn validate(
+    writer: &mut Writer<'_>,
+    operation: Operation,
+    object: Option<&Value>,
+    old: Option<&Value>,
+) -> Result<()> {
     if operation == Operation::Delete {
         namespace_lifecycle::check(writer.call, operation)?;
         if let Some(old) = old {

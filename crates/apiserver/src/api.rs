@@ -56,7 +56,11 @@ impl Api {
     }
 
     /// Authenticates and answers a request from the network.
-    pub async fn serve(self: Arc<Self>, request: Request<RequestBody>, certificate: Option<Arc<User>>) -> Answer {
+    pub async fn serve(
+        self: Arc<Self>,
+        request: Request<RequestBody>,
+        certificate: Option<Arc<User>>,
+    ) -> Answer {
         let user = match authentication::authenticate(&self, request.headers(), certificate.as_deref()) {
             Ok(user) => user,
             Err(error) => return response::error(&error),
@@ -83,7 +87,9 @@ impl Api {
     }
 
     fn impersonate(&self, user: User, headers: &http::HeaderMap) -> Result<User> {
-        let Some(wanted) = authentication::impersonated(headers)? else { return Ok(user) };
+        let Some(wanted) = authentication::impersonated(headers)? else {
+            return Ok(user);
+        };
         let may = |group: &str, resource: &str, namespace: &str, name: &str| {
             let attributes = Attributes::Resource {
                 verb: "impersonate",
@@ -102,7 +108,11 @@ impl Api {
             Some((namespace, name)) => may("", "serviceaccounts", namespace, name)?,
             None => may("", "users", "", &wanted.name)?,
         }
-        for group in headers.get_all("impersonate-group").iter().filter_map(|value| value.to_str().ok()) {
+        for group in headers
+            .get_all("impersonate-group")
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+        {
             may("", "groups", "", group)?;
         }
         Ok(wanted)
@@ -132,7 +142,15 @@ impl Api {
                 let kind = kind.clone();
                 check_scope(&kind, &target)?;
                 let representation = negotiate::accept(&parts.headers)?;
-                let call = Call { api: self, kind, target, query, headers: parts.headers, user, representation };
+                let call = Call {
+                    api: self,
+                    kind,
+                    target,
+                    query,
+                    headers: parts.headers,
+                    user,
+                    representation,
+                };
                 answer(call, parts.method, body).await
             }
         }

@@ -49,8 +49,16 @@ pub(crate) fn kinds(definition: &Value, changed_at: u64) -> Vec<Arc<Kind>> {
         .collect()
 }
 
-const VERBS: &[&str] =
-    &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+const VERBS: &[&str] = &[
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
 const SUBRESOURCE_VERBS: &[&str] = &["get", "patch", "update"];
 
 fn row(custom: &Arc<CustomKind>, index: usize, changed_at: u64) -> Kind {
@@ -91,7 +99,11 @@ fn row(custom: &Arc<CustomKind>, index: usize, changed_at: u64) -> Kind {
         subresources,
         collection: Collection::new(&custom.group, &custom.plural),
         blank: json!({}),
-        definition: Definition::Custom(Arc::new(CustomVersion { kind: custom.clone(), index, changed_at })),
+        definition: Definition::Custom(Arc::new(CustomVersion {
+            kind: custom.clone(),
+            index,
+            changed_at,
+        })),
     }
 }
 
@@ -126,22 +138,32 @@ impl CustomVersion {
     }
 
     pub fn selectable_fields(&self) -> Vec<String> {
-        self.version().selectable_fields.iter().map(|field| field.name.clone()).collect()
+        self.version()
+            .selectable_fields
+            .iter()
+            .map(|field| field.name.clone())
+            .collect()
     }
 
     pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         let cells = self.version().columns.cells(object, |time| {
             let since: Timestamp = time.parse().ok()?;
-            Some(kinds::columns::duration::human_duration(now.duration_since(since)))
+            Some(kinds::columns::duration::human_duration(
+                now.duration_since(since),
+            ))
         });
-        std::iter::once(object::name(object).into()).chain(cells).collect()
+        std::iter::once(object::name(object).into())
+            .chain(cells)
+            .collect()
     }
 
     pub fn column_definitions(&self) -> Value {
         let name = json!({
             "name": "Name", "type": "string", "format": "name", "description": "The name of the object.", "priority": 0,
         });
-        std::iter::once(name).chain(self.version().columns.definitions().cloned()).collect()
+        std::iter::once(name)
+            .chain(self.version().columns.definitions().cloned())
+            .collect()
     }
 
     /// Drops what the schema does not know; the paths of what was dropped.
@@ -190,7 +212,13 @@ impl CustomVersion {
     }
 
     /// Validates a change; rules that fail on what did not change come back as warnings.
-    pub fn validate_update(&self, new: &Value, old: &Value, status: bool, errors: &mut Vec<FieldError>) -> Vec<String> {
+    pub fn validate_update(
+        &self,
+        new: &Value,
+        old: &Value,
+        status: bool,
+        errors: &mut Vec<FieldError>,
+    ) -> Vec<String> {
         object_meta::validate_any_update(
             kinds::read::get(new, "metadata"),
             kinds::read::get(old, "metadata"),
@@ -222,8 +250,17 @@ impl CustomVersion {
     /// Where the scale is: of the spec, of the status, and the selector's text.
     pub fn scale_paths(&self) -> Option<(Vec<String>, Vec<String>, Option<Vec<String>>)> {
         let scale = self.version().scale.as_ref()?;
-        let split = |path: &str| path.trim_start_matches('.').split('.').map(str::to_owned).collect::<Vec<_>>();
-        Some((split(&scale.spec_replicas), split(&scale.status_replicas), scale.label_selector.as_deref().map(split)))
+        let split = |path: &str| {
+            path.trim_start_matches('.')
+                .split('.')
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        Some((
+            split(&scale.spec_replicas),
+            split(&scale.status_replicas),
+            scale.label_selector.as_deref().map(split),
+        ))
     }
 
     /// The schema as server-side apply reads it.

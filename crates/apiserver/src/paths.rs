@@ -18,14 +18,26 @@ use crate::{
 /// The Kubernetes release this server behaves as.
 pub(crate) const GIT_VERSION: &str = concat!("v1.34.4+trainyard.", env!("CARGO_PKG_VERSION"));
 
-pub(crate) async fn answer(api: &Arc<Api>, method: &Method, path: &str, headers: &HeaderMap, query: &Query) -> Result<Answer> {
+pub(crate) async fn answer(
+    api: &Arc<Api>,
+    method: &Method,
+    path: &str,
+    headers: &HeaderMap,
+    query: &Query,
+) -> Result<Answer> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         return Err(ApiError::method_not_allowed());
     }
-    let trimmed = if path.len() > 1 { path.trim_end_matches('/') } else { path };
+    let trimmed = if path.len() > 1 {
+        path.trim_end_matches('/')
+    } else {
+        path
+    };
     let segments: Vec<&str> = trimmed.trim_start_matches('/').split('/').collect();
     match segments.as_slice() {
-        [""] => Ok(json_answer(&json!({ "paths": api.discovery.paths(&api.registry.snapshot()) }))),
+        [""] => Ok(json_answer(
+            &json!({ "paths": api.discovery.paths(&api.registry.snapshot()) }),
+        )),
         ["version"] => Ok(json_answer(&version())),
         ["api"] => api.discovery.core(&api.registry.snapshot(), headers),
         ["apis"] => api.discovery.groups(&api.registry.snapshot(), headers),
@@ -93,7 +105,11 @@ fn health(endpoint: &str, query: &Query) -> Answer {
     let excluded: Vec<&str> = query.all("exclude").collect();
     let mut text = String::new();
     for check in CHECKS {
-        let state = if excluded.contains(&check) { "excluded: ok" } else { "ok" };
+        let state = if excluded.contains(&check) {
+            "excluded: ok"
+        } else {
+            "ok"
+        };
         text.push_str(&format!("[+]{check} {state}\n"));
     }
     text.push_str(&format!("{endpoint} check passed\n"));

@@ -61,14 +61,23 @@ impl Kind {
             }
             Definition::Custom(custom) => {
                 custom.validate(object, &mut errors);
-                custom.deprecation_warning().map(str::to_owned).into_iter().collect()
+                custom
+                    .deprecation_warning()
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect()
             }
         };
         (errors, warnings)
     }
 
     /// What is wrong with a changed object, and what the user should be warned of.
-    pub(crate) fn validate_update(&self, part: Part, new: &Value, old: &Value) -> (Vec<FieldError>, Vec<String>) {
+    pub(crate) fn validate_update(
+        &self,
+        part: Part,
+        new: &Value,
+        old: &Value,
+    ) -> (Vec<FieldError>, Vec<String>) {
         let mut errors = Vec::new();
         let warnings = match (&self.definition, part) {
             (_, Part::Special(_, _, validate)) => {
@@ -88,7 +97,11 @@ impl Kind {
                 }
             }
             (Definition::Custom(custom), part) => {
-                let mut warnings: Vec<String> = custom.deprecation_warning().map(str::to_owned).into_iter().collect();
+                let mut warnings: Vec<String> = custom
+                    .deprecation_warning()
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect();
                 warnings.extend(custom.validate_update(new, old, matches!(part, Part::Status), &mut errors));
                 warnings
             }
@@ -135,7 +148,9 @@ impl BuiltIn {
 
     /// Changes the object in its stored form.
     fn on_stored(&self, object: &mut Value, change: impl FnOnce(&mut Value)) {
-        let Some(conversion) = self.conversion else { return change(object) };
+        let Some(conversion) = self.conversion else {
+            return change(object);
+        };
         (conversion.to_stored)(object);
         change(object);
         (conversion.from_stored)(object);

@@ -42,7 +42,12 @@ pub(crate) enum Outcome {
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(call: &'a Call, options: WriteOptions) -> Self {
-        Self { call, options, warnings: Vec::new(), now: Timestamp::now() }
+        Self {
+            call,
+            options,
+            warnings: Vec::new(),
+            now: Timestamp::now(),
+        }
     }
 
     pub(crate) fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {

@@ -17,8 +17,18 @@ pub(crate) fn check(call: &Call, operation: Operation) -> Result<()> {
         return Ok(());
     }
     let namespace = call.key_namespace();
-    let Some(stored) = call.api.store.get(&Collection::new("", "namespaces"), "", namespace) else {
-        return Err(ApiError::not_found(Qualified { group: "", name: "namespaces" }, namespace));
+    let Some(stored) = call
+        .api
+        .store
+        .get(&Collection::new("", "namespaces"), "", namespace)
+    else {
+        return Err(ApiError::not_found(
+            Qualified {
+                group: "",
+                name: "namespaces",
+            },
+            namespace,
+        ));
     };
     if !crate::thin::read(&stored).is_deleting() {
         return Ok(());

@@ -25,7 +25,10 @@ pub(crate) struct Turns {
 
 impl Turns {
     pub(crate) fn new() -> Self {
-        Self { hasher: std::hash::RandomState::new(), locks: std::array::from_fn(|_| Mutex::new(())) }
+        Self {
+            hasher: std::hash::RandomState::new(),
+            locks: std::array::from_fn(|_| Mutex::new(())),
+        }
     }
 
     fn of(&self, namespace: &str) -> &Mutex<()> {
@@ -35,7 +38,12 @@ impl Turns {
     }
 }
 
-pub(crate) async fn charge(writer: &Writer<'_>, operation: Operation, object: &Value, old: Option<&Value>) -> Result<()> {
+pub(crate) async fn charge(
+    writer: &Writer<'_>,
+    operation: Operation,
+    object: &Value,
+    old: Option<&Value>,
+) -> Result<()> {
     let call = writer.call;
     let operation = match (operation, old) {
         (Operation::Delete, _) => return Ok(()),
@@ -54,14 +62,26 @@ pub(crate) async fn charge(writer: &Writer<'_>, operation: Operation, object: &V
         return Ok(());
     }
     let collection = Collection::new("", "resourcequotas");
-    if call.api.store.list(&collection, call.namespace(), None, Some(1)).items.is_empty() {
+    if call
+        .api
+        .store
+        .list(&collection, call.namespace(), None, Some(1))
+        .items
+        .is_empty()
+    {
         return Ok(());
     }
     let _turn = call.api.quota_turns.of(call.key_namespace()).lock().await;
     loop {
-        let stored = call.api.store.list(&collection, call.namespace(), None, None).items;
-        let quotas: Vec<Value> =
-            stored.iter().map(|stored| serde_json::from_slice(stored.json()).unwrap_or_default()).collect();
+        let stored = call
+            .api
+            .store
+            .list(&collection, call.namespace(), None, None)
+            .items;
+        let quotas: Vec<Value> = stored
+            .iter()
+            .map(|stored| serde_json::from_slice(stored.json()).unwrap_or_default())
+            .collect();
         let charges = quota::check(&quotas, &change).map_err(|error| {
             ApiError::forbidden(call.kind.qualified(), object::name(object), &error.to_string())
         })?;
@@ -83,12 +103,21 @@ async fn record(
     charges: Vec<Charge<'_>>,
 ) -> Result<bool> {
     for charge in charges {
-        let found = stored.iter().zip(quotas).find(|(stored, _)| stored.name() == charge.quota_name);
+        let found = stored
+            .iter()
+            .zip(quotas)
+            .find(|(stored, _)| stored.name() == charge.quota_name);
         let Some((stored, quota)) = found else { continue };
         let mut quota = quota.clone();
-        kinds::read::object_mut(&mut quota, "status").insert("used".to_owned(), Value::Object(charge.new_used));
+        kinds::read::object_mut(&mut quota, "status")
+            .insert("used".to_owned(), Value::Object(charge.new_used));
         let body = object::encode(&quota);
-        match call.api.store.update(collection, stored.key().clone(), stored.revision(), body).await {
+        match call
+            .api
+            .store
+            .update(collection, stored.key().clone(), stored.revision(), body)
+            .await
+        {
             Ok(_) => {}
             Err(WriteError::Conflict { .. } | WriteError::NotFound) => return Ok(false),
             Err(error) => return Err(ApiError::internal(error)),

@@ -78,7 +78,11 @@ impl Counter {
             }
         }
         // Counting up is admission's work. Down goes what is deleted, and pods that end.
-        let may_free = gone || kind.is("", "ResourceQuota") || kind.is("", "Pod") || kind.is("", "PersistentVolumeClaim") || kind.is("", "Service");
+        let may_free = gone
+            || kind.is("", "ResourceQuota")
+            || kind.is("", "Pod")
+            || kind.is("", "PersistentVolumeClaim")
+            || kind.is("", "Service");
         if may_free && self.quotas.contains_key(namespace) {
             self.stale.insert(namespace.to_owned());
         }
@@ -88,8 +92,14 @@ impl Counter {
 /// Counts what the quotas of a namespace cover and writes what changed.
 async fn recount(api: &Arc<Api>, namespace: &str) -> Result<()> {
     let snapshot = api.registry.snapshot();
-    let Some(kind) = snapshot.get("", "v1", "resourcequotas") else { return Ok(()) };
-    for stored in api.store.list(&kind.collection, Some(namespace), None, None).items {
+    let Some(kind) = snapshot.get("", "v1", "resourcequotas") else {
+        return Ok(());
+    };
+    for stored in api
+        .store
+        .list(&kind.collection, Some(namespace), None, None)
+        .items
+    {
         // Admission counts up at the same time: the count is made of the state it is written against.
         internal::change(api, kind, NAME, Part::Status, namespace, stored.name(), |quota| {
             let status = count(api, namespace, quota);
@@ -101,7 +111,13 @@ async fn recount(api: &Arc<Api>, namespace: &str) -> Result<()> {
         })
         .await
         .map(drop)
-        .or_else(|error| if error.reason == "NotFound" { Ok(()) } else { Err(error) })?;
+        .or_else(|error| {
+            if error.reason == "NotFound" {
+                Ok(())
+            } else {
+                Err(error)
+            }
+        })?;
     }
     Ok(())
 }
@@ -113,15 +129,21 @@ fn count(api: &Api, namespace: &str, quota: &Value) -> Value {
         if snapshot.by_plural(group, plural).is_none() {
             continue;
         }
-        let list = api.store.list(&Collection::new(group, plural), Some(namespace), None, None);
-        let objects: Vec<Value> =
-            list.items.iter().map(|stored| serde_json::from_slice(stored.json()).unwrap_or_default()).collect();
+        let list = api
+            .store
+            .list(&Collection::new(group, plural), Some(namespace), None, None);
+        let objects: Vec<Value> = list
+            .items
+            .iter()
+            .map(|stored| serde_json::from_slice(stored.json()).unwrap_or_default())
+            .collect();
         collections.push((group, plural, objects));
     }
     quota::recalculate(
         quota,
-        collections.iter().map(|(group, plural, objects)| (*group, *plural, objects.iter())),
+        collections
+            .iter()
+            .map(|(group, plural, objects)| (*group, *plural, objects.iter())),
         jiff::Timestamp::now(),
     )
 }
-

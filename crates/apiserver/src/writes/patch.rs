@@ -39,12 +39,15 @@ pub(crate) async fn patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answe
     let patch = read(call, content_type, bytes)?;
     let options = WriteOptions::read(&call.query, "PatchOptions")?;
     if call.query.get("force").is_some() {
-        return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &[
-            manifests::field::FieldError::forbidden(
+        return Err(ApiError::invalid(
+            "meta.k8s.io",
+            "PatchOptions",
+            "",
+            &[manifests::field::FieldError::forbidden(
                 &manifests::field::Path::new("force"),
                 "may not be specified for non-apply patch",
-            ),
-        ]));
+            )],
+        ));
     }
     let mut writer = Writer::new(call, options);
     let outcome = update::change(&mut writer, part, Operation::Update, |writer, old| {
@@ -61,7 +64,11 @@ fn read(call: &Call, content_type: &str, bytes: &[u8]) -> Result<Patch> {
         manifests::json::parse(bytes)
             .map(|parsed| parsed.value)
             .map_err(|error| {
-                let prefix = if content_type == STRATEGIC { "" } else { "error decoding patch: " };
+                let prefix = if content_type == STRATEGIC {
+                    ""
+                } else {
+                    "error decoding patch: "
+                };
                 ApiError::bad_request(format!("{prefix}{error}"))
             })
     };
@@ -82,12 +89,14 @@ fn patched(call: &Call, patch: &Patch, old: &Value) -> Result<Value> {
     match patch {
         Patch::Json(operations) => {
             let mut value = old.clone();
-            json_patch::apply(&mut value, operations).map_err(|error| patch_error(error.status_code(), error.to_string()))?;
+            json_patch::apply(&mut value, operations)
+                .map_err(|error| patch_error(error.status_code(), error.to_string()))?;
             Ok(value)
         }
         Patch::Merge(patch) => {
             let mut value = old.clone();
-            merge_patch::apply(&mut value, patch).map_err(|error| ApiError::bad_request(error.to_string()))?;
+            merge_patch::apply(&mut value, patch)
+                .map_err(|error| ApiError::bad_request(error.to_string()))?;
             Ok(value)
         }
         Patch::Strategic(patch) => {
@@ -137,7 +146,10 @@ fn check_identity(call: &Call, patched: &Value) -> Result<()> {
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
     }
-    let (version, kind) = (kinds::read::text(patched, "apiVersion"), kinds::read::text(patched, "kind"));
+    let (version, kind) = (
+        kinds::read::text(patched, "apiVersion"),
+        kinds::read::text(patched, "kind"),
+    );
     if version != call.kind.api_version || kind != call.kind.kind {
         return Err(ApiError::bad_request(format!(
             "the API version in the data ({version}) does not match the expected API version ({})",
@@ -151,18 +163,28 @@ fn check_identity(call: &Call, patched: &Value) -> Result<()> {
 async fn apply(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "PatchOptions")?;
     if call.query.text("fieldManager").is_none() {
-        return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &[
-            manifests::field::FieldError::required(
+        return Err(ApiError::invalid(
+            "meta.k8s.io",
+            "PatchOptions",
+            "",
+            &[manifests::field::FieldError::required(
                 &manifests::field::Path::new("fieldManager"),
                 "is required for apply patch",
-            ),
-        ]));
+            )],
+        ));
     }
-    let parsed = manifests::yaml::parse(bytes)
-        .map_err(|error| ApiError::bad_request(format!("error decoding YAML: error converting YAML to JSON: {error}")))?;
+    let parsed = manifests::yaml::parse(bytes).map_err(|error| {
+        ApiError::bad_request(format!(
+            "error decoding YAML: error converting YAML to JSON: {error}"
+        ))
+    })?;
     let mut writer = Writer::new(call, options);
     let configuration = ownership::read_configuration(&mut writer, parsed.value, parsed.duplicates)?;
-    let exists = call.api.store.get(&call.kind.collection, call.key_namespace(), &call.target.name).is_some();
+    let exists = call
+        .api
+        .store
+        .get(&call.kind.collection, call.key_namespace(), &call.target.name)
+        .is_some();
     if !exists {
         if !matches!(part, Part::Main) {
             return Err(ApiError::not_found(call.kind.qualified(), &call.target.name));

@@ -15,7 +15,10 @@ use crate::{
 impl Writer<'_> {
     /// The object in a request body, ready to be admitted.
     pub(crate) fn read_object(&mut self, decoded: Decoded) -> Result<Value> {
-        let Decoded { mut value, duplicates } = decoded;
+        let Decoded {
+            mut value,
+            duplicates,
+        } = decoded;
         check_type(&self.call.kind, &mut value)?;
         self.complete(value, duplicates)
     }
@@ -23,19 +26,23 @@ impl Writer<'_> {
     /// Checks fields, and fills in defaults, of an object whose type is known to be right.
     pub(crate) fn complete(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
         let kind = &self.call.kind;
-        let mut complaints: Vec<String> =
-            duplicates.into_iter().map(|path| format!("duplicate field \"{path}\"")).collect();
+        let mut complaints = duplicates;
         match &kind.definition {
             Definition::BuiltIn(built_in) => {
                 let unknown = crate::body::normalize(built_in.shape, &mut value)
                     .map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
-                complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
+                complaints.extend(unknown);
                 self.report(&complaints)?;
             }
             Definition::Custom(custom) => {
-                let unknown =
-                    custom.prune(&mut value).map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
-                complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
+                let unknown = custom
+                    .prune(&mut value)
+                    .map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
+                complaints.extend(
+                    unknown
+                        .into_iter()
+                        .map(|path| format!("unknown field \"{path}\"")),
+                );
                 self.report(&complaints)?;
             }
         }
@@ -79,12 +86,13 @@ fn check_type(kind: &Kind, value: &mut Value) -> Result<()> {
         if sent_kind.is_empty() {
             return Err(ApiError::bad_request(format!(
                 "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{}'",
-                kind.kind,
-                value
+                kind.kind, value
             )));
         }
         if sent_version.is_empty() {
-            return Err(ApiError::bad_request(format!("Object 'apiVersion' is missing in '{value}'")));
+            return Err(ApiError::bad_request(format!(
+                "Object 'apiVersion' is missing in '{value}'"
+            )));
         }
     }
     if !sent_version.is_empty() && sent_version != kind.api_version {
@@ -113,7 +121,10 @@ pub(crate) fn settle_namespace(kind: &Kind, request_namespace: &str, object: &mu
                 &kind.group,
                 &kind.kind,
                 object::name(object),
-                &[FieldError::forbidden(&Path::new("metadata").child("namespace"), "not allowed on this type")],
+                &[FieldError::forbidden(
+                    &Path::new("metadata").child("namespace"),
+                    "not allowed on this type",
+                )],
             ));
         }
         return Ok(());
@@ -133,7 +144,12 @@ pub(crate) fn settle_namespace(kind: &Kind, request_namespace: &str, object: &mu
 /// Metadata that only the server writes, as a new object has it.
 pub(crate) fn stamp_new(object: &mut Value, timestamp: &str) {
     let meta = object::meta_mut(object);
-    for field in ["resourceVersion", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+    for field in [
+        "resourceVersion",
+        "selfLink",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
         meta.remove(field);
     }
     meta.insert("uid".to_owned(), uuid::Uuid::new_v4().to_string().into());

@@ -8,12 +8,12 @@ use store::WriteError;
 use super::{Outcome, Writer, create, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
-    allocation,
-    body,
+    allocation, body,
     call::Call,
     error::{ApiError, Result},
     negotiate, object, ownership,
     response::Answer,
+    stamps,
 };
 
 /// How often a change without a resourceVersion is made again after losing a race.
@@ -25,7 +25,11 @@ pub(crate) enum Part {
     Main,
     Status,
     /// A subresource with rules of its own: `(name, prepare, validate)`.
-    Special(&'static str, fn(&mut Value, &Value), fn(&Value, &Value, &mut Vec<FieldError>)),
+    Special(
+        &'static str,
+        fn(&mut Value, &Value),
+        fn(&Value, &Value, &mut Vec<FieldError>),
+    ),
 }
 
 impl Part {
@@ -68,7 +72,9 @@ fn check_name(call: &Call, object: &mut Value) -> Result<()> {
 }
 
 fn current(call: &Call) -> Option<std::sync::Arc<store::Object>> {
-    call.api.store.get(&call.kind.collection, call.key_namespace(), &call.target.name)
+    call.api
+        .store
+        .get(&call.kind.collection, call.key_namespace(), &call.target.name)
 }
 
 /// Changes an object: reads it, lets `make` say what it should become, admits and validates that, and
@@ -82,8 +88,7 @@ pub(crate) async fn change(
     let call = writer.call;
     let kind = &call.kind;
     for attempt in 1.. {
-        let stored =
-            current(call).ok_or_else(|| ApiError::not_found(kind.qualified(), &call.target.name))?;
+        let stored = current(call).ok_or_else(|| ApiError::not_found(kind.qualified(), &call.target.name))?;
         let old = kind.read(&stored);
         let mut new = make(writer, &old)?;
         let pinned = check_preconditions(writer, &old, &new)?;
@@ -97,6 +102,7 @@ pub(crate) async fn change(
             _ => allocation::Taken::default(),
         };
         prepare(writer, part, &mut new, &old);
+        stamps::on_update(writer, &mut new, &old);
         validate(writer, part, &new, &old)?;
         admission::validate(writer, operation, Some(&new), Some(&old)).await?;
         manifests::apply::restore_times(&old, &mut new);
@@ -140,16 +146,28 @@ async fn store_deletion(call: &Call, stored: &store::Object, new: &Value) -> Res
     let deleted = call
         .api
         .store
-        .delete(&call.kind.collection, stored.key().clone(), Some(stored.revision()))
+        .delete(
+            &call.kind.collection,
+            stored.key().clone(),
+            Some(stored.revision()),
+        )
         .await?;
     let mut last = new.clone();
-    object::set_meta(&mut last, "resourceVersion", Some(deleted.revision().to_string().into()));
+    object::set_meta(
+        &mut last,
+        "resourceVersion",
+        Some(deleted.revision().to_string().into()),
+    );
     Ok(Outcome::Deleted(last))
 }
 
 /// Whether a deletion still waits for its grace period (and so for the node that runs the pod).
 pub(crate) fn awaits_grace(object: &Value) -> bool {
-    object.pointer("/metadata/deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default() > 0
+    object
+        .pointer("/metadata/deletionGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
+        > 0
 }
 
 /// Checks what the new object says about the old one; true when it names its resourceVersion.
@@ -159,11 +177,16 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
     let sent = object::resource_version(new);
     if sent.is_empty() || sent == "0" {
         if !kind.allows_unconditional_update() && matches!(call.target.verb, "update") {
-            return Err(ApiError::invalid(&kind.group, &kind.kind, &call.target.name, &[FieldError::invalid(
-                &Path::new("metadata").child("resourceVersion"),
-                &serde_json::json!(0),
-                "must be specified for an update",
-            )]));
+            return Err(ApiError::invalid(
+                &kind.group,
+                &kind.kind,
+                &call.target.name,
+                &[FieldError::invalid(
+                    &Path::new("metadata").child("resourceVersion"),
+                    &serde_json::json!(0),
+                    "must be specified for an update",
+                )],
+            ));
         }
     } else if sent != object::resource_version(old) {
         return Err(ApiError::stale(kind.qualified(), &call.target.name));
@@ -175,11 +198,15 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
             &call.target.name,
             &format!(
                 "StorageError: invalid object, Code: 4, Key: /registry/{}/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {sent_uid}, UID in object meta: {}",
-                kind.plural, call.key_namespace(), call.target.name, object::uid(old)
+                kind.plural,
+                call.key_namespace(),
+                call.target.name,
+                object::uid(old)
             ),
         ));
     }
-    Ok(!sent.is_empty() && sent != "0")
+    // Patches carry the version they were made from: only a client's own PUT insists on it.
+    Ok(call.target.verb == "update" && call.target.subresource != "scale" && !sent.is_empty() && sent != "0")
 }
 
 /// Metadata that no client changes.
@@ -200,18 +227,29 @@ fn keep_system_metadata(new: &mut Value, old: &Value) {
 fn prepare(writer: &Writer<'_>, part: Part, new: &mut Value, old: &Value) {
     let kind = &writer.call.kind;
     kind.prepare_for_update(part, new, old);
-    if kind.tracks_generation() && !matches!(part, Part::Status) && spec_changed(kind, new, old) {
+    let counted = spec_changed(kind, new, old)
+        // A deployment's annotations belong to its revisions.
+        || (kind.is("apps", "Deployment") && new.pointer("/metadata/annotations") != old.pointer("/metadata/annotations"));
+    if kind.tracks_generation() && !matches!(part, Part::Status) && counted {
         object::set_meta(new, "generation", Some((object::generation(old) + 1).into()));
     }
 }
 
 /// Whether anything but metadata and (where it is a part of its own) status differs.
 fn spec_changed(kind: &crate::kind::Kind, new: &Value, old: &Value) -> bool {
-    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else { return true };
+    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
+        return true;
+    };
     let has_status = kind.subresource("status").is_some() || !kind.is_custom();
-    let counted = |key: &str| !matches!(key, "metadata" | "kind" | "apiVersion") && !(has_status && key == "status");
-    new.iter().filter(|(key, _)| counted(key)).any(|(key, value)| old.get(key) != Some(value))
-        || old.keys().filter(|key| counted(key)).any(|key| !new.contains_key(key))
+    let counted =
+        |key: &str| !matches!(key, "metadata" | "kind" | "apiVersion") && !(has_status && key == "status");
+    new.iter()
+        .filter(|(key, _)| counted(key))
+        .any(|(key, value)| old.get(key) != Some(value))
+        || old
+            .keys()
+            .filter(|key| counted(key))
+            .any(|key| !new.contains_key(key))
 }
 
 fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Result<()> {
@@ -234,5 +272,10 @@ fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Re
     if errors.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(&kind.group, &kind.kind, object::name(new), &errors))
+    Err(ApiError::invalid(
+        &kind.group,
+        &kind.kind,
+        object::name(new),
+        &errors,
+    ))
 }
