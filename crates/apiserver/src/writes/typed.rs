@@ -37,7 +37,7 @@ impl Writer<'_> {
             Definition::Custom(custom) => {
                 let unknown = custom
                     .prune(&mut value)
-                    .map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
+                    .map_err(|error| cannot_be_handled(kind, &error.clone()))?;
                 complaints.extend(
                     unknown
                         .into_iter()
