@@ -1,18 +1,44 @@
 //! The checks, a file per area.
 
+mod apply;
 mod create;
+mod delete;
 mod discovery;
+mod dry_run;
+mod field_validation;
 mod health;
 mod list;
 mod openapi;
+mod patch;
 mod selectors;
+mod subresources;
+mod update;
 mod watch;
 
 use crate::Check;
 
 /// Every check, area by area.
 pub fn checks() -> impl Iterator<Item = Check> {
-    [discovery::CHECKS, health::CHECKS, openapi::CHECKS, create::CHECKS, list::CHECKS, selectors::CHECKS, watch::CHECKS].into_iter().flatten().copied()
+    let areas = [
+        discovery::CHECKS,
+        health::CHECKS,
+        openapi::CHECKS,
+        create::CHECKS,
+        list::CHECKS,
+        selectors::CHECKS,
+        watch::CHECKS,
+        update::CHECKS,
+        patch::CHECKS,
+        apply::CHECKS,
+        apply::lists::CHECKS,
+        delete::CHECKS,
+        subresources::CHECKS,
+        subresources::pods::CHECKS,
+        subresources::certificates::CHECKS,
+        dry_run::CHECKS,
+        field_validation::CHECKS,
+    ];
+    areas.into_iter().flatten().copied()
 }
 
 #[cfg(test)]

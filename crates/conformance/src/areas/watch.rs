@@ -218,8 +218,35 @@ pub(super) const CHECKS: &[Check] = &[
             "rows": [{"cells": ["a", "Opaque", 0, "<any>"], "object": {"kind": "PartialObjectMetadata"}}],
         }))?;
         secret(cx, "b")?;
-        watch.expect("ADDED", json!({"kind": "Table", "columnDefinitions": "<absent>"}))
-            .or_else(|_| watch.expect("ADDED", json!({})))?;
+        watch.expect("ADDED", json!({"kind": "Table", "columnDefinitions": null, "rows": [{"cells": ["b", "Opaque", 0, "<any>"]}]}))?;
+        Ok(())
+    }),
+    Check::new(AREA, "the bookmark of a watch as tables is a row with metadata", |cx| {
+        let mut watch = cx
+            .get(cx.core("secrets")?)
+            .accept("application/json;as=Table;v=v1;g=meta.k8s.io")
+            .query("sendInitialEvents", "true")
+            .query("resourceVersionMatch", "NotOlderThan")
+            .query("allowWatchBookmarks", "true")
+            .watch()?;
+        watch.expect("BOOKMARK", json!({
+            "kind": "Table", "metadata": {"resourceVersion": "<number>"},
+            "rows": [{"object": {"metadata": {"annotations": {"k8s.io/initial-events-end": "true"}}}}],
+        }))?;
+        Ok(())
+    }),
+    Check::new(AREA, "the bookmark of a watch of metadata is metadata", |cx| {
+        let mut watch = cx
+            .get(cx.core("secrets")?)
+            .accept("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+            .query("sendInitialEvents", "true")
+            .query("resourceVersionMatch", "NotOlderThan")
+            .query("allowWatchBookmarks", "true")
+            .watch()?;
+        watch.expect("BOOKMARK", json!({
+            "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+            "metadata": {"resourceVersion": "<number>", "annotations": {"k8s.io/initial-events-end": "true"}},
+        }))?;
         Ok(())
     }),
     Check::new(AREA, "a watch of metadata sends only metadata", |cx| {
