@@ -2,6 +2,7 @@
 
 mod apply;
 mod create;
+mod defaults;
 mod delete;
 mod discovery;
 mod dry_run;
@@ -13,6 +14,7 @@ mod patch;
 mod selectors;
 mod subresources;
 mod update;
+mod validation;
 mod watch;
 
 use crate::Check;
@@ -36,9 +38,10 @@ pub fn checks() -> impl Iterator<Item = Check> {
         subresources::pods::CHECKS,
         subresources::certificates::CHECKS,
         dry_run::CHECKS,
+        defaults::CHECKS,
         field_validation::CHECKS,
     ];
-    areas.into_iter().flatten().copied()
+    areas.into_iter().chain(validation::CHECKS).flatten().copied()
 }
 
 #[cfg(test)]

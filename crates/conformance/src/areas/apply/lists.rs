@@ -143,6 +143,7 @@ pub(crate) const CHECKS: &[Check] = &[
             "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 2},
         });
         cx.apply(cx.in_group("apps/v1", "deployments/a/scale")?, "scaler", scale)
+            .query("force", "true")
             .expect(200)?
             .has(json!({"kind": "Scale", "spec": {"replicas": 2}}))?;
         cx.get(cx.in_group("apps/v1", "deployments/a")?)
