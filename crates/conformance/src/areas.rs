@@ -1,18 +1,28 @@
 //! The checks, a file per area.
 
+mod access;
+mod accounts;
 mod apply;
+mod bad_input;
 mod create;
 mod defaults;
 mod delete;
 mod discovery;
 mod dry_run;
+mod events;
 mod field_validation;
+mod garbage;
 mod health;
 mod list;
+mod namespaces;
+mod negotiation;
 mod openapi;
 mod patch;
+mod protobuf_bodies;
+mod quota;
 mod selectors;
 mod subresources;
+mod tables;
 mod update;
 mod validation;
 mod watch;
@@ -39,7 +49,18 @@ pub fn checks() -> impl Iterator<Item = Check> {
         subresources::certificates::CHECKS,
         dry_run::CHECKS,
         defaults::CHECKS,
+        tables::CHECKS,
+        tables::kinds::CHECKS,
         field_validation::CHECKS,
+        negotiation::CHECKS,
+        protobuf_bodies::CHECKS,
+        bad_input::CHECKS,
+        events::CHECKS,
+        namespaces::CHECKS,
+        garbage::CHECKS,
+        quota::CHECKS,
+        accounts::CHECKS,
+        access::CHECKS,
     ];
     areas.into_iter().chain(validation::CHECKS).flatten().copied()
 }
