@@ -10,7 +10,7 @@ use crate::{
 
 /// A complete answer.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The request as it is shown in reports.
     pub(crate) request: String,
     pub(crate) head: Head,

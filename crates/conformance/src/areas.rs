@@ -5,6 +5,7 @@ mod accounts;
 mod apply;
 mod bad_input;
 mod create;
+mod custom;
 mod defaults;
 mod delete;
 mod discovery;
@@ -18,6 +19,7 @@ mod namespaces;
 mod negotiation;
 mod openapi;
 mod patch;
+mod policies;
 mod protobuf_bodies;
 mod quota;
 mod selectors;
@@ -26,6 +28,7 @@ mod tables;
 mod update;
 mod validation;
 mod watch;
+mod webhooks;
 
 use crate::Check;
 
@@ -61,8 +64,10 @@ pub fn checks() -> impl Iterator<Item = Check> {
         quota::CHECKS,
         accounts::CHECKS,
         access::CHECKS,
+        webhooks::CHECKS,
+        policies::CHECKS,
     ];
-    areas.into_iter().chain(validation::CHECKS).flatten().copied()
+    areas.into_iter().chain(validation::CHECKS).chain(custom::CHECKS).flatten().copied()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
 
 /// A request in the making.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub(crate) struct Request<'a> {
     server: &'a Server,
     method: String,
     path: String,

@@ -8,7 +8,6 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    answer::Answer,
     failure::{Failure, Outcome},
     http::{Body, Head},
     pattern::{Extent, compare},
@@ -19,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A watch that the server has accepted.
 #[derive(Debug)]
-pub struct Watch {
+pub(crate) struct Watch {
     request: String,
     pub(crate) head: Head,
     body: Body,
@@ -65,17 +64,6 @@ impl Watch {
     /// Fails unless the next event is of this type and about this name.
     pub(crate) fn expect_named(&mut self, kind: &str, name: &str) -> Outcome<Value> {
         self.expect(kind, json!({"metadata": {"name": name}}))
-    }
-
-    /// The next events that fulfil a condition, whatever comes before.
-    pub(crate) fn until(&mut self, expected: &str, holds: impl Fn(&Value) -> bool) -> Outcome<Value> {
-        let deadline = Instant::now() + PATIENCE;
-        while let Some(event) = self.next_within(deadline.saturating_duration_since(Instant::now()))? {
-            if holds(&event) {
-                return Ok(event);
-            }
-        }
-        Err(self.failure(expected, "the stream ended"))
     }
 
     /// Fails unless the stream ends without another event.
@@ -132,9 +120,4 @@ impl Watch {
 
 fn summary(event: &Value) -> String {
     format!("{} {}", event["type"].as_str().unwrap_or("?"), event["object"]["metadata"]["name"].as_str().unwrap_or(""))
-}
-
-/// The head of a refused watch is an ordinary answer.
-pub(crate) fn refused_watch(answer: Outcome<Answer>, code: u16, message: &str) -> Outcome<Answer> {
-    answer?.expect(code)?.has(json!({"kind": "Status", "message": message}))
 }
