@@ -118,6 +118,8 @@ func (t *table) field(lines *strings.Builder, owner reflect.Type, field reflect.
 		}
 	}
 	t.attributes(lines, owner, name, property)
+	isImplied := field.Type.Kind() != reflect.Pointer && !strings.Contains(options, "omitempty")
+	t.defaultValue(lines, owner, name, property.Default, isImplied)
 	lines.WriteString("\n")
 }
 
@@ -138,13 +140,18 @@ func (t *table) attributes(lines *strings.Builder, owner reflect.Type, name stri
 			fmt.Fprintf(lines, ":%s", key)
 		}
 	}
-	if value := property.Default; value != nil && !isZero(value) {
-		text, err := json.Marshal(value)
-		if err != nil || strings.Contains(string(text), " ") {
-			t.problem("%s.%s: default %v", owner, name, value)
-		}
-		fmt.Fprintf(lines, " default=%s", text)
+}
+
+// defaultValue writes a default, but no zero that follows from how the field is written.
+func (t *table) defaultValue(lines *strings.Builder, owner reflect.Type, name string, value any, isImplied bool) {
+	if value == nil || isEmptyMap(value) || isImplied && reflect.ValueOf(value).IsZero() {
+		return
 	}
+	text, err := json.Marshal(value)
+	if err != nil || strings.Contains(string(text), " ") {
+		t.problem("%s.%s: default %v", owner, name, value)
+	}
+	fmt.Fprintf(lines, " default=%s", text)
 }
 
 // expression names a type as the table does, describing named types on the way.
@@ -247,17 +254,20 @@ func isServed(goType reflect.Type) bool {
 	return aliasOf(goType.PkgPath()) != "admission/v1"
 }
 
-// enumOf finds the allowed values of a property or of its items.
+// enumOf finds the allowed values of a property, of its items or of its values.
 func enumOf(property spec.Schema) []any {
 	if property.Items != nil && property.Items.Schema != nil {
 		return enumOf(*property.Items.Schema)
 	}
+	if property.AdditionalProperties != nil && property.AdditionalProperties.Schema != nil {
+		return enumOf(*property.AdditionalProperties.Schema)
+	}
 	return property.Enum
 }
 
-func isZero(value any) bool {
+func isEmptyMap(value any) bool {
 	v := reflect.ValueOf(value)
-	return v.IsZero() || (v.Kind() == reflect.Map && v.Len() == 0)
+	return v.Kind() == reflect.Map && v.Len() == 0
 }
 
 func joined(list any, separator string) string {

@@ -1,11 +1,13 @@
 //! What stands between a well-formed write and the store: the built-in plug-ins users notice, then
 //! the cluster's own webhooks and policies.
 
-pub mod namespace_lifecycle;
-pub mod pod_defaults;
-pub mod service_account;
-pub mod storage_class;
-pub mod webhooks;
+pub(crate) mod limit_ranges;
+pub(crate) mod namespace_lifecycle;
+pub(crate) mod pod_defaults;
+pub(crate) mod resource_quotas;
+pub(crate) mod service_account;
+pub(crate) mod storage_class;
+pub(crate) mod webhooks;
 
 use serde_json::Value;
 
@@ -13,7 +15,7 @@ use crate::{error::Result, writes::Writer};
 
 /// What is done to the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub(crate) enum Operation {
     Create,
     Update,
     /// An update by server-side apply, which records field ownership itself.
@@ -23,7 +25,7 @@ pub enum Operation {
 
 impl Operation {
     /// The name webhooks and policies know it by.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
             Self::Update | Self::Apply => "UPDATE",
@@ -33,23 +35,41 @@ impl Operation {
 }
 
 /// Lets every plug-in change the object, in the order the real server has them.
-pub async fn mutate(writer: &mut Writer<'_>, operation: Operation, object: &mut Value, old: Option<&Value>) -> Result<()> {
+pub(crate) async fn mutate(
+    writer: &mut Writer<'_>,
+    operation: Operation,
+    object: &mut Value,
+    old: Option<&Value>,
+) -> Result<()> {
     namespace_lifecycle::check(writer.call, operation)?;
     if operation == Operation::Create && writer.call.target.subresource.is_empty() {
         service_account::admit(writer.call, object)?;
         pod_defaults::admit(writer.call, object)?;
         storage_class::admit(writer.call, object);
     }
-    webhooks::mutate(writer, operation, object, old).await
+    webhooks::mutate(writer, operation, object, old).await?;
+    limit_ranges::admit(writer.call, operation, object, old);
+    Ok(())
 }
 
 /// Lets every plug-in refuse the write. Deletions have an old object only.
-pub async fn validate(writer: &mut Writer<'_>, operation: Operation, object: Option<&Value>, old: Option<&Value>) -> Result<()> {
+pub(crate) async fn validate(
+    writer: &mut Writer<'_>,
+    operation: Operation,
+    object: Option<&Value>,
+    old: Option<&Value>,
+) -> Result<()> {
     if operation == Operation::Delete {
         namespace_lifecycle::check(writer.call, operation)?;
         if let Some(old) = old {
             namespace_lifecycle::check_protected(writer.call, old)?;
         }
     }
-    webhooks::validate(writer, operation, object, old).await
+    webhooks::validate(writer, operation, object, old).await?;
+    if let Some(object) = object {
+        limit_ranges::check(writer.call, operation, object, old)?;
+        // Last of all: what is counted here is meant to be stored.
+        resource_quotas::charge(writer, operation, object, old).await?;
+    }
+    Ok(())
 }

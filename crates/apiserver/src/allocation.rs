@@ -1,9 +1,14 @@
 //! Cluster addresses and node ports: each Service gets its own, nobody gets one twice.
 //!
-//! The set in use is rebuilt from the stored Services at start, so a crash leaks nothing.
+//! `kinds` says what a Service needs; the pools are here. They are rebuilt from the stored Services at
+//! start, so a crash leaks nothing.
 
 use std::{collections::HashSet, net::Ipv4Addr, sync::Arc};
 
+use kinds::objects::service::{
+    allocation::{Ask, Plan, plan_create, plan_delete, plan_update},
+    cluster_ips::{self, Family},
+};
 use manifests::field::{FieldError, Path};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -19,6 +24,8 @@ use crate::{
 /// The range cluster addresses come from: 10.96.0.0/16. Its first address is the API's own Service.
 const FIRST: u32 = u32::from_be_bytes([10, 96, 0, 1]);
 const LAST: u32 = u32::from_be_bytes([10, 96, 255, 254]);
+/// Addresses before this one are for those who ask for one by name.
+const FIRST_ANY: u32 = FIRST + 255;
 const PORTS: std::ops::RangeInclusive<i64> = 30000..=32767;
 
 #[derive(Default)]
@@ -30,32 +37,48 @@ struct InUse {
     ports: HashSet<i64>,
 }
 
-/// Addresses and ports taken for a write that is not stored yet; given back unless it is kept.
+/// What a write took and will give back. Unless it is kept, what it took is given back.
 #[must_use]
 #[derive(Default)]
-pub struct Taken {
-    allocations: Option<Arc<Mutex<InUse>>>,
+pub(crate) struct Taken {
+    pool: Option<Arc<Mutex<InUse>>>,
     addresses: Vec<u32>,
     ports: Vec<i64>,
+    released: Plan,
 }
 
 impl Taken {
-    /// The write is stored: what was taken stays taken.
-    pub fn keep(mut self) {
-        self.allocations = None;
+    /// The write is stored: what was taken stays taken, what was given up is free.
+    pub(crate) fn keep(mut self) {
+        let Some(pool) = self.pool.take() else { return };
+        pool.lock().release(&self.released);
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        if let Some(allocations) = self.allocations.take() {
-            let mut in_use = allocations.lock();
-            for address in &self.addresses {
-                in_use.addresses.remove(address);
-            }
-            for port in &self.ports {
-                in_use.ports.remove(port);
-            }
+        let Some(pool) = self.pool.take() else { return };
+        let mut in_use = pool.lock();
+        for address in &self.addresses {
+            in_use.addresses.remove(address);
+        }
+        for port in &self.ports {
+            in_use.ports.remove(port);
+        }
+    }
+}
+
+impl InUse {
+    fn release(&mut self, plan: &Plan) {
+        for address in plan
+            .released_ips
+            .iter()
+            .filter_map(|text| text.parse::<Ipv4Addr>().ok())
+        {
+            self.addresses.remove(&u32::from(address));
+        }
+        for port in &plan.released_ports {
+            self.ports.remove(port);
         }
     }
 }
@@ -63,72 +86,46 @@ impl Drop for Taken {
 impl Allocations {
     pub fn load(store: &Store) -> Self {
         let mut in_use = InUse::default();
-        let services = store.list(&Collection::new("", "services"), None, None, None).items;
-        for stored in services {
+        for stored in store
+            .list(&Collection::new("", "services"), None, None, None)
+            .items
+        {
             let service: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
-            in_use.addresses.extend(addresses(&service));
-            in_use.ports.extend(ports(&service));
+            // What a Service would give back is what it holds.
+            let held = plan_delete(&service);
+            in_use.ports.extend(&held.released_ports);
+            let addresses = held
+                .released_ips
+                .iter()
+                .filter_map(|text| text.parse::<Ipv4Addr>().ok());
+            in_use.addresses.extend(addresses.map(u32::from));
         }
         Self(Arc::new(Mutex::new(in_use)))
     }
 }
 
-fn addresses(service: &Value) -> Vec<u32> {
-    let spec = kinds::read::get(service, "spec");
-    let mut all: Vec<u32> = kinds::read::list(spec, "clusterIPs")
-        .iter()
-        .filter_map(Value::as_str)
-        .chain([kinds::read::text(spec, "clusterIP")])
-        .filter_map(|text| text.parse::<Ipv4Addr>().ok())
-        .map(u32::from)
-        .collect();
-    all.dedup();
-    all
-}
-
-fn ports(service: &Value) -> Vec<i64> {
-    let spec = kinds::read::get(service, "spec");
-    let own = kinds::read::list(spec, "ports").iter().filter_map(|port| kinds::read::int(port, "nodePort"));
-    let health = kinds::read::int(spec, "healthCheckNodePort");
-    let mut all: Vec<i64> = own.chain(health).filter(|port| *port != 0).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
-}
-
-/// Takes what a Service asks for or needs; nothing for other kinds.
-pub fn allocate(api: &Api, kind: &Kind, object: &mut Value, old: Option<&Value>, dry_run: bool) -> Result<Taken> {
+/// Takes what a Service asks for or needs and writes it into the spec; nothing for other kinds.
+pub(crate) fn allocate(api: &Api, kind: &Kind, object: &mut Value, old: Option<&Value>) -> Result<Taken> {
     if !kind.is("", "Service") {
         return Ok(Taken::default());
     }
-    let mut taken = Taken { allocations: Some(api.allocations.0.clone()), ..Taken::default() };
-    let mut in_use = api.allocations.0.lock();
-    let (old_addresses, old_ports) = old.map_or_else(Default::default, |old| (addresses(old), ports(old)));
-    let result = allocate_address(&mut in_use, object, &old_addresses, &mut taken)
-        .and_then(|()| allocate_ports(&mut in_use, object, &old_ports, &mut taken));
-    drop(in_use);
-    result?;
-    if !dry_run && let Some(old) = old {
-        release_unused(api, old, object);
+    let errors = cluster_ips::settle(object, old.unwrap_or(&Value::Null), &[Family::V4]);
+    if !errors.is_empty() {
+        return Err(ApiError::invalid("", "Service", object::name(object), &errors));
     }
+    let plan = old.map_or_else(|| plan_create(object), |old| plan_update(object, old));
+    let mut taken = Taken::default();
+    taken.pool = Some(api.allocations.0.clone());
+    take_addresses(api, &plan, object, &mut taken)?;
+    take_ports(api, &plan, object, &mut taken)?;
+    taken.released = plan;
     Ok(taken)
 }
 
 /// Gives back what a deleted Service had.
-pub fn release(api: &Api, kind: &Kind, last: &Value) {
+pub(crate) fn release(api: &Api, kind: &Kind, last: &Value) {
     if kind.is("", "Service") {
-        release_unused(api, last, &Value::Null);
-    }
-}
-
-fn release_unused(api: &Api, old: &Value, new: &Value) {
-    let (new_addresses, new_ports) = (addresses(new), ports(new));
-    let mut in_use = api.allocations.0.lock();
-    for address in addresses(old).iter().filter(|address| !new_addresses.contains(address)) {
-        in_use.addresses.remove(address);
-    }
-    for port in ports(old).iter().filter(|port| !new_ports.contains(port)) {
-        in_use.ports.remove(port);
+        api.allocations.0.lock().release(&plan_delete(last));
     }
 }
 
@@ -136,99 +133,115 @@ fn invalid(object: &Value, error: FieldError) -> ApiError {
     ApiError::invalid("", "Service", object::name(object), &[error])
 }
 
-fn allocate_address(in_use: &mut InUse, object: &mut Value, old: &[u32], taken: &mut Taken) -> Result<()> {
-    let spec = &mut object["spec"];
-    let kind = kinds::read::text(spec, "type");
-    let asked = kinds::read::text(spec, "clusterIP").to_owned();
-    if kind == "ExternalName" || asked == "None" {
-        return Ok(());
-    }
-    if asked.is_empty() {
-        let Some(address) = free_address(in_use) else {
-            return Err(ApiError::internal("failed to allocate a serviceIP: range is full"));
+fn take_addresses(api: &Api, plan: &Plan, object: &mut Value, taken: &mut Taken) -> Result<()> {
+    let mut in_use = api.allocations.0.lock();
+    for place in &plan.cluster_ips {
+        let address = match &place.wanted {
+            Some(text) => wanted_address(&in_use, object, text)?,
+            None => free_address(&in_use)
+                .ok_or_else(|| ApiError::internal("failed to allocate a serviceIP: range is full"))?,
         };
         in_use.addresses.insert(address);
         taken.addresses.push(address);
         let text = Ipv4Addr::from(address).to_string();
-        spec["clusterIP"] = text.as_str().into();
-        spec["clusterIPs"] = json!([text]);
-        return Ok(());
+        let spec = &mut object["spec"];
+        if place.index == 0 {
+            spec["clusterIP"] = text.as_str().into();
+        }
+        match spec.get_mut("clusterIPs").and_then(Value::as_array_mut) {
+            Some(list) if list.len() > place.index => list[place.index] = text.into(),
+            Some(list) => list.push(text.into()),
+            None => spec["clusterIPs"] = json!([text]),
+        }
     }
-    let Ok(address) = asked.parse::<Ipv4Addr>().map(u32::from) else { return Ok(()) };
-    if old.contains(&address) {
-        return Ok(());
-    }
-    let path = Path::new("spec").child("clusterIPs");
+    Ok(())
+}
+
+fn wanted_address(in_use: &InUse, object: &Value, text: &str) -> Result<u32> {
+    let refused = |why: &str| {
+        let detail = format!("failed to allocate IP {text}: {why}");
+        let asked = kinds::read::get(kinds::read::get(object, "spec"), "clusterIPs");
+        invalid(
+            object,
+            FieldError::invalid(&Path::new("spec").child("clusterIPs"), asked, detail),
+        )
+    };
+    let outside = || {
+        refused(&format!(
+            "the provided IP ({text}) is not in the valid range. The range of valid IPs is 10.96.0.0/16"
+        ))
+    };
+    let address = text.parse::<Ipv4Addr>().map(u32::from).map_err(|_| outside())?;
     if !(FIRST..=LAST).contains(&address) {
-        let error = FieldError::invalid(&path, &json!([asked]), format!("failed to allocate IP {asked}: the provided IP ({asked}) is not in the valid range. The range of valid IPs is 10.96.0.0/16"));
-        return Err(invalid(object, error));
+        return Err(outside());
     }
-    if !in_use.addresses.insert(address) {
-        let error = FieldError::invalid(&path, &json!([asked]), format!("failed to allocate IP {asked}: provided IP is already allocated"));
-        return Err(invalid(object, error));
+    if in_use.addresses.contains(&address) {
+        return Err(refused("provided IP is already allocated"));
     }
-    taken.addresses.push(address);
-    Ok(())
+    Ok(address)
 }
 
-/// A random start keeps a just released address from being reused at once.
 fn free_address(in_use: &InUse) -> Option<u32> {
-    let size = LAST - FIRST + 1;
-    let start = u32::from_be_bytes(random4()) % size;
-    (0..size).map(|step| FIRST + (start + step) % size).find(|address| {
-        // The first addresses are for those who ask for one by name.
-        *address > FIRST + 255 && !in_use.addresses.contains(address)
-    })
+    let size = LAST - FIRST_ANY;
+    // A random start keeps an address that was just given back from being reused at once.
+    let start = random() % size;
+    (0..size)
+        .map(|step| FIRST_ANY + (start + step) % size)
+        .find(|address| !in_use.addresses.contains(address))
 }
 
-fn random4() -> [u8; 4] {
-    let random = uuid::Uuid::new_v4();
-    let bytes = random.as_bytes();
-    [bytes[0], bytes[1], bytes[2], bytes[3]]
-}
-
-fn allocate_ports(in_use: &mut InUse, object: &mut Value, old: &[i64], taken: &mut Taken) -> Result<()> {
-    let spec = kinds::read::get(object, "spec");
-    let kind = kinds::read::text(spec, "type");
-    let wanted = kind == "NodePort"
-        || (kind == "LoadBalancer"
-            && spec.get("allocateLoadBalancerNodePorts").and_then(Value::as_bool).unwrap_or(true));
-    if !wanted {
-        return Ok(());
-    }
-    // One port number may serve the same Service twice, once a protocol.
-    let mut own: Vec<i64> = old.to_vec();
-    for index in 0..kinds::read::list(spec, "ports").len() {
-        let asked = object["spec"]["ports"][index].get("nodePort").and_then(Value::as_i64).unwrap_or(0);
-        let port = if asked == 0 {
-            let Some(port) = free_port(in_use) else {
-                return Err(ApiError::internal("failed to allocate a nodePort: range is full"));
-            };
-            object["spec"]["ports"][index]["nodePort"] = port.into();
-            port
-        } else {
-            asked
+fn take_ports(api: &Api, plan: &Plan, object: &mut Value, taken: &mut Taken) -> Result<()> {
+    let mut in_use = api.allocations.0.lock();
+    for place in &plan.node_ports {
+        let path = Path::new("spec")
+            .child("ports")
+            .index(place.index)
+            .child("nodePort");
+        let port = match place.ask {
+            Ask::SameAs(earlier) => object["spec"]["ports"][earlier]["nodePort"]
+                .as_i64()
+                .unwrap_or_default(),
+            ask => take_port(&mut in_use, object, ask, &path, taken)?,
         };
-        if own.contains(&port) {
-            continue;
-        }
-        let path = Path::new("spec").child("ports").index(index).child("nodePort");
-        if !PORTS.contains(&port) {
-            let error = FieldError::invalid(&path, &json!(port), "provided port is not in the valid range. The range of valid ports is 30000-32767");
-            return Err(invalid(object, error));
-        }
-        if !in_use.ports.insert(port) {
-            let error = FieldError::invalid(&path, &json!(port), "provided port is already allocated");
-            return Err(invalid(object, error));
-        }
-        taken.ports.push(port);
-        own.push(port);
+        object["spec"]["ports"][place.index]["nodePort"] = port.into();
+    }
+    if let Some(ask) = plan.health_check {
+        let path = Path::new("spec").child("healthCheckNodePort");
+        let port = take_port(&mut in_use, object, ask, &path, taken)?;
+        object["spec"]["healthCheckNodePort"] = port.into();
     }
     Ok(())
+}
+
+fn take_port(in_use: &mut InUse, object: &Value, ask: Ask, path: &Path, taken: &mut Taken) -> Result<i64> {
+    let port = match ask {
+        Ask::Exactly(port) => port,
+        Ask::Any | Ask::SameAs(_) => free_port(in_use)
+            .ok_or_else(|| ApiError::internal("failed to allocate a nodePort: range is full"))?,
+    };
+    let refused = |why: &str| invalid(object, FieldError::invalid(path, &json!(port), why));
+    if !PORTS.contains(&port) {
+        return Err(refused(
+            "provided port is not in the valid range. The range of valid ports is 30000-32767",
+        ));
+    }
+    if !in_use.ports.insert(port) {
+        return Err(refused("provided port is already allocated"));
+    }
+    taken.ports.push(port);
+    Ok(port)
 }
 
 fn free_port(in_use: &InUse) -> Option<i64> {
     let size = PORTS.end() - PORTS.start() + 1;
-    let start = i64::from(u32::from_be_bytes(random4())) % size;
-    (0..size).map(|step| PORTS.start() + (start + step) % size).find(|port| !in_use.ports.contains(port))
+    let start = i64::from(random()) % size;
+    (0..size)
+        .map(|step| PORTS.start() + (start + step) % size)
+        .find(|port| !in_use.ports.contains(port))
+}
+
+fn random() -> u32 {
+    let random = uuid::Uuid::new_v4();
+    let [a, b, c, d, ..] = *random.as_bytes();
+    u32::from_be_bytes([a, b, c, d])
 }

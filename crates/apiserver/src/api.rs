@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures_util::{FutureExt as _, future::BoxFuture};
 use http::{Method, Request, StatusCode};
 use store::Store;
 use tokio::sync::watch;
@@ -41,6 +42,7 @@ pub struct Api {
     pub admin_token: String,
     pub ca_pem: String,
     pub metrics: Metrics,
+    pub(crate) quota_turns: crate::admission::resource_quotas::Turns,
     pub webhooks: crate::admission::webhooks::Caller,
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -54,8 +56,12 @@ impl Api {
     }
 
     /// Authenticates and answers a request from the network.
-    pub async fn serve(self: Arc<Self>, request: Request<RequestBody>, certificate: Option<&User>) -> Answer {
-        let user = match authentication::authenticate(&self, request.headers(), certificate) {
+    pub async fn serve(
+        self: Arc<Self>,
+        request: Request<RequestBody>,
+        certificate: Option<Arc<User>>,
+    ) -> Answer {
+        let user = match authentication::authenticate(&self, request.headers(), certificate.as_deref()) {
             Ok(user) => user,
             Err(error) => return response::error(&error),
         };
@@ -81,7 +87,9 @@ impl Api {
     }
 
     fn impersonate(&self, user: User, headers: &http::HeaderMap) -> Result<User> {
-        let Some(wanted) = authentication::impersonated(headers)? else { return Ok(user) };
+        let Some(wanted) = authentication::impersonated(headers)? else {
+            return Ok(user);
+        };
         let may = |group: &str, resource: &str, namespace: &str, name: &str| {
             let attributes = Attributes::Resource {
                 verb: "impersonate",
@@ -100,7 +108,11 @@ impl Api {
             Some((namespace, name)) => may("", "serviceaccounts", namespace, name)?,
             None => may("", "users", "", &wanted.name)?,
         }
-        for group in headers.get_all("impersonate-group").iter().filter_map(|value| value.to_str().ok()) {
+        for group in headers
+            .get_all("impersonate-group")
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+        {
             may("", "groups", "", group)?;
         }
         Ok(wanted)
@@ -120,7 +132,7 @@ impl Api {
         }
         match info {
             RequestInfo::NonResource { path, .. } => {
-                crate::paths::answer(&self, &parts.method, &path, &parts.headers, &query)
+                crate::paths::answer(&self, &parts.method, &path, &parts.headers, &query).await
             }
             RequestInfo::Resource(target) => {
                 let snapshot = self.registry.snapshot();
@@ -130,8 +142,16 @@ impl Api {
                 let kind = kind.clone();
                 check_scope(&kind, &target)?;
                 let representation = negotiate::accept(&parts.headers)?;
-                let call = Call { api: self, kind, target, query, headers: parts.headers, user, representation };
-                verb(&call, &parts.method, body).await
+                let call = Call {
+                    api: self,
+                    kind,
+                    target,
+                    query,
+                    headers: parts.headers,
+                    user,
+                    representation,
+                };
+                answer(call, parts.method, body).await
             }
         }
     }
@@ -162,6 +182,11 @@ fn check_scope(kind: &crate::kind::Kind, target: &ResourceRequest) -> Result<()>
         });
     }
     Ok(())
+}
+
+/// The answer as a boxed future: its type would otherwise be every verb's, nested.
+fn answer(call: Call, method: Method, body: RequestBody) -> BoxFuture<'static, Result<Answer>> {
+    async move { verb(&call, &method, body).await }.boxed()
 }
 
 async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {

@@ -8,13 +8,24 @@ use serde_json::Value;
 use crate::error::{ApiError, Result};
 
 /// The largest body the server reads.
-pub const LIMIT: usize = 3 * 1024 * 1024;
+pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
 
-pub type RequestBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+pub type RequestBody = UnsyncBoxBody<Bytes, BodyError>;
+
+/// The client stopped sending, or sent what is no body.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BodyError(String);
+
+impl BodyError {
+    pub fn new(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
 
 /// What a body said, and which of its keys it said twice.
 #[derive(Debug, Default)]
-pub struct Decoded {
+pub(crate) struct Decoded {
     pub value: Value,
     pub duplicates: Vec<String>,
 }
@@ -22,16 +33,18 @@ pub struct Decoded {
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const ACCEPTED: &[&str] = &["application/json", "application/yaml", PROTOBUF];
 
-pub async fn read(body: RequestBody) -> Result<Bytes> {
+pub(crate) async fn read(body: RequestBody) -> Result<Bytes> {
     match Limited::new(body, LIMIT).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(ApiError::too_large(LIMIT)),
-        Err(error) => Err(ApiError::bad_request(format!("the body could not be read: {error}"))),
+        Err(error) => Err(ApiError::bad_request(format!(
+            "the body could not be read: {error}"
+        ))),
     }
 }
 
 /// Decodes an object of a type. A missing content type means JSON: the Python client sends none.
-pub fn decode(content_type: &str, bytes: &[u8], expected_kind: &str) -> Result<Decoded> {
+pub(crate) fn decode(content_type: &str, bytes: &[u8], expected_kind: &str) -> Result<Decoded> {
     match content_type {
         "" | "application/json" | "*/*" => decode_json(bytes, expected_kind),
         "application/yaml" => decode_yaml(bytes, expected_kind),
@@ -41,23 +54,43 @@ pub fn decode(content_type: &str, bytes: &[u8], expected_kind: &str) -> Result<D
 }
 
 /// Decodes an optional options object (`DeleteOptions`); an empty body is an empty object.
-pub fn decode_options(content_type: &str, bytes: &[u8], kind: &str) -> Result<Value> {
+pub(crate) fn decode_options(content_type: &str, bytes: &[u8], kind: &str) -> Result<Value> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Value::Object(serde_json::Map::new()));
     }
     // Options come with patch-like content types from some clients; what they hold is JSON.
-    let content_type = if ACCEPTED.contains(&content_type) { content_type } else { "" };
+    let content_type = if ACCEPTED.contains(&content_type) {
+        content_type
+    } else {
+        ""
+    };
     Ok(decode(content_type, bytes, kind)?.value)
 }
 
 fn decode_json(bytes: &[u8], kind: &str) -> Result<Decoded> {
-    let parsed = manifests::json::parse(bytes).map_err(|error| unrecognized(kind, &error.to_string(), bytes))?;
-    object_only(Decoded { value: parsed.value, duplicates: parsed.duplicates }, kind, bytes)
+    let parsed =
+        manifests::json::parse(bytes).map_err(|error| unrecognized(kind, &error.to_string(), bytes))?;
+    object_only(
+        Decoded {
+            value: parsed.value,
+            duplicates: parsed.duplicates,
+        },
+        kind,
+        bytes,
+    )
 }
 
 fn decode_yaml(bytes: &[u8], kind: &str) -> Result<Decoded> {
-    let parsed = manifests::yaml::parse(bytes).map_err(|error| unrecognized(kind, &error.to_string(), bytes))?;
-    object_only(Decoded { value: parsed.value, duplicates: parsed.duplicates }, kind, bytes)
+    let parsed =
+        manifests::yaml::parse(bytes).map_err(|error| unrecognized(kind, &error.to_string(), bytes))?;
+    object_only(
+        Decoded {
+            value: parsed.value,
+            duplicates: parsed.duplicates,
+        },
+        kind,
+        bytes,
+    )
 }
 
 fn decode_protobuf(bytes: &[u8], kind: &str) -> Result<Decoded> {
@@ -67,7 +100,10 @@ fn decode_protobuf(bytes: &[u8], kind: &str) -> Result<Decoded> {
         fields.insert("apiVersion".to_owned(), api_version.into());
         fields.insert("kind".to_owned(), object_kind.into());
     }
-    Ok(Decoded { value, duplicates: Vec::new() })
+    Ok(Decoded {
+        value,
+        duplicates: Vec::new(),
+    })
 }
 
 fn object_only(decoded: Decoded, kind: &str, bytes: &[u8]) -> Result<Decoded> {
@@ -97,13 +133,24 @@ fn summary(bytes: &[u8]) -> String {
         [b'{', ..] if bytes.len() > SHOWN => format!("{text} ..."),
         [b'{', ..] => text,
         _ => {
-            let hex: String = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
-            if bytes.len() > SHOWN { format!("{hex} ...") } else { hex }
+            let hex: String = bytes
+                .iter()
+                .take(SHOWN)
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            if bytes.len() > SHOWN {
+                format!("{hex} ...")
+            } else {
+                hex
+            }
         }
     }
 }
 
 /// Brings a decoded value into the exact form of its type; the fields nobody knows are named.
-pub fn normalize(shape: TypeRef, value: &mut Value) -> Result<Vec<String>, kinds::decode::DecodeError> {
+pub(crate) fn normalize(
+    shape: TypeRef,
+    value: &mut Value,
+) -> Result<Vec<String>, kinds::decode::DecodeError> {
     kinds::decode::normalize(shape, value)
 }

@@ -14,7 +14,7 @@ use crate::{
     object,
 };
 
-pub fn kinds() -> Vec<Arc<Kind>> {
+pub(crate) fn kinds() -> Vec<Arc<Kind>> {
     RESOURCES.iter().filter_map(row).map(Arc::new).collect()
 }
 
@@ -34,8 +34,16 @@ fn row(resource: &'static Resource) -> Option<Kind> {
         list_kind: format!("{}List", resource.kind),
         plural: resource.plural.into(),
         singular: resource.singular.into(),
-        short_names: resource.short_names.iter().map(|name| Cow::Borrowed(*name)).collect(),
-        categories: resource.categories.iter().map(|name| Cow::Borrowed(*name)).collect(),
+        short_names: resource
+            .short_names
+            .iter()
+            .map(|name| Cow::Borrowed(*name))
+            .collect(),
+        categories: resource
+            .categories
+            .iter()
+            .map(|name| Cow::Borrowed(*name))
+            .collect(),
         namespaced: resource.namespaced,
         verbs: resource.verbs.to_vec(),
         subresources: resource
@@ -62,7 +70,11 @@ fn row(resource: &'static Resource) -> Option<Kind> {
 
 /// Both groups of events show the same objects.
 fn collection(resource: &Resource) -> Collection {
-    let group = if resource.group == "events.k8s.io" { "" } else { resource.group };
+    let group = if resource.group == "events.k8s.io" {
+        ""
+    } else {
+        resource.group
+    };
     Collection::new(group, resource.plural)
 }
 
@@ -71,7 +83,7 @@ fn strategy(resource: &Resource) -> &'static Strategy {
     if resource.group == "apiextensions.k8s.io" {
         return &crate::custom::DEFINITION_STRATEGY;
     }
-    kinds::strategy_of(resource.group, resource.version, resource.kind).unwrap_or(&NONE)
+    kinds::strategy_of(resource.group, resource.kind).unwrap_or(&NONE)
 }
 
 /// Kinds that are stored in another form than they are served in.
@@ -82,8 +94,8 @@ fn conversion(resource: &Resource) -> Option<Conversion> {
             from_stored: kinds::objects::event::from_core,
         }),
         ("autoscaling", "v1", "HorizontalPodAutoscaler") => Some(Conversion {
-            to_stored: kinds::objects::autoscaler::v1_to_v2,
-            from_stored: kinds::objects::autoscaler::v2_to_v1,
+            to_stored: kinds::objects::horizontal_pod_autoscaler::v1::to_v2,
+            from_stored: kinds::objects::horizontal_pod_autoscaler::v1::from_v2,
         }),
         _ => None,
     }

@@ -1,47 +1,279 @@
 //! Custom resources as the registry sees them: one served version of one definition.
 
+use std::{borrow::Cow, sync::Arc};
+
 use jiff::Timestamp;
-use kinds::strategy::Strategy;
-use manifests::field::FieldError;
-use schemas::{Place, Structural};
-use serde_json::Value;
+use kinds::{names, object_meta, strategy::Strategy};
+use manifests::field::{FieldError, Path};
+use schemas::{
+    Place,
+    crd::{self, CustomKind},
+};
+use serde_json::{Value, json};
+use store::Collection;
 
-pub static DEFINITION_STRATEGY: Strategy = Strategy::NONE;
+use crate::{
+    kind::{Definition, Kind, Subresource},
+    object,
+};
 
+/// The rules of definitions themselves.
+pub(crate) static DEFINITION_STRATEGY: Strategy = Strategy {
+    default: crd::default,
+    prepare_for_create: crd::prepare_for_create,
+    prepare_for_update: crd::prepare_for_update,
+    validate: crd::validate,
+    validate_update: crd::validate_update,
+    prepare_for_status_update: crd::prepare_for_status_update,
+    validate_status_update: |new, _, errors| crd::validate_status_update(new, errors),
+    warnings_on_create: |new| crd::warnings(new, None),
+    warnings_on_update: |new, old| crd::warnings(new, Some(old)),
+    name_syntax: names::dns_subdomain,
+};
+
+/// One version of a custom kind.
 pub struct CustomVersion {
-    schema: Structural,
+    kind: Arc<CustomKind>,
+    /// Which of the kind's versions this is.
+    index: usize,
+    /// Objects written after this revision have the form of today's schema.
+    changed_at: u64,
+}
+
+/// The kinds a definition serves, one a version. `changed_at` is the revision of its last change.
+pub(crate) fn kinds(definition: &Value, changed_at: u64) -> Vec<Arc<Kind>> {
+    let custom = Arc::new(CustomKind::of(definition));
+    (0..custom.versions.len())
+        .filter(|index| custom.versions[*index].served)
+        .map(|index| Arc::new(row(&custom, index, changed_at)))
+        .collect()
+}
+
+const VERBS: &[&str] = &[
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
+const SUBRESOURCE_VERBS: &[&str] = &["get", "patch", "update"];
+
+fn row(custom: &Arc<CustomKind>, index: usize, changed_at: u64) -> Kind {
+    let version = &custom.versions[index];
+    let api_version = format!("{}/{}", custom.group, version.name);
+    let mut subresources = Vec::new();
+    if version.status {
+        subresources.push(Subresource {
+            name: "status",
+            group: "",
+            version: "",
+            kind: custom.kind.clone().into(),
+            verbs: SUBRESOURCE_VERBS,
+        });
+    }
+    if version.scale.is_some() {
+        subresources.push(Subresource {
+            name: "scale",
+            group: "autoscaling",
+            version: "v1",
+            kind: "Scale".into(),
+            verbs: SUBRESOURCE_VERBS,
+        });
+    }
+    Kind {
+        group: custom.group.clone().into(),
+        version: version.name.clone().into(),
+        prefix: object::type_prefix(&api_version, &custom.kind),
+        api_version: api_version.into(),
+        kind: custom.kind.clone().into(),
+        list_kind: custom.list_kind.clone(),
+        plural: custom.plural.clone().into(),
+        singular: custom.singular.clone().into(),
+        short_names: custom.short_names.iter().cloned().map(Cow::Owned).collect(),
+        categories: custom.categories.iter().cloned().map(Cow::Owned).collect(),
+        namespaced: custom.namespaced,
+        verbs: VERBS.to_vec(),
+        subresources,
+        collection: Collection::new(&custom.group, &custom.plural),
+        blank: json!({}),
+        definition: Definition::Custom(Arc::new(CustomVersion {
+            kind: custom.clone(),
+            index,
+            changed_at,
+        })),
+    }
 }
 
 impl CustomVersion {
-    pub fn is_current(&self, _revision: u64) -> bool {
-        true
+    fn version(&self) -> &crd::CustomVersion {
+        &self.kind.versions[self.index]
     }
-    pub fn upgrade(&self, _value: &mut Value) {}
-    pub fn storage_api_version(&self) -> &str {
-        ""
+
+    /// The schemas OpenAPI documents publish of this version: of the kind and of its list.
+    pub fn openapi(&self, format: schemas::openapi::Format) -> [(String, Value); 2] {
+        schemas::openapi::schemas(&self.kind, self.version(), format)
     }
+
+    pub fn deprecation_warning(&self) -> Option<&str> {
+        self.version().deprecation_warning.as_deref()
+    }
+
+    /// Whether an object written at this revision already has the form of today's schema.
+    pub fn is_current(&self, revision: u64) -> bool {
+        revision > self.changed_at
+    }
+
+    /// Brings an object stored under an older schema, or in another version, into form.
+    pub fn upgrade(&self, value: &mut Value) {
+        let schema = &self.version().schema;
+        schemas::default(value, schema);
+        schemas::prune(value, schema);
+    }
+
+    pub fn storage_api_version(&self) -> String {
+        format!("{}/{}", self.kind.group, self.kind.storage_version)
+    }
+
     pub fn selectable_fields(&self) -> Vec<String> {
-        Vec::new()
+        self.version()
+            .selectable_fields
+            .iter()
+            .map(|field| field.name.clone())
+            .collect()
     }
-    pub fn cells(&self, _object: &Value, _now: Timestamp) -> Vec<Value> {
-        Vec::new()
+
+    pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        let cells = self.version().columns.cells(object, |time| {
+            let since: Timestamp = time.parse().ok()?;
+            Some(kinds::columns::duration::human_duration(
+                now.duration_since(since),
+            ))
+        });
+        std::iter::once(object::name(object).into())
+            .chain(cells)
+            .collect()
     }
+
     pub fn column_definitions(&self) -> Value {
-        Value::Null
+        let name = json!({
+            "name": "Name", "type": "string", "format": "name", "description": "The name of the object.", "priority": 0,
+        });
+        std::iter::once(name)
+            .chain(self.version().columns.definitions().cloned())
+            .collect()
     }
-    pub fn prune(&self, _value: &mut Value) -> Result<Vec<String>, String> {
-        Ok(Vec::new())
+
+    /// Drops what the schema does not know; the paths of what was dropped.
+    pub fn prune(&self, value: &mut Value) -> Result<Vec<String>, String> {
+        schemas::coerce(value, &self.version().schema).map_err(|error| error.to_string())
     }
-    pub fn default(&self, _value: &mut Value) {}
-    pub fn prepare_for_create(&self, _object: &mut Value) {}
-    pub fn prepare_for_update(&self, _new: &mut Value, _old: &Value) {}
-    pub fn prepare_for_status_update(&self, _new: &mut Value, _old: &Value) {}
-    pub fn validate(&self, _object: &Value, _errors: &mut Vec<FieldError>) {}
-    pub fn validate_update(&self, _new: &Value, _old: &Value, _status: bool, _errors: &mut Vec<FieldError>) {}
+
+    pub fn default(&self, value: &mut Value) {
+        schemas::default(value, &self.version().schema);
+    }
+
+    pub fn prepare_for_create(&self, object: &mut Value) {
+        if self.version().status
+            && let Value::Object(fields) = object
+        {
+            fields.remove("status");
+        }
+    }
+
+    pub fn prepare_for_update(&self, new: &mut Value, old: &Value) {
+        if self.version().status {
+            copy_field(new, old, "status");
+        }
+    }
+
+    /// The status endpoint changes the status and its ownership, nothing else.
+    pub fn prepare_for_status_update(&self, new: &mut Value, old: &Value) {
+        let status = new.get_mut("status").map(Value::take);
+        let managed = new.pointer("/metadata/managedFields").cloned();
+        *new = old.clone();
+        object::set_meta(new, "managedFields", managed);
+        if let Value::Object(fields) = new {
+            match status {
+                Some(status) => fields.insert("status".to_owned(), status),
+                None => fields.remove("status"),
+            };
+        }
+    }
+
+    pub fn validate(&self, object: &Value, errors: &mut Vec<FieldError>) {
+        self.validate_metadata(object, errors);
+        schemas::validate(object, &self.version().schema, errors);
+        if let Some(scale) = &self.version().scale {
+            scale.validate(object, errors);
+        }
+    }
+
+    /// Validates a change; rules that fail on what did not change come back as warnings.
+    pub fn validate_update(
+        &self,
+        new: &Value,
+        old: &Value,
+        status: bool,
+        errors: &mut Vec<FieldError>,
+    ) -> Vec<String> {
+        object_meta::validate_any_update(
+            kinds::read::get(new, "metadata"),
+            kinds::read::get(old, "metadata"),
+            &Path::new("metadata"),
+            errors,
+        );
+        let schema = &self.version().schema;
+        let warnings = if status {
+            schemas::validate_status_update(new, old, schema, errors)
+        } else {
+            schemas::validate_update(new, old, schema, errors)
+        };
+        if let Some(scale) = &self.version().scale {
+            scale.validate(new, errors);
+        }
+        warnings
+    }
+
+    fn validate_metadata(&self, object: &Value, errors: &mut Vec<FieldError>) {
+        object_meta::validate_any(
+            kinds::read::get(object, "metadata"),
+            self.kind.namespaced,
+            names::dns_subdomain,
+            &Path::new("metadata"),
+            errors,
+        );
+    }
+
+    /// Where the scale is: of the spec, of the status, and the selector's text.
     pub fn scale_paths(&self) -> Option<(Vec<String>, Vec<String>, Option<Vec<String>>)> {
-        None
+        let scale = self.version().scale.as_ref()?;
+        let split = |path: &str| {
+            path.trim_start_matches('.')
+                .split('.')
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        Some((
+            split(&scale.spec_replicas),
+            split(&scale.status_replicas),
+            scale.label_selector.as_deref().map(split),
+        ))
     }
+
+    /// The schema as server-side apply reads it.
     pub fn place(&self) -> Place<'_> {
-        Place::root(&self.schema)
+        Place::root(&self.version().schema)
+    }
+}
+
+fn copy_field(new: &mut Value, old: &Value, field: &str) {
+    if let Value::Object(fields) = new {
+        match old.get(field) {
+            Some(value) => fields.insert(field.to_owned(), value.clone()),
+            None => fields.remove(field),
+        };
     }
 }

@@ -8,28 +8,45 @@ use crate::{
     error::Result,
     kind::Kind,
     negotiate::Representation,
-    openapi::OpenApi,
     registry::{Group, Snapshot},
     response::{self, Answer},
 };
 
+/// Describes the registry; it has no state of its own.
 #[derive(Default)]
-pub struct Discovery {
-    pub openapi: OpenApi,
-}
+pub struct Discovery;
 
 const AGGREGATED: &str = "APIGroupDiscoveryList";
 
 impl Discovery {
     pub fn paths(&self, snapshot: &Snapshot) -> Vec<String> {
-        let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned(), "/apis/".to_owned()];
+        let mut paths = vec![
+            "/api".to_owned(),
+            "/api/v1".to_owned(),
+            "/apis".to_owned(),
+            "/apis/".to_owned(),
+        ];
         for group in snapshot.groups.iter().filter(|group| !group.name.is_empty()) {
             paths.push(format!("/apis/{}", group.name));
-            paths.extend(group.versions.iter().map(|v| format!("/apis/{}/{}", group.name, v.version)));
+            paths.extend(
+                group
+                    .versions
+                    .iter()
+                    .map(|v| format!("/apis/{}/{}", group.name, v.version)),
+            );
         }
         paths.extend(
-            ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/openid/v1/jwks", "/readyz", "/version"]
-                .map(str::to_owned),
+            [
+                "/healthz",
+                "/livez",
+                "/metrics",
+                "/openapi/v2",
+                "/openapi/v3",
+                "/openid/v1/jwks",
+                "/readyz",
+                "/version",
+            ]
+            .map(str::to_owned),
         );
         paths
     }
@@ -37,7 +54,9 @@ impl Discovery {
     /// `/api`.
     pub fn core(&self, snapshot: &Snapshot, headers: &HeaderMap) -> Result<Answer> {
         if let Some(version) = aggregated_version(headers) {
-            return Ok(aggregated(snapshot, headers, version, |group| group.name.is_empty()));
+            return Ok(aggregated(snapshot, headers, version, |group| {
+                group.name.is_empty()
+            }));
         }
         Ok(plain(&json!({
             "kind": "APIVersions",
@@ -49,11 +68,19 @@ impl Discovery {
     /// `/apis`.
     pub fn groups(&self, snapshot: &Snapshot, headers: &HeaderMap) -> Result<Answer> {
         if let Some(version) = aggregated_version(headers) {
-            return Ok(aggregated(snapshot, headers, version, |group| !group.name.is_empty()));
+            return Ok(aggregated(snapshot, headers, version, |group| {
+                !group.name.is_empty()
+            }));
         }
-        let groups: Vec<Value> =
-            snapshot.groups.iter().filter(|group| !group.name.is_empty()).map(api_group).collect();
-        Ok(plain(&json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })))
+        let groups: Vec<Value> = snapshot
+            .groups
+            .iter()
+            .filter(|group| !group.name.is_empty())
+            .map(api_group)
+            .collect();
+        Ok(plain(
+            &json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups }),
+        ))
     }
 
     /// `/apis/GROUP`.
@@ -69,9 +96,17 @@ impl Discovery {
 
     /// `/api/v1` and `/apis/GROUP/VERSION`.
     pub fn resources(&self, snapshot: &Snapshot, group: &str, version: &str) -> Result<Answer> {
-        let found = snapshot.group(group).and_then(|group| group.versions.iter().find(|v| v.version == version));
-        let Some(found) = found else { return Ok(not_found()) };
-        let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+        let found = snapshot
+            .group(group)
+            .and_then(|group| group.versions.iter().find(|v| v.version == version));
+        let Some(found) = found else {
+            return Ok(not_found());
+        };
+        let group_version = if group.is_empty() {
+            version.to_owned()
+        } else {
+            format!("{group}/{version}")
+        };
         let mut resources: Vec<Value> = found.kinds.iter().flat_map(|kind| api_resources(kind)).collect();
         resources.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
         let mut value = json!({
@@ -128,7 +163,9 @@ fn api_resources(kind: &Kind) -> Vec<Value> {
             "kind": subresource.kind,
             "verbs": subresource.verbs,
         });
-        if (subresource.group, subresource.version) != (&*kind.group, &*kind.version) && !subresource.version.is_empty() {
+        if (subresource.group, subresource.version) != (&*kind.group, &*kind.version)
+            && !subresource.version.is_empty()
+        {
             row["group"] = subresource.group.into();
             row["version"] = subresource.version.into();
         }
@@ -174,7 +211,12 @@ fn aggregated(
     version: &'static str,
     wanted: impl Fn(&Group) -> bool,
 ) -> Answer {
-    let items: Vec<Value> = snapshot.groups.iter().filter(|group| wanted(group)).map(group_discovery).collect();
+    let items: Vec<Value> = snapshot
+        .groups
+        .iter()
+        .filter(|group| wanted(group))
+        .map(group_discovery)
+        .collect();
     let value = json!({
         "kind": AGGREGATED,
         "apiVersion": format!("apidiscovery.k8s.io/{version}"),
@@ -185,9 +227,10 @@ fn aggregated(
     let digest = ring::digest::digest(&ring::digest::SHA512, bytes.as_bytes());
     let etag: String = digest.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
     let etag = format!("\"{etag}\"");
-    let content_type =
-        format!("application/json;g=apidiscovery.k8s.io;v={version};as={AGGREGATED}");
-    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let content_type = format!("application/json;g=apidiscovery.k8s.io;v={version};as={AGGREGATED}");
+    let known = headers
+        .get(header::IF_NONE_MATCH)
+        .and_then(|value| value.to_str().ok());
     let mut answer = if known == Some(&etag) {
         let mut answer = response::text(StatusCode::NOT_MODIFIED, "");
         answer.headers_mut().remove(header::CONTENT_TYPE);
@@ -196,9 +239,12 @@ fn aggregated(
         response::json_bytes(StatusCode::OK, bytes)
     };
     let headers = answer.headers_mut();
-    for (name, text) in
-        [(header::ETAG, etag), (header::CONTENT_TYPE, content_type), (header::VARY, "Accept".to_owned()), (header::CACHE_CONTROL, "public".to_owned())]
-    {
+    for (name, text) in [
+        (header::ETAG, etag),
+        (header::CONTENT_TYPE, content_type),
+        (header::VARY, "Accept".to_owned()),
+        (header::CACHE_CONTROL, "public".to_owned()),
+    ] {
         if let Ok(value) = HeaderValue::from_str(&text) {
             headers.insert(name, value);
         }
@@ -229,9 +275,8 @@ fn group_discovery(group: &Group) -> Value {
 }
 
 fn resource_discovery(kind: &Kind) -> Value {
-    let response_kind = |group: &str, version: &str, name: &str| {
-        json!({ "group": group, "version": version, "kind": name })
-    };
+    let response_kind =
+        |group: &str, version: &str, name: &str| json!({ "group": group, "version": version, "kind": name });
     let mut value = json!({
         "resource": kind.plural,
         "responseKind": response_kind(&kind.group, &kind.version, &kind.kind),

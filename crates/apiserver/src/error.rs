@@ -14,7 +14,7 @@ pub struct ApiError {
     pub details: Option<Value>,
 }
 
-pub type Result<T, E = ApiError> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
 /// The group and plural of a resource, as errors name it: `pods`, `deployments.apps`.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,12 @@ impl std::fmt::Display for Qualified<'_> {
 
 impl ApiError {
     pub fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None }
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: None,
+        }
     }
 
     #[must_use]
@@ -53,21 +58,36 @@ impl ApiError {
     }
 
     pub fn forbidden(resource: Qualified<'_>, name: &str, why: &str) -> Self {
-        let subject =
-            if name.is_empty() { resource.to_string() } else { format!("{resource} \"{name}\"") };
-        Self::new(StatusCode::FORBIDDEN, "Forbidden", format!("{subject} is forbidden: {why}"))
-            .with_details(object_details(resource, name))
+        let subject = if name.is_empty() {
+            resource.to_string()
+        } else {
+            format!("{resource} \"{name}\"")
+        };
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "Forbidden",
+            format!("{subject} is forbidden: {why}"),
+        )
+        .with_details(object_details(resource, name))
     }
 
     pub fn not_found(resource: Qualified<'_>, name: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "NotFound", format!("{resource} \"{name}\" not found"))
-            .with_details(object_details(resource, name))
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "NotFound",
+            format!("{resource} \"{name}\" not found"),
+        )
+        .with_details(object_details(resource, name))
     }
 
     /// A path below a known group that names nothing.
     pub fn no_such_resource() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "NotFound", "the server could not find the requested resource")
-            .with_details(json!({}))
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "NotFound",
+            "the server could not find the requested resource",
+        )
+        .with_details(json!({}))
     }
 
     pub fn method_not_allowed() -> Self {
@@ -83,7 +103,10 @@ impl ApiError {
         Self::new(
             StatusCode::NOT_ACCEPTABLE,
             "NotAcceptable",
-            format!("only the following media types are accepted: {}", accepted.join(", ")),
+            format!(
+                "only the following media types are accepted: {}",
+                accepted.join(", ")
+            ),
         )
     }
 
@@ -99,8 +122,12 @@ impl ApiError {
     }
 
     pub fn already_exists(resource: Qualified<'_>, name: &str) -> Self {
-        Self::new(StatusCode::CONFLICT, "AlreadyExists", format!("{resource} \"{name}\" already exists"))
-            .with_details(object_details(resource, name))
+        Self::new(
+            StatusCode::CONFLICT,
+            "AlreadyExists",
+            format!("{resource} \"{name}\" already exists"),
+        )
+        .with_details(object_details(resource, name))
     }
 
     pub fn conflict(resource: Qualified<'_>, name: &str, why: &str) -> Self {
@@ -140,7 +167,12 @@ impl ApiError {
     /// A read at a revision that does not exist yet.
     pub fn revision_too_large(asked: u64, current: u64) -> Self {
         let message = format!("Too large resource version: {asked}, current: {current}");
-        Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", format!("Timeout: {message}")).with_details(json!({
+        Self::new(
+            StatusCode::GATEWAY_TIMEOUT,
+            "Timeout",
+            format!("Timeout: {message}"),
+        )
+        .with_details(json!({
             "causes": [{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }],
             "retryAfterSeconds": 1,
         }))
@@ -171,9 +203,9 @@ impl ApiError {
         };
         let qualified = Qualified { group, name: kind };
         let mut details = object_details(qualified, name);
-        let causes = errors.iter().map(|error| {
-            json!({ "reason": error.kind.reason(), "message": error.body(), "field": error.field })
-        });
+        let causes = errors.iter().map(
+            |error| json!({ "reason": error.kind.reason(), "message": error.body(), "field": error.field }),
+        );
         details["causes"] = Value::Array(causes.collect());
         Self::new(
             StatusCode::UNPROCESSABLE_ENTITY,

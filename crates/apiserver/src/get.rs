@@ -14,7 +14,7 @@ use crate::{
     rows::{self, IncludeObject},
 };
 
-pub async fn get(call: &Call) -> Result<Answer> {
+pub(crate) async fn get(call: &Call) -> Result<Answer> {
     if let Some(revision) = call.query.text("resourceVersion") {
         let revision = revision.parse().map_err(|_| {
             ApiError::bad_request(format!("resourceVersion: Invalid value: \"{revision}\": strconv.ParseUint: parsing \"{revision}\": invalid syntax"))
@@ -27,13 +27,17 @@ pub async fn get(call: &Call) -> Result<Answer> {
         .get(&call.kind.collection, call.key_namespace(), &call.target.name)
         .ok_or_else(|| ApiError::not_found(call.kind.qualified(), &call.target.name))?;
     if call.representation.form == Form::Object {
-        return Ok(response::encoded(StatusCode::OK, call.representation, call.kind.read_bytes(&stored)));
+        return Ok(response::encoded(
+            StatusCode::OK,
+            call.representation,
+            call.kind.read_bytes(&stored),
+        ));
     }
     show(call, StatusCode::OK, call.kind.read(&stored))
 }
 
 /// Shows one object in the form the client asked for.
-pub fn show(call: &Call, code: StatusCode, value: serde_json::Value) -> Result<Answer> {
+pub(crate) fn show(call: &Call, code: StatusCode, value: serde_json::Value) -> Result<Answer> {
     let shown = match call.representation.form {
         Form::Object => value,
         Form::Metadata => rows::metadata(&value),

@@ -24,7 +24,14 @@ use crate::{
 };
 
 /// A request by a controller, to one object.
-pub fn call(api: &Arc<Api>, kind: &Arc<Kind>, controller: &str, verb: &'static str, namespace: &str, name: &str) -> Call {
+pub(crate) fn call(
+    api: &Arc<Api>,
+    kind: &Arc<Kind>,
+    controller: &str,
+    verb: &'static str,
+    namespace: &str,
+    name: &str,
+) -> Call {
     Call {
         api: api.clone(),
         kind: kind.clone(),
@@ -39,12 +46,15 @@ pub fn call(api: &Arc<Api>, kind: &Arc<Kind>, controller: &str, verb: &'static s
         },
         query: Query::of("fieldManager", controller),
         headers: HeaderMap::new(),
-        user: User::new(&format!("system:serviceaccount:kube-system:{controller}"), &[MASTERS]),
+        user: User::new(
+            &format!("system:serviceaccount:kube-system:{controller}"),
+            &[MASTERS],
+        ),
         representation: Representation::JSON,
     }
 }
 
-pub async fn delete(
+pub(crate) async fn delete(
     api: &Arc<Api>,
     kind: &Arc<Kind>,
     controller: &str,
@@ -58,7 +68,7 @@ pub async fn delete(
 }
 
 /// Changes an object; `make` gets the current state and returns the wanted one.
-pub async fn change(
+pub(crate) async fn change(
     api: &Arc<Api>,
     kind: &Arc<Kind>,
     controller: &str,

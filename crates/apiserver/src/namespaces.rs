@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use crate::kind::Kind;
 
 /// Whether a namespace still has content to lose.
-pub fn awaits_finalizers(kind: &Kind, object: &Value) -> bool {
+pub(crate) fn awaits_finalizers(kind: &Kind, object: &Value) -> bool {
     kind.is("", "Namespace") && !kinds::read::list(kinds::read::get(object, "spec"), "finalizers").is_empty()
 }
 
 /// A namespace under deletion says so in its phase.
-pub fn mark_terminating(kind: &Kind, object: &mut Value) {
+pub(crate) fn mark_terminating(kind: &Kind, object: &mut Value) {
     if kind.is("", "Namespace") {
         match object.get_mut("status").and_then(Value::as_object_mut) {
             Some(status) => {
@@ -20,19 +20,4 @@ pub fn mark_terminating(kind: &Kind, object: &mut Value) {
             None => object["status"] = json!({ "phase": "Terminating" }),
         }
     }
-}
-
-/// The finalize subresource writes `spec.finalizers` and nothing else.
-pub fn prepare_finalize(new: &mut Value, old: &Value) {
-    let finalizers = new.pointer("/spec/finalizers").cloned();
-    let metadata_finalizers = new.pointer("/metadata/finalizers").cloned();
-    let managed = new.pointer("/metadata/managedFields").cloned();
-    *new = old.clone();
-    crate::object::set_meta(new, "finalizers", metadata_finalizers);
-    crate::object::set_meta(new, "managedFields", managed);
-    let spec = kinds::read::object_mut(new, "spec");
-    match finalizers {
-        Some(list) => spec.insert("finalizers".to_owned(), list),
-        None => spec.remove("finalizers"),
-    };
 }

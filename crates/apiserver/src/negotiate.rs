@@ -7,7 +7,7 @@ use crate::error::{ApiError, Result};
 
 /// How objects are shown to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// The object as it is.
     Object,
     /// `PartialObjectMetadata`: only the metadata.
@@ -19,21 +19,24 @@ pub enum Form {
 
 /// The serialisation of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
+pub(crate) enum Encoding {
     Json,
     Yaml,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Representation {
+pub(crate) struct Representation {
     pub form: Form,
     pub encoding: Encoding,
 }
 
 impl Representation {
-    pub const JSON: Self = Self { form: Form::Object, encoding: Encoding::Json };
+    pub(crate) const JSON: Self = Self {
+        form: Form::Object,
+        encoding: Encoding::Json,
+    };
 
-    pub fn content_type(self) -> &'static str {
+    pub(crate) fn content_type(self) -> &'static str {
         match self.encoding {
             Encoding::Json => "application/json",
             Encoding::Yaml => "application/yaml",
@@ -42,11 +45,11 @@ impl Representation {
 }
 
 /// Media types this server answers with.
-pub const ACCEPTED: &[&str] = &["application/json", "application/yaml"];
+pub(crate) const ACCEPTED: &[&str] = &["application/json", "application/yaml"];
 
 /// The first representation in `Accept` this server can give. Protobuf is passed over: every client
 /// that asks for it also takes JSON.
-pub fn accept(headers: &HeaderMap) -> Result<Representation> {
+pub(crate) fn accept(headers: &HeaderMap) -> Result<Representation> {
     let mut asked = false;
     for value in headers.get_all(header::ACCEPT) {
         let Ok(value) = value.to_str() else { continue };
@@ -60,7 +63,11 @@ pub fn accept(headers: &HeaderMap) -> Result<Representation> {
             }
         }
     }
-    if asked { Err(ApiError::not_acceptable(ACCEPTED)) } else { Ok(Representation::JSON) }
+    if asked {
+        Err(ApiError::not_acceptable(ACCEPTED))
+    } else {
+        Ok(Representation::JSON)
+    }
 }
 
 fn read_clause(clause: &str) -> Option<Representation> {
@@ -92,7 +99,7 @@ fn read_clause(clause: &str) -> Option<Representation> {
 }
 
 /// The media type of a request body, without its parameters.
-pub fn content_type(headers: &HeaderMap) -> &str {
+pub(crate) fn content_type(headers: &HeaderMap) -> &str {
     headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
@@ -116,7 +123,10 @@ mod tests {
     fn the_first_form_we_can_give_wins() {
         check("application/json", Some(Form::Object));
         check("*/*", Some(Form::Object));
-        check("application/vnd.kubernetes.protobuf,application/json", Some(Form::Object));
+        check(
+            "application/vnd.kubernetes.protobuf,application/json",
+            Some(Form::Object),
+        );
         check(
             "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
             Some(Form::Table("v1")),

@@ -5,49 +5,59 @@ use serde_json::{Map, Value};
 use store::Body;
 
 /// The text of a metadata field, or the empty string.
-pub fn meta_text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object.get("metadata").and_then(|meta| meta.get(field)).and_then(Value::as_str).unwrap_or_default()
+pub(crate) fn meta_text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object
+        .get("metadata")
+        .and_then(|meta| meta.get(field))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
-pub fn name(object: &Value) -> &str {
+pub(crate) fn name(object: &Value) -> &str {
     meta_text(object, "name")
 }
 
-pub fn namespace(object: &Value) -> &str {
+pub(crate) fn namespace(object: &Value) -> &str {
     meta_text(object, "namespace")
 }
 
-pub fn uid(object: &Value) -> &str {
+pub(crate) fn uid(object: &Value) -> &str {
     meta_text(object, "uid")
 }
 
-pub fn resource_version(object: &Value) -> &str {
+pub(crate) fn resource_version(object: &Value) -> &str {
     meta_text(object, "resourceVersion")
 }
 
 /// The metadata of an object, made if it is missing.
-pub fn meta_mut(object: &mut Value) -> &mut Map<String, Value> {
+pub(crate) fn meta_mut(object: &mut Value) -> &mut Map<String, Value> {
     kinds::read::object_mut(object, "metadata")
 }
 
-pub fn is_deleting(object: &Value) -> bool {
+pub(crate) fn is_deleting(object: &Value) -> bool {
     !meta_text(object, "deletionTimestamp").is_empty()
 }
 
-pub fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
-    kinds::read::list(kinds::read::get(object, "metadata"), "finalizers").iter().filter_map(Value::as_str)
+pub(crate) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
+    kinds::read::list(kinds::read::get(object, "metadata"), "finalizers")
+        .iter()
+        .filter_map(Value::as_str)
 }
 
-pub fn has_finalizers(object: &Value) -> bool {
+pub(crate) fn has_finalizers(object: &Value) -> bool {
     finalizers(object).next().is_some()
 }
 
-pub fn generation(object: &Value) -> i64 {
-    object.get("metadata").and_then(|meta| meta.get("generation")).and_then(Value::as_i64).unwrap_or_default()
+pub(crate) fn generation(object: &Value) -> i64 {
+    object
+        .get("metadata")
+        .and_then(|meta| meta.get("generation"))
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
 }
 
 /// Sets a metadata field to `value`, or removes it when there is none.
-pub fn set_meta(object: &mut Value, field: &str, value: Option<Value>) {
+pub(crate) fn set_meta(object: &mut Value, field: &str, value: Option<Value>) {
     let meta = meta_mut(object);
     match value {
         Some(value) => {
@@ -60,14 +70,14 @@ pub fn set_meta(object: &mut Value, field: &str, value: Option<Value>) {
 }
 
 /// Copies a metadata field from another object, or removes it where the other has none.
-pub fn copy_meta(to: &mut Value, from: &Value, field: &str) {
+pub(crate) fn copy_meta(to: &mut Value, from: &Value, field: &str) {
     let value = from.get("metadata").and_then(|meta| meta.get(field)).cloned();
     set_meta(to, field, value);
 }
 
 /// Serialises an object for the store: `kind`, `apiVersion` and `metadata` first, so that lists can
 /// cut the type off the front, and an empty `resourceVersion` the store writes the revision into.
-pub fn encode(object: &Value) -> Body {
+pub(crate) fn encode(object: &Value) -> Body {
     let empty = Map::new();
     let fields = object.as_object().unwrap_or(&empty);
     let mut json = Vec::with_capacity(1024);
@@ -97,15 +107,19 @@ pub fn encode(object: &Value) -> Body {
 }
 
 /// The bytes of an object as it stands, its resourceVersion included.
-pub fn encode_with_revision(object: &Value) -> bytes::Bytes {
-    let Body { mut json, revision_at, .. } = encode(object);
+pub(crate) fn encode_with_revision(object: &Value) -> bytes::Bytes {
+    let Body {
+        mut json,
+        revision_at,
+        ..
+    } = encode(object);
     let revision = resource_version(object);
     json.splice(revision_at..revision_at, revision.bytes());
     json.into()
 }
 
 /// The bytes with which every stored object of this type begins, up to its metadata.
-pub fn type_prefix(api_version: &str, kind: &str) -> String {
+pub(crate) fn type_prefix(api_version: &str, kind: &str) -> String {
     format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",")
 }
 
@@ -116,7 +130,7 @@ fn write_member(json: &mut Vec<u8>, key: &str, value: &Value) {
 }
 
 /// Writing JSON values to memory cannot fail: keys are strings and the writer is a vector.
-pub fn write_json<T: serde::Serialize + ?Sized>(json: &mut Vec<u8>, value: &T) {
+pub(crate) fn write_json<T: serde::Serialize + ?Sized>(json: &mut Vec<u8>, value: &T) {
     let _ = serde_json::to_writer(json, value);
 }
 
@@ -136,6 +150,9 @@ mod tests {
         let text = String::from_utf8(body.json).unwrap();
         assert!(text.starts_with(&type_prefix("v1", "ConfigMap")));
         assert_eq!(&text[body.revision_at - 1..=body.revision_at], "\"\"");
-        assert_eq!(text, r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"","name":"x"},"data":{"a":"b"}}"#);
+        assert_eq!(
+            text,
+            r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"","name":"x"},"data":{"a":"b"}}"#
+        );
     }
 }

@@ -17,60 +17,84 @@ use crate::{
 };
 
 /// Whether the change recorded its own ownership (server-side apply does).
-pub fn already_recorded(operation: Operation) -> bool {
+pub(crate) fn already_recorded(operation: Operation) -> bool {
     operation == Operation::Apply
 }
 
 /// Records what a create, update or patch changed. `old` is missing for a create.
-pub fn record_write(writer: &Writer<'_>, old: Option<&Value>, new: &mut Value, subresource: &str) {
+pub(crate) fn record_write(writer: &Writer<'_>, old: Option<&Value>, new: &mut Value, subresource: &str) {
     let manager = writer.call.field_manager();
     let now = writer.timestamp();
     let kind = &writer.call.kind;
     match &kind.definition {
         Definition::BuiltIn(built_in) => {
-            let write = Facts::new(kind, &manager, &now, subresource, false).write(built_in.shape, &kind.blank, &());
+            let write =
+                Facts::new(kind, &manager, &now, subresource, false).write(built_in.shape, &kind.blank, &());
             apply::update(old, new, &write);
         }
         Definition::Custom(custom) => {
-            let place = custom.place();
-            let write = Facts::new(kind, &manager, &now, subresource, false).write(place, &kind.blank, &NoConversion(place));
+            let versions = NoConversion(custom.place());
+            let write = Facts::new(kind, &manager, &now, subresource, false).write(
+                versions.0,
+                &kind.blank,
+                &versions,
+            );
             apply::update(old, new, &write);
         }
     }
 }
 
 /// The object that results from applying `configuration` to `live`.
-pub fn apply(writer: &Writer<'_>, live: Option<&Value>, configuration: &Value, subresource: &str) -> Result<Value> {
+pub(crate) fn apply(
+    writer: &Writer<'_>,
+    live: Option<&Value>,
+    configuration: &Value,
+    subresource: &str,
+) -> Result<Value> {
     let manager = writer.call.field_manager();
     let now = writer.timestamp();
     let kind = &writer.call.kind;
     let facts = Facts::new(kind, &manager, &now, subresource, writer.options.force);
     match &kind.definition {
-        Definition::BuiltIn(built_in) => {
-            apply::apply(live, configuration, &facts.write(built_in.shape, &kind.blank, &()))
-        }
+        Definition::BuiltIn(built_in) => apply::apply(
+            live,
+            configuration,
+            &facts.write(built_in.shape, &kind.blank, &()),
+        ),
         Definition::Custom(custom) => {
             let place = custom.place();
-            apply::apply(live, configuration, &facts.write(place, &kind.blank, &NoConversion(place)))
+            apply::apply(
+                live,
+                configuration,
+                &facts.write(place, &kind.blank, &NoConversion(place)),
+            )
         }
     }
     .map_err(|error| refused(&error))
 }
 
 /// A configuration as it was sent, with the identity the path gives it.
-pub fn read_configuration(writer: &mut Writer<'_>, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
+pub(crate) fn read_configuration(
+    writer: &mut Writer<'_>,
+    mut value: Value,
+    duplicates: Vec<String>,
+) -> Result<Value> {
     use crate::writes::options::FieldValidation;
     let call = writer.call;
     if !value.is_object() {
-        return Err(ApiError::bad_request("error decoding YAML: the configuration is not an object"));
+        return Err(ApiError::bad_request(
+            "error decoding YAML: the configuration is not an object",
+        ));
     }
     if !duplicates.is_empty() {
-        let texts: Vec<String> = duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
         match writer.options.field_validation {
             FieldValidation::Strict => {
-                return Err(ApiError::bad_request(format!("error strict decoding YAML: {}", texts.join(", "))));
+                return Err(ApiError::bad_request(format!(
+                    "error strict decoding YAML: error converting YAML to JSON: {}",
+                    manifests::yaml::duplicates_error(&duplicates)
+                )));
             }
-            FieldValidation::Warn => writer.warn(texts),
+            FieldValidation::Warn => writer.warn(duplicates),
             FieldValidation::Ignore => {}
         }
     }
@@ -107,7 +131,14 @@ struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     fn new(kind: &'a Kind, manager: &'a str, now: &'a str, subresource: &'a str, force: bool) -> Self {
-        Self { kind, manager, now, subresource, force, reset: reset(kind, subresource) }
+        Self {
+            kind,
+            manager,
+            now,
+            subresource,
+            force,
+            reset: reset(kind, subresource),
+        }
     }
 
     fn write<S: Copy>(self, shape: S, blank: &'a Value, versions: &'a dyn Versions<S>) -> Write<'a, S> {
@@ -147,7 +178,10 @@ struct NoConversion<'a>(Place<'a>);
 
 impl<'a> Versions<Place<'a>> for NoConversion<'a> {
     fn version(&self, _api_version: &str) -> Option<Version<'_, Place<'a>>> {
-        Some(Version { shape: self.0, reset: &NOTHING })
+        Some(Version {
+            shape: self.0,
+            reset: &NOTHING,
+        })
     }
 }
 
@@ -164,12 +198,14 @@ fn refused(error: &ApplyError) -> ApiError {
             ApiError::new(StatusCode::CONFLICT, "Conflict", error.to_string())
                 .with_details(json!({ "causes": causes }))
         }
-        ApplyError::Malformed(message) => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message.clone()),
+        ApplyError::Malformed(message) => {
+            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message.clone())
+        }
     }
 }
 
 /// An object of a built-in type with nothing set, as the server writes it.
-pub fn blank(shape: TypeRef) -> Value {
+pub(crate) fn blank(shape: TypeRef) -> Value {
     let mut value = json!({});
     let _ = kinds::decode::normalize(shape, &mut value);
     value

@@ -9,8 +9,15 @@ pub struct Query(Vec<(String, String)>);
 
 impl Query {
     pub fn parse(query: Option<&str>) -> Self {
-        let Some(query) = query else { return Self::default() };
-        Self(form_urlencoded::parse(query.as_bytes()).into_owned().filter(|(key, _)| !key.is_empty()).collect())
+        let Some(query) = query else {
+            return Self::default();
+        };
+        Self(
+            form_urlencoded::parse(query.as_bytes())
+                .into_owned()
+                .filter(|(key, _)| !key.is_empty())
+                .collect(),
+        )
     }
 
     /// A query of one parameter, as controllers in this process make it.
@@ -19,11 +26,17 @@ impl Query {
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .filter(move |(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The value of a parameter; an empty one counts as missing.
@@ -37,11 +50,14 @@ impl Query {
     }
 
     pub fn optional_flag(&self, name: &str) -> Option<bool> {
-        self.get(name).map(|value| !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false"))
+        self.get(name)
+            .map(|value| !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false"))
     }
 
     pub fn int(&self, name: &str) -> Result<Option<i64>> {
-        let Some(value) = self.text(name) else { return Ok(None) };
+        let Some(value) = self.text(name) else {
+            return Ok(None);
+        };
         value.parse().map(Some).map_err(|_| {
             ApiError::bad_request(format!("strconv.ParseInt: parsing \"{value}\": invalid syntax"))
         })

@@ -5,35 +5,41 @@ use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use serde_json::Value;
 
-use crate::{error::ApiError, negotiate::{Encoding, Representation}, object};
+use crate::{
+    error::ApiError,
+    negotiate::{Encoding, Representation},
+    object,
+};
 
 /// The body of an answer: bytes, or a stream of them.
 pub type Body = UnsyncBoxBody<Bytes, std::convert::Infallible>;
 
 pub type Answer = Response<Body>;
 
-pub fn full(bytes: impl Into<Bytes>) -> Body {
+pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).boxed_unsync()
 }
 
 /// A JSON body as it stands.
-pub fn json_bytes(code: StatusCode, bytes: impl Into<Bytes>) -> Answer {
+pub(crate) fn json_bytes(code: StatusCode, bytes: impl Into<Bytes>) -> Answer {
     with_type(code, "application/json", full(bytes))
 }
 
-pub fn with_type(code: StatusCode, content_type: &'static str, body: Body) -> Answer {
+pub(crate) fn with_type(code: StatusCode, content_type: &'static str, body: Body) -> Answer {
     let mut answer = Response::new(body);
     *answer.status_mut() = code;
-    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     answer
 }
 
-pub fn text(code: StatusCode, text: impl Into<Bytes>) -> Answer {
+pub(crate) fn text(code: StatusCode, text: impl Into<Bytes>) -> Answer {
     with_type(code, "text/plain; charset=utf-8", full(text))
 }
 
 /// A value in the encoding the client asked for.
-pub fn value(code: StatusCode, representation: Representation, value: &Value) -> Answer {
+pub(crate) fn value(code: StatusCode, representation: Representation, value: &Value) -> Answer {
     let mut bytes = Vec::with_capacity(1024);
     match representation.encoding {
         Encoding::Json => object::write_json(&mut bytes, value),
@@ -43,7 +49,7 @@ pub fn value(code: StatusCode, representation: Representation, value: &Value) ->
 }
 
 /// Serialised JSON in the encoding the client asked for.
-pub fn encoded(code: StatusCode, representation: Representation, json: Bytes) -> Answer {
+pub(crate) fn encoded(code: StatusCode, representation: Representation, json: Bytes) -> Answer {
     match representation.encoding {
         Encoding::Json => json_bytes(code, json),
         Encoding::Yaml => {
@@ -54,7 +60,7 @@ pub fn encoded(code: StatusCode, representation: Representation, json: Bytes) ->
 }
 
 /// Errors are JSON whatever the client asked for; every client reads that.
-pub fn error(error: &ApiError) -> Answer {
+pub(crate) fn error(error: &ApiError) -> Answer {
     let mut bytes = Vec::with_capacity(256);
     object::write_json(&mut bytes, &error.to_status());
     let mut answer = json_bytes(error.code, bytes);
@@ -65,7 +71,7 @@ pub fn error(error: &ApiError) -> Answer {
 }
 
 /// Adds `Warning` headers, which kubectl shows to the user.
-pub fn add_warnings(answer: &mut Answer, warnings: &[String]) {
+pub(crate) fn add_warnings(answer: &mut Answer, warnings: &[String]) {
     for warning in warnings {
         let text = format!("299 - {}", manifests::field::quoted(&printable(warning)));
         if let Ok(value) = HeaderValue::from_str(&text) {

@@ -11,14 +11,14 @@ use crate::{
 
 /// What a table row carries beside its cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IncludeObject {
+pub(crate) enum IncludeObject {
     None,
     Metadata,
     Object,
 }
 
 impl IncludeObject {
-    pub fn read(query: &Query) -> Result<Self> {
+    pub(crate) fn read(query: &Query) -> Result<Self> {
         match query.text("includeObject") {
             None | Some("Metadata") => Ok(Self::Metadata),
             Some("None") => Ok(Self::None),
@@ -31,7 +31,7 @@ impl IncludeObject {
 }
 
 /// `PartialObjectMetadata` of an object.
-pub fn metadata(object: &Value) -> Value {
+pub(crate) fn metadata(object: &Value) -> Value {
     json!({
         "kind": "PartialObjectMetadata",
         "apiVersion": "meta.k8s.io/v1",
@@ -40,7 +40,7 @@ pub fn metadata(object: &Value) -> Value {
 }
 
 /// One row of a kind's table.
-pub fn row(kind: &Kind, object: Value, include: IncludeObject, now: Timestamp) -> Value {
+pub(crate) fn row(kind: &Kind, object: Value, include: IncludeObject, now: Timestamp) -> Value {
     let cells = match &kind.definition {
         Definition::BuiltIn(_) => kinds::columns::cells(&kind.group, &kind.kind, &object, now),
         Definition::Custom(custom) => custom.cells(&object, now),
@@ -55,7 +55,13 @@ pub fn row(kind: &Kind, object: Value, include: IncludeObject, now: Timestamp) -
 }
 
 /// A table around rows. Watches send the columns with the first event only.
-pub fn table(version: &str, kind: &Kind, list_metadata: Value, rows: Vec<Value>, columns: bool) -> Value {
+pub(crate) fn table(
+    version: &str,
+    kind: &Kind,
+    list_metadata: Value,
+    rows: Vec<Value>,
+    columns: bool,
+) -> Value {
     json!({
         "kind": "Table",
         "apiVersion": format!("meta.k8s.io/{version}"),

@@ -18,7 +18,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use crate::{api::Api, authentication::User};
+use crate::{api::Api, authentication::User, body::BodyError};
 
 /// A client that connects must say hello within this time.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
@@ -30,13 +30,18 @@ const MAX_STREAMS: u32 = 4096;
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Accepts connections until told to stop, then lets those open finish.
-pub async fn serve(api: Arc<Api>, listener: TcpListener, tls: Arc<ServerConfig>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn serve(
+    api: Arc<Api>,
+    listener: TcpListener,
+    tls: Arc<ServerConfig>,
+    mut stop: watch::Receiver<bool>,
+) {
     let acceptor = TlsAcceptor::from(tls);
     let http = Arc::new(http_builder());
     let graceful = GracefulShutdown::new();
     loop {
         tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => break,
+            () = stopped(&mut stop) => break,
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
                     let watcher = graceful.watcher();
@@ -54,9 +59,18 @@ pub async fn serve(api: Arc<Api>, listener: TcpListener, tls: Arc<ServerConfig>,
     let _ = timeout(STOP_PATIENCE, graceful.shutdown()).await;
 }
 
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // A dropped sender means the owner of the server is gone: stop as well.
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
 fn http_builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_PATIENCE).half_close(false);
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_PATIENCE)
+        .half_close(false);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -80,12 +94,12 @@ async fn connection(
         Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),
         Err(_) => return tracing::debug!(%peer, "TLS handshake took too long"),
     };
-    let user = Arc::new(certificate_user(&stream));
+    let user = certificate_user(&stream).map(Arc::new);
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let (api, user) = (api.clone(), user.clone());
         async move {
-            let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
-            Ok::<_, std::convert::Infallible>(api.serve(request, (*user).as_ref()).await)
+            let request = request.map(|body| body.map_err(BodyError::new).boxed_unsync());
+            Ok::<_, std::convert::Infallible>(api.serve(request, user).await)
         }
     });
     let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service);
@@ -100,11 +114,16 @@ fn certificate_user(stream: &TlsStream<TcpStream>) -> Option<User> {
     let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
     let subject = certificate.subject();
     let name = subject.iter_common_name().next()?.as_str().ok()?;
-    let groups: Vec<&str> = subject.iter_organization().filter_map(|group| group.as_str().ok()).collect();
+    let groups: Vec<&str> = subject
+        .iter_organization()
+        .filter_map(|group| group.as_str().ok())
+        .collect();
     Some(User::new(name, &groups))
 }
 
 /// An empty request body, for callers in the same process.
 pub fn no_body() -> crate::body::RequestBody {
-    http_body_util::Empty::<Bytes>::new().map_err(|never| match never {}).boxed_unsync()
+    http_body_util::Empty::<Bytes>::new()
+        .map_err(|never| match never {})
+        .boxed_unsync()
 }

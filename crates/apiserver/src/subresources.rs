@@ -1,12 +1,12 @@
 //! Parts of objects with an address of their own.
 
-pub mod approval;
-pub mod binding;
-pub mod eviction;
-pub mod pods;
-pub mod reviews;
-pub mod scale;
-pub mod token;
+pub(crate) mod approval;
+pub(crate) mod binding;
+pub(crate) mod eviction;
+pub(crate) mod pods;
+pub(crate) mod reviews;
+pub(crate) mod scale;
+pub(crate) mod token;
 
 use http::Method;
 
@@ -14,7 +14,7 @@ use crate::{
     body::{self, RequestBody},
     call::Call,
     error::{ApiError, Result},
-    get, namespaces,
+    get,
     response::Answer,
     writes::{
         patch,
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-pub async fn answer(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {
+pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {
     let name = call.target.subresource.as_str();
     let Some(subresource) = call.kind.subresource(name) else {
         return Err(ApiError::no_such_resource());
@@ -38,7 +38,11 @@ pub async fn answer(call: &Call, method: &Method, request_body: RequestBody) -> 
         ("pods", "binding") => return binding::bind(call, &body::read(request_body).await?).await,
         ("pods", "eviction") => return eviction::evict(call, &body::read(request_body).await?).await,
         ("serviceaccounts", "token") => return token::issue(call, &body::read(request_body).await?),
-        ("namespaces", "finalize") => Part::Special("finalize", namespaces::prepare_finalize, |_, _, _| {}),
+        ("namespaces", "finalize") => Part::Special(
+            "finalize",
+            kinds::objects::namespace::prepare_for_finalize,
+            |new, _, errors| kinds::objects::namespace::validate_finalize(new, errors),
+        ),
         ("certificatesigningrequests", "approval") => approval::PART,
         ("pods", "ephemeralcontainers") => pods::EPHEMERAL_CONTAINERS,
         ("pods", "resize") => pods::RESIZE,

@@ -3,14 +3,14 @@
 use serde::Deserialize;
 
 #[derive(Debug, Default, Deserialize)]
-pub struct Thin {
+pub(crate) struct Thin {
     #[serde(default)]
     pub metadata: ThinMeta,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ThinMeta {
+pub(crate) struct ThinMeta {
     pub name: String,
     pub namespace: String,
     pub uid: String,
@@ -21,7 +21,7 @@ pub struct ThinMeta {
 
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
-pub struct OwnerReference {
+pub(crate) struct OwnerReference {
     pub api_version: String,
     pub kind: String,
     pub name: String,
@@ -30,16 +30,16 @@ pub struct OwnerReference {
 }
 
 impl Thin {
-    pub fn is_deleting(&self) -> bool {
+    pub(crate) fn is_deleting(&self) -> bool {
         self.metadata.deletion_timestamp.is_some()
     }
 
-    pub fn has_finalizer(&self, name: &str) -> bool {
+    pub(crate) fn has_finalizer(&self, name: &str) -> bool {
         self.metadata.finalizers.iter().any(|finalizer| finalizer == name)
     }
 }
 
 /// Stored objects were valid when they were written; one that is not reads as nameless.
-pub fn read(stored: &store::Object) -> Thin {
+pub(crate) fn read(stored: &store::Object) -> Thin {
     serde_json::from_slice(stored.json()).unwrap_or_default()
 }

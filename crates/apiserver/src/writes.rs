@@ -1,13 +1,13 @@
 //! Changing objects. Every verb goes the same way: decode, default, admit, validate, store; and every
 //! change to an existing object goes through one compare-and-swap loop.
 
-pub mod create;
-pub mod delete;
-pub mod delete_collection;
-pub mod options;
-pub mod patch;
-pub mod typed;
-pub mod update;
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod delete_collection;
+pub(crate) mod options;
+pub(crate) mod patch;
+pub(crate) mod typed;
+pub(crate) mod update;
 
 use http::StatusCode;
 use jiff::Timestamp;
@@ -23,7 +23,7 @@ use crate::{
 use options::WriteOptions;
 
 /// A write under way: the request, its options, and what the user should be warned of.
-pub struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     pub call: &'a Call,
     pub options: WriteOptions,
     pub warnings: Vec<String>,
@@ -31,7 +31,7 @@ pub struct Writer<'a> {
 }
 
 /// What a write left behind.
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The object as it is stored now.
     Stored(std::sync::Arc<store::Object>),
     /// What would have been stored.
@@ -41,11 +41,16 @@ pub enum Outcome {
 }
 
 impl<'a> Writer<'a> {
-    pub fn new(call: &'a Call, options: WriteOptions) -> Self {
-        Self { call, options, warnings: Vec::new(), now: Timestamp::now() }
+    pub(crate) fn new(call: &'a Call, options: WriteOptions) -> Self {
+        Self {
+            call,
+            options,
+            warnings: Vec::new(),
+            now: Timestamp::now(),
+        }
     }
 
-    pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
+    pub(crate) fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
         for warning in warnings {
             if !self.warnings.contains(&warning) {
                 self.warnings.push(warning);
@@ -54,12 +59,12 @@ impl<'a> Writer<'a> {
     }
 
     /// Whole seconds, as timestamps in metadata are written.
-    pub fn timestamp(&self) -> String {
+    pub(crate) fn timestamp(&self) -> String {
         timestamp(self.now)
     }
 
     /// The answer to a write, with its warnings.
-    pub fn answer(&self, code: StatusCode, outcome: Outcome) -> Result<Answer> {
+    pub(crate) fn answer(&self, code: StatusCode, outcome: Outcome) -> Result<Answer> {
         let mut answer = match outcome {
             Outcome::Stored(stored) if self.call.representation.form == Form::Object => {
                 response::encoded(code, self.call.representation, self.call.kind.read_bytes(&stored))
@@ -73,6 +78,6 @@ impl<'a> Writer<'a> {
 }
 
 /// RFC 3339 in whole seconds, UTC.
-pub fn timestamp(at: Timestamp) -> String {
+pub(crate) fn timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -64,7 +64,10 @@ async fn serve(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
     raise_file_limit();
-    let options = apiserver::Options { data_dir: dir.to_owned(), listen };
+    let options = apiserver::Options {
+        data_dir: dir.to_owned(),
+        listen,
+    };
     let running = apiserver::start(options).await.map_err(explain)?;
     let address = format!("https://{}", reachable(running.address));
     let kubeconfig = kubeconfig::write(dir, &address, running.ca_pem(), running.admin_token())?;
@@ -83,14 +86,24 @@ async fn serve(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
 
 /// The address under which clients on this machine reach the server.
 fn reachable(address: SocketAddr) -> SocketAddr {
-    if address.ip().is_unspecified() { SocketAddr::from(([127, 0, 0, 1], address.port())) } else { address }
+    if address.ip().is_unspecified() {
+        SocketAddr::from(([127, 0, 0, 1], address.port()))
+    } else {
+        address
+    }
 }
 
 /// Every watch of a client without HTTP/2 is a connection: take as many as the system gives.
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    );
 }
 
 pub(crate) fn print_ready(address: &str, kubeconfig: &Path) {
@@ -111,15 +124,24 @@ Try:
 /// A path that can be pasted into a shell.
 fn shown(path: &Path) -> String {
     let text = path.display().to_string();
-    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'));
-    if plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    let plain = text
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'));
+    if plain {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 fn explain(error: apiserver::StartError) -> anyhow::Error {
     use apiserver::StartError;
     let hint: Option<String> = match &error {
         StartError::Listen { address, source } if source.kind() == std::io::ErrorKind::AddrInUse => {
-            Some(format!("another program listens there; `--listen {}:0` picks a free port", address.ip()))
+            Some(format!(
+                "another program listens there; `--listen {}:0` picks a free port",
+                address.ip()
+            ))
         }
         StartError::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrNotAvailable => {
             Some("the address does not belong to this machine".to_owned())
@@ -128,7 +150,8 @@ fn explain(error: apiserver::StartError) -> anyhow::Error {
             Some("ports below 1024 need privileges; choose a higher one".to_owned())
         }
         StartError::Store(_) => Some(
-            "nothing was changed; put a copy of the data directory back, or start with an empty one".to_owned(),
+            "nothing was changed; put a copy of the data directory back, or start with an empty one"
+                .to_owned(),
         ),
         _ => None,
     };
@@ -144,5 +167,12 @@ fn explain(error: apiserver::StartError) -> anyhow::Error {
 /// The arguments with which `--detach` starts the server proper.
 pub(crate) fn foreground_arguments(dir: &Path, listen: SocketAddr) -> Vec<std::ffi::OsString> {
     let dir: PathBuf = dir.to_owned();
-    ["up".into(), "--data-dir".into(), dir.into_os_string(), "--listen".into(), listen.to_string().into()].into()
+    [
+        "up".into(),
+        "--data-dir".into(),
+        dir.into_os_string(),
+        "--listen".into(),
+        listen.to_string().into(),
+    ]
+    .into()
 }

@@ -50,12 +50,16 @@ pub fn object_mut<'a>(value: &'a mut Value, key: &str) -> &'a mut Map<String, Va
     if !value.is_object() {
         *value = Value::Object(Map::new());
     }
-    let Value::Object(map) = value else { unreachable!("made an object above") };
+    let Value::Object(map) = value else {
+        unreachable!("made an object above")
+    };
     let field = map.entry(key).or_insert_with(|| Value::Object(Map::new()));
     if !field.is_object() {
         *field = Value::Object(Map::new());
     }
-    let Value::Object(field) = field else { unreachable!("made an object above") };
+    let Value::Object(field) = field else {
+        unreachable!("made an object above")
+    };
     field
 }
 
@@ -70,5 +74,8 @@ pub fn default(value: &mut Value, key: &str, default: impl Into<Value>) {
 
 /// The items of a list field, to change them; missing is empty.
 pub fn list_mut<'a>(value: &'a mut Value, key: &str) -> &'a mut [Value] {
-    value.get_mut(key).and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
+    value
+        .get_mut(key)
+        .and_then(Value::as_array_mut)
+        .map_or(&mut [], Vec::as_mut_slice)
 }

@@ -93,10 +93,10 @@ impl TypeRef {
         TABLE.fields.get(usize::from(self.field))
     }
 
-    /// The values a named string type allows; empty when it is open.
+    /// The values a named string type allows, which may have the empty one; none when it is open.
     pub fn enum_values(self) -> impl Iterator<Item = &'static str> {
-        let values = self.alias().map_or("", |alias| alias.values);
-        values.split('|').filter(|value| !value.is_empty())
+        let alias = self.alias().filter(|alias| !alias.values.is_empty());
+        alias.into_iter().flat_map(|alias| alias.values.split('|'))
     }
 
     /// Whether protobuf wraps this list in a message of its own.
@@ -246,11 +246,21 @@ pub struct Field {
     /// What the field itself says of its object's ownership, over what its type says.
     pub is_atomic_map: Option<bool>,
     pub patch: PatchStrategy<'static>,
+    pub(crate) explicit: Explicit,
     default: &'static str,
 }
 
+/// What the type says although it would be so anyway; OpenAPI repeats what was said.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Explicit {
+    /// How items are told apart; a list that says nothing is atomic.
+    pub(crate) list_kind: bool,
+    /// That a patch replaces the value.
+    pub(crate) replace: bool,
+}
+
 impl Field {
-    /// The default that the schema publishes, where it is not simply the zero value.
+    /// The default that the type itself asks for; fields that are always written have their zero.
     pub fn default(&self) -> Option<Value> {
         serde_json::from_str(self.default).ok()
     }

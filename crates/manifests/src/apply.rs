@@ -4,6 +4,7 @@
 //! configuration into an object and keeps the record too. Both see objects as they are on the wire
 //! and ask a [`Shape`] how to tell their parts apart.
 
+mod cap;
 mod compare;
 mod configuration;
 mod conflict;
@@ -19,6 +20,7 @@ mod prune;
 mod reconcile;
 mod record;
 mod remove;
+mod times;
 mod validate;
 mod write;
 
@@ -27,19 +29,22 @@ mod tests;
 
 use serde_json::Value;
 
+use self::record::Record;
 pub use self::{
     configuration::{ApplyError, apply},
     conflict::Conflict,
     element::{Element, ElementError},
     field_set::FieldSet,
-    record::restore_times,
+    times::restore_times,
     write::{Reset, Version, Versions, Write},
 };
-use self::record::Record;
 use crate::shape::Shape;
 
 /// Records in `new` who owns which of its fields, for a create, an update or a patch that is not an
 /// apply. `old` is the object before the write; a create has none.
+///
+/// To be called when `new` has its defaults, and before anything else changes it: what admission and
+/// the server itself set belongs to nobody.
 ///
 /// Should the objects not have the form of their type, `new` is left without a record.
 pub fn update<S: Shape>(old: Option<&Value>, new: &mut Value, write: &Write<'_, S>) {
@@ -49,7 +54,10 @@ pub fn update<S: Shape>(old: Option<&Value>, new: &mut Value, write: &Write<'_, 
     if record.is_empty() && !is_create {
         return;
     }
-    if record.update(old.unwrap_or(write.blank), new, write.manager, write).is_ok() {
+    if record
+        .update(old.unwrap_or(write.blank), new, write.manager, write)
+        .is_ok()
+    {
         record.store(new);
     }
 }

@@ -25,7 +25,7 @@ impl Path {
         if self.0.is_empty() {
             return Self::new(name);
         }
-        Self(format!("{}.{name}", self.0))
+        self.extended(&[".", name])
     }
 
     /// The item of a list.
@@ -37,7 +37,16 @@ impl Path {
     /// The entry of a map.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
-        Self(format!("{}[{key}]", self.0))
+        self.extended(&["[", key, "]"])
+    }
+
+    /// Validation makes many paths, most of them for nothing: one allocation each.
+    fn extended(&self, parts: &[&str]) -> Self {
+        let length = self.0.len() + parts.iter().map(|part| part.len()).sum::<usize>();
+        let mut path = String::with_capacity(length);
+        path.push_str(&self.0);
+        path.extend(parts.iter().copied());
+        Self(path)
     }
 
     pub fn as_str(&self) -> &str {
@@ -121,6 +130,11 @@ impl FieldError {
         Self::with_text(ErrorKind::Invalid, path, shown(value), detail)
     }
 
+    /// An invalid value that is too large or too obvious to show.
+    pub fn invalid_unshown(path: &Path, detail: impl Into<String>) -> Self {
+        Self::with_text(ErrorKind::Invalid, path, String::new(), detail)
+    }
+
     pub fn type_invalid(path: &Path, value: &Value, detail: impl Into<String>) -> Self {
         Self::with_text(ErrorKind::TypeInvalid, path, shown(value), detail)
     }
@@ -137,13 +151,22 @@ impl FieldError {
     pub fn not_supported(path: &Path, value: &Value, supported: &[&str]) -> Self {
         let mut detail = String::new();
         for (i, choice) in supported.iter().enumerate() {
-            let _ = write!(detail, "{}{choice:?}", if i == 0 { "supported values: " } else { ", " });
+            let _ = write!(
+                detail,
+                "{}{choice:?}",
+                if i == 0 { "supported values: " } else { ", " }
+            );
         }
         Self::with_text(ErrorKind::NotSupported, path, shown(value), detail)
     }
 
     pub fn too_long(path: &Path, max: usize) -> Self {
-        Self::with_text(ErrorKind::TooLong, path, String::new(), format!("may not be more than {max} bytes"))
+        Self::with_text(
+            ErrorKind::TooLong,
+            path,
+            String::new(),
+            format!("may not be more than {max} bytes"),
+        )
     }
 
     pub fn too_many(path: &Path, actual: usize, max: usize) -> Self {
@@ -161,7 +184,12 @@ impl FieldError {
     }
 
     fn with_text(kind: ErrorKind, path: &Path, value: String, detail: impl Into<String>) -> Self {
-        Self { kind, field: path.as_str().to_owned(), value, detail: detail.into() }
+        Self {
+            kind,
+            field: path.as_str().to_owned(),
+            value,
+            detail: detail.into(),
+        }
     }
 
     /// The message of the cause: everything but the field's name.
@@ -169,6 +197,8 @@ impl FieldError {
         let mut text = self.kind.label().to_owned();
         match self.kind {
             ErrorKind::Required | ErrorKind::Forbidden | ErrorKind::TooLong | ErrorKind::Internal => {}
+            // A value that is left out; an empty text would be two quotes.
+            _ if self.value.is_empty() => {}
             _ => {
                 text.push_str(": ");
                 text.push_str(&self.value);
@@ -234,7 +264,10 @@ mod tests {
     #[test]
     fn errors_read_as_the_real_servers() {
         let path = Path::new("spec").child("containers").index(0).child("name");
-        assert_eq!(FieldError::required(&path, "").to_string(), "spec.containers[0].name: Required value");
+        assert_eq!(
+            FieldError::required(&path, "").to_string(),
+            "spec.containers[0].name: Required value"
+        );
         assert_eq!(
             FieldError::invalid(&path, &json!("A"), "must be lower case").to_string(),
             "spec.containers[0].name: Invalid value: \"A\": must be lower case"

@@ -67,26 +67,32 @@ impl JsonPath {
 
 fn walk<'v>(steps: &[Step], values: Vec<&'v Value>) -> Result<Vec<&'v Value>, NotApplicable> {
     steps.iter().try_fold(values, |values, step| match step {
-        Step::Field(name) => Ok(values
-            .into_iter()
-            .filter_map(|value| value.get(name.as_str()))
-            .collect()),
-        Step::Wildcard => Ok(values.into_iter().flat_map(children).collect()),
-        Step::Recursive => {
-            let mut found = Vec::new();
-            for value in values {
-                descend(value, &mut found);
-            }
-            Ok(found)
-        }
+        Step::Field(name) => bounded(values.into_iter().filter_map(|value| value.get(name.as_str()))),
+        Step::Wildcard => bounded(values.into_iter().flat_map(children)),
+        Step::Recursive => bounded(values.into_iter().flat_map(descendants)),
         Step::Slice(slice) => slice.select(values),
         Step::Filter(filter) => filter.select(values),
         Step::Union(paths) => {
-            let found = paths.iter().map(|path| walk(path, values.clone()));
-            Ok(found.collect::<Result<Vec<_>, _>>()?.concat())
+            let mut found = Vec::new();
+            for path in paths {
+                found.extend(walk(path, values.clone())?);
+                found = bounded(found)?;
+            }
+            Ok(found)
         }
         Step::Word => Err(NotApplicable),
     })
+}
+
+/// Repeated recursion finds the same values over and over; nobody means more than this.
+fn bounded<'v>(values: impl IntoIterator<Item = &'v Value>) -> Result<Vec<&'v Value>, NotApplicable> {
+    const MAX_FOUND: usize = 100_000;
+    let found: Vec<_> = values.into_iter().take(MAX_FOUND + 1).collect();
+    if found.len() > MAX_FOUND {
+        Err(NotApplicable)
+    } else {
+        Ok(found)
+    }
 }
 
 fn items(value: &Value) -> Result<&[Value], NotApplicable> {
@@ -102,15 +108,13 @@ fn children(value: &Value) -> Vec<&Value> {
 }
 
 /// The value and all below it that are not empty and not mere numbers.
-fn descend<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
+fn descendants(value: &Value) -> Vec<&Value> {
     let below = children(value);
     let is_text = value.as_str().is_some_and(|text| !text.is_empty());
-    if is_text || !below.is_empty() {
-        found.push(value);
-    }
-    for child in below {
-        descend(child, found);
-    }
+    let own = (is_text || !below.is_empty()).then_some(value);
+    own.into_iter()
+        .chain(below.into_iter().flat_map(descendants))
+        .collect()
 }
 
 impl Slice {
@@ -125,6 +129,7 @@ impl Slice {
                 break;
             }
             found.extend(items[range].iter().step_by(self.step()?));
+            found = bounded(found)?;
         }
         Ok(found)
     }
@@ -187,6 +192,17 @@ mod tests {
         assert_eq!(
             JsonPath::parse("{.spec.replicas}"),
             JsonPath::parse(".spec.replicas")
+        );
+    }
+
+    #[test]
+    fn repeated_recursion_is_bounded() {
+        let document = (0..100).fold(Value::Null, |inner, _| serde_json::json!({"a": inner}));
+        assert!(
+            JsonPath::parse(&"..a".repeat(8))
+                .unwrap()
+                .find(&document)
+                .is_empty()
         );
     }
 

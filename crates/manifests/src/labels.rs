@@ -4,6 +4,7 @@
 mod parse;
 mod requirement;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -128,12 +129,12 @@ fn expression(expression: &Value) -> Result<Requirement, SelectorError> {
 
 /// Several errors stand in brackets, each different one once.
 fn aggregate(errors: &[FieldError]) -> String {
-    let mut messages: Vec<String> = Vec::new();
-    for message in errors.iter().map(ToString::to_string) {
-        if !messages.contains(&message) {
-            messages.push(message);
-        }
-    }
+    let mut seen = HashSet::new();
+    let messages = errors
+        .iter()
+        .map(ToString::to_string)
+        .filter(|message| seen.insert(message.clone()));
+    let messages: Vec<String> = messages.collect();
     match messages.as_slice() {
         [single] => single.clone(),
         several => format!("[{}]", several.join(", ")),

@@ -78,7 +78,11 @@ pub fn qualified_name(value: &str) -> Vec<String> {
             if prefix.is_empty() {
                 errors.push("prefix part must be non-empty".to_owned());
             } else {
-                errors.extend(dns_subdomain(prefix).into_iter().map(|e| format!("prefix part {e}")));
+                errors.extend(
+                    dns_subdomain(prefix)
+                        .into_iter()
+                        .map(|e| format!("prefix part {e}")),
+                );
             }
             *name
         }
@@ -163,5 +167,7 @@ fn is_qualified_part(value: &str) -> bool {
     let alphanumeric = |c: char| c.is_ascii_alphanumeric();
     value.starts_with(alphanumeric)
         && value.ends_with(alphanumeric)
-        && value.chars().all(|c| alphanumeric(c) || matches!(c, '-' | '_' | '.'))
+        && value
+            .chars()
+            .all(|c| alphanumeric(c) || matches!(c, '-' | '_' | '.'))
 }

@@ -33,12 +33,28 @@ pub struct Forms {
 }
 
 impl Forms {
-    pub const ANYTHING: Self = Self { scalar: Some(Scalar::Any), list: true, object: true };
-    pub const LIST: Self = Self { scalar: None, list: true, object: false };
-    pub const OBJECT: Self = Self { scalar: None, list: false, object: true };
+    pub const ANYTHING: Self = Self {
+        scalar: Some(Scalar::Any),
+        list: true,
+        object: true,
+    };
+    pub const LIST: Self = Self {
+        scalar: None,
+        list: true,
+        object: false,
+    };
+    pub const OBJECT: Self = Self {
+        scalar: None,
+        list: false,
+        object: true,
+    };
 
     pub const fn scalar(scalar: Scalar) -> Self {
-        Self { scalar: Some(scalar), list: false, object: false }
+        Self {
+            scalar: Some(scalar),
+            list: false,
+            object: false,
+        }
     }
 }
 

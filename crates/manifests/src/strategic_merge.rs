@@ -10,12 +10,14 @@ mod error;
 mod lists;
 mod order;
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use crate::json::go_kind;
 use crate::shape::Shape;
 
-pub use error::StrategicMergeError;
+pub use error::{StrategicMergeError, go_printed};
 
 type Object = Map<String, Value>;
 
@@ -64,7 +66,8 @@ fn merge_objects<S: Shape>(
 /// Clears the fields that the list does not name; whatever the patch sets must be named.
 fn retain_keys(original: &mut Object, patch: &Object, keys: &Value) -> Result<(), StrategicMergeError> {
     let keys = keys.as_array().ok_or(StrategicMergeError::BadRetainKeys)?;
-    let named = |name: &str| keys.iter().any(|key| key == name);
+    let keys: HashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
+    let named = |name: &str| keys.contains(name);
     let is_parallel_list = |name: &str| name.starts_with(DELETE_FROM_LIST) || name.starts_with(ELEMENT_ORDER);
     for (name, value) in patch {
         if !value.is_null() && !is_parallel_list(name) && !named(name) {

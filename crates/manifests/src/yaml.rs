@@ -34,6 +34,11 @@ pub struct YamlError {
     pub message: String,
 }
 
+/// A value as a YAML document. A value always has one; should the writer refuse it, JSON is YAML too.
+pub fn to_string(value: &Value) -> String {
+    serde_saphyr::to_string(value).unwrap_or_else(|_| value.to_string())
+}
+
 /// Reads every document that is not empty.
 pub fn parse_documents(text: &str) -> Result<Vec<Document>, YamlError> {
     let documents = serde_saphyr::from_multiple_with_options::<Spanned<Node>>(text, options());

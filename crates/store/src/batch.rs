@@ -8,7 +8,7 @@ use crate::event::{Event, Kind};
 use crate::memory::Memory;
 use crate::name::{Collection, Key};
 use crate::object::Object;
-use crate::shelf::Shelf;
+use crate::partition::Partition;
 use crate::write::{Change, Expect, Write, WriteError, WriteResult};
 
 /// Writes that passed their check, not yet visible to anyone.
@@ -18,7 +18,7 @@ pub(crate) struct Batch<'a> {
     /// What this batch has changed so far; `None` where it deleted.
     pending: HashMap<(Collection, Key), Option<Arc<Object>>>,
     /// Events per collection, in the order of their revisions.
-    events: Vec<(Arc<Shelf>, Vec<Arc<Event>>)>,
+    events: Vec<(Arc<Partition>, Vec<Arc<Event>>)>,
     changes: Vec<disk::Change>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Batch<'a> {
         self.revision
     }
 
-    pub(crate) fn events(&self) -> &[(Arc<Shelf>, Vec<Arc<Event>>)] {
+    pub(crate) fn events(&self) -> &[(Arc<Partition>, Vec<Arc<Event>>)] {
         &self.events
     }
 
@@ -55,8 +55,8 @@ impl<'a> Batch<'a> {
         let restored = records.iter().map(|(collection, key)| {
             match self
                 .memory
-                .shelf(collection)
-                .and_then(|shelf| shelf.get(key.joined()))
+                .partition(collection)
+                .and_then(|partition| partition.get(key.joined()))
             {
                 Some(object) => disk::Change::Put(collection.clone(), object),
                 None => disk::Change::Remove(collection.clone(), key.clone()),
@@ -73,17 +73,17 @@ impl<'a> Batch<'a> {
             key,
             change,
         } = write;
-        let shelf = self.memory.shelf_or_new(&collection);
+        let partition = self.memory.partition_or_new(&collection);
         let name = (collection, key);
         let current = match self.pending.get(&name) {
             Some(pending) => pending.clone(),
-            None => shelf.get(name.1.joined()),
+            None => partition.get(name.1.joined()),
         };
         let event = event(&name.1, change, current, self.revision + 1)?;
-        Ok(self.accept(&shelf, name, event))
+        Ok(self.accept(&partition, name, event))
     }
 
-    fn accept(&mut self, shelf: &Arc<Shelf>, name: (Collection, Key), event: Event) -> Arc<Object> {
+    fn accept(&mut self, partition: &Arc<Partition>, name: (Collection, Key), event: Event) -> Arc<Object> {
         self.revision = event.revision;
         let event = Arc::new(event);
         let object = Arc::clone(&event.object);
@@ -95,10 +95,10 @@ impl<'a> Batch<'a> {
         match self
             .events
             .iter_mut()
-            .find(|(known, _)| Arc::ptr_eq(known, shelf))
+            .find(|(known, _)| Arc::ptr_eq(known, partition))
         {
             Some((_, events)) => events.push(event),
-            None => self.events.push((Arc::clone(shelf), vec![event])),
+            None => self.events.push((Arc::clone(partition), vec![event])),
         }
         object
     }

@@ -1,14 +1,20 @@
 //! The one file of the store: opened and checked once, then written by the writer thread only.
 //!
-//! Commits are two-phase: a commit that was acknowledged is never given up for an older one when
-//! its pages turn out damaged, which a one-phase commit cannot promise.
+//! A commit is one transaction of the engine and one sync. The engine checks the newest commit when
+//! it opens the file and falls back to the one before it where that is incomplete: right after a
+//! power failure, and a reason not to start otherwise.
 
+mod create;
+mod engine;
 mod error;
+mod file;
+mod load;
+mod meta;
 mod open;
 mod record;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,11 +24,12 @@ use tracing::{info, warn};
 pub use error::{DiskError, OpenError};
 pub(crate) use open::open;
 
+use self::load::Loaded;
+use self::meta::META;
 use crate::name::{Collection, Key};
 use crate::object::Object;
 
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
-const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 
 /// One record to write.
 pub(crate) enum Change {
@@ -32,11 +39,14 @@ pub(crate) enum Change {
 
 pub(crate) struct Disk {
     path: PathBuf,
+    cluster_id: String,
     cache_bytes: usize,
     /// Absent after a failed commit: the engine refuses further work until it is opened anew.
     database: Option<Database>,
     failure: Option<Failure>,
-    /// Records of failed commits. Whether they reached the file is unknown, so the next commit
+    /// The revision of the last commit that is known to be whole.
+    committed: u64,
+    /// Records of a failed commit that may have reached the file all the same. The next commit
     /// writes them as memory has them.
     unsettled: Vec<(Collection, Key)>,
 }
@@ -48,12 +58,14 @@ struct Failure {
 }
 
 impl Disk {
-    fn new(path: PathBuf, cache_bytes: usize, database: Database) -> Self {
+    fn new(path: &Path, cache_bytes: usize, database: Option<Database>, loaded: &Loaded) -> Self {
         Self {
-            path,
+            path: path.to_owned(),
+            cluster_id: loaded.cluster_id.clone(),
             cache_bytes,
-            database: Some(database),
+            database,
             failure: None,
+            committed: loaded.revision,
             unsettled: Vec::new(),
         }
     }
@@ -72,7 +84,7 @@ impl Disk {
             .unwrap_or_else(|panic| Err(DiskError::Engine(error::panic_message(&*panic))));
         match attempted {
             Ok(()) => {
-                self.settle();
+                self.settle(revision);
                 Ok(())
             }
             Err(error) => Err(self.fail(error, changes, started)),
@@ -82,7 +94,14 @@ impl Disk {
     fn try_commit(&mut self, changes: &[Change], revision: u64) -> Result<(), DiskError> {
         let database = match &mut self.database {
             Some(database) => database,
-            none => none.insert(open::reopen(&self.path, self.cache_bytes).map_err(DiskError::Reopen)?),
+            none => {
+                let reopened = open::reopen(&self.path, &self.cluster_id, self.cache_bytes);
+                let (database, revision) = reopened.map_err(DiskError::Reopen)?;
+                if revision == self.committed {
+                    self.unsettled.clear();
+                }
+                none.insert(database)
+            }
         };
         write(database, changes, revision).map_err(|source| DiskError::Commit {
             path: self.path.clone(),
@@ -90,7 +109,8 @@ impl Disk {
         })
     }
 
-    fn settle(&mut self) {
+    fn settle(&mut self, revision: u64) {
+        self.committed = revision;
         self.unsettled.clear();
         if self.failure.take().is_some() {
             info!(path = %self.path.display(), "the store can be written again");
@@ -102,10 +122,9 @@ impl Disk {
         const PAUSE: Duration = Duration::from_millis(100);
         let error = Arc::new(error);
         warn!(path = %self.path.display(), %error, "a write to the store failed");
-        self.database = None;
-        self.unsettled.extend(changes.iter().map(Change::name));
-        self.unsettled.sort();
-        self.unsettled.dedup();
+        if self.database.take().is_some() {
+            self.unsettled = changes.iter().map(Change::name).collect();
+        }
         let retry_at = Instant::now() + PAUSE.max(4 * started.elapsed());
         self.failure = Some(Failure {
             error: Arc::clone(&error),
@@ -125,8 +144,7 @@ impl Change {
 }
 
 fn write(database: &Database, changes: &[Change], revision: u64) -> Result<(), redb::Error> {
-    let mut transaction = database.begin_write()?;
-    transaction.set_two_phase_commit(true);
+    let transaction = database.begin_write()?;
     {
         let mut objects = transaction.open_table(OBJECTS)?;
         for change in changes {
@@ -141,9 +159,16 @@ fn write(database: &Database, changes: &[Change], revision: u64) -> Result<(), r
                 }
             }
         }
-        let mut meta = transaction.open_table(META)?;
-        meta.insert(open::REVISION, revision.to_le_bytes().as_slice())?;
+        meta::set_revision(&mut transaction.open_table(META)?, revision)?;
     }
     transaction.commit()?;
     Ok(())
+}
+
+/// A file next to the store's own, named after it.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".");
+    name.push(suffix);
+    path.with_file_name(name)
 }

@@ -15,7 +15,7 @@ mod memory;
 mod name;
 mod object;
 mod options;
-mod shelf;
+mod partition;
 mod store;
 mod watcher;
 mod write;

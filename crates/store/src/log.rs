@@ -131,9 +131,9 @@ mod tests {
 
     fn log_of(revisions: &[u64], now: Instant) -> EventLog {
         let mut log = EventLog::new(1);
-        revisions
-            .iter()
-            .for_each(|revision| log.push(event(*revision), now));
+        for revision in revisions {
+            log.push(event(*revision), now);
+        }
         log
     }
 

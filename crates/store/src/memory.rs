@@ -12,10 +12,10 @@ use crate::event::Event;
 use crate::list::Objects;
 use crate::name::Collection;
 use crate::options::LogLimits;
-use crate::shelf::Shelf;
+use crate::partition::Partition;
 
 pub(crate) struct Memory {
-    shelves: RwLock<HashMap<Collection, Arc<Shelf>>>,
+    partitions: RwLock<HashMap<Collection, Arc<Partition>>>,
     revision: watch::Sender<u64>,
     /// The revision the store was opened at; what happened before it is not in any log.
     opened_at: u64,
@@ -30,9 +30,9 @@ impl Memory {
         revision: u64,
         limits: LogLimits,
     ) -> Self {
-        let shelve = |(name, objects)| (name, Arc::new(Shelf::new(objects, revision)));
+        let filled = |(name, objects)| (name, Arc::new(Partition::new(objects, revision)));
         Self {
-            shelves: RwLock::new(collections.into_iter().map(shelve).collect()),
+            partitions: RwLock::new(collections.into_iter().map(filled).collect()),
             revision: watch::Sender::new(revision),
             opened_at: revision,
             limits,
@@ -49,29 +49,29 @@ impl Memory {
         self.revision.subscribe()
     }
 
-    pub(crate) fn shelf(&self, collection: &Collection) -> Option<Arc<Shelf>> {
-        self.shelves.read().get(collection).cloned()
+    pub(crate) fn partition(&self, collection: &Collection) -> Option<Arc<Partition>> {
+        self.partitions.read().get(collection).cloned()
     }
 
-    pub(crate) fn shelf_or_new(&self, collection: &Collection) -> Arc<Shelf> {
-        if let Some(shelf) = self.shelf(collection) {
-            return shelf;
+    pub(crate) fn partition_or_new(&self, collection: &Collection) -> Arc<Partition> {
+        if let Some(partition) = self.partition(collection) {
+            return partition;
         }
-        let mut shelves = self.shelves.write();
-        let new = || Arc::new(Shelf::new(Objects::new(), self.opened_at));
-        Arc::clone(shelves.entry(collection.clone()).or_insert_with(new))
+        let mut partitions = self.partitions.write();
+        let new = || Arc::new(Partition::new(Objects::new(), self.opened_at));
+        Arc::clone(partitions.entry(collection.clone()).or_insert_with(new))
     }
 
     pub(crate) fn collections(&self) -> Vec<Collection> {
-        let shelves = self.shelves.read();
-        let stocked = shelves.iter().filter(|(_, shelf)| !shelf.is_empty());
+        let partitions = self.partitions.read();
+        let stocked = partitions.iter().filter(|(_, partition)| !partition.is_empty());
         stocked.map(|(collection, _)| collection.clone()).collect()
     }
 
     /// Shows a committed batch to readers: its events first, the revision that vouches for them last.
-    pub(crate) fn publish(&self, changes: &[(Arc<Shelf>, Vec<Arc<Event>>)], revision: u64, now: Instant) {
-        for (shelf, events) in changes {
-            let growth = shelf.publish(events, &self.limits, now);
+    pub(crate) fn publish(&self, changes: &[(Arc<Partition>, Vec<Arc<Event>>)], revision: u64, now: Instant) {
+        for (partition, events) in changes {
+            let growth = partition.publish(events, &self.limits, now);
             let _ = self
                 .log_bytes
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |bytes| {
@@ -87,22 +87,22 @@ impl Memory {
         let freed = self
             .all()
             .iter()
-            .map(|shelf| shelf.sweep(&self.limits, now))
+            .map(|partition| partition.sweep(&self.limits, now))
             .sum::<usize>();
         self.log_bytes.fetch_sub(freed, Ordering::Relaxed);
     }
 
     /// Replaces a dropped collection by an empty one that knows nothing of before `revision`.
     pub(crate) fn replace(&self, collection: &Collection, revision: u64) {
-        let fresh = Arc::new(Shelf::new(Objects::new(), revision));
-        if let Some(dropped) = self.shelves.write().insert(collection.clone(), fresh) {
+        let fresh = Arc::new(Partition::new(Objects::new(), revision));
+        if let Some(dropped) = self.partitions.write().insert(collection.clone(), fresh) {
             self.log_bytes.fetch_sub(dropped.log_bytes(), Ordering::Relaxed);
             dropped.end();
         }
     }
 
     pub(crate) fn end(&self) {
-        self.all().iter().for_each(|shelf| shelf.end());
+        self.all().iter().for_each(|partition| partition.end());
     }
 
     /// Forgets the oldest events of all collections while they take too much together.
@@ -112,15 +112,16 @@ impl Memory {
             let oldest = self
                 .all()
                 .into_iter()
-                .filter_map(|shelf| Some((shelf.oldest_event()?, shelf)));
-            let Some((_, shelf)) = oldest.min_by_key(|(revision, _)| *revision) else {
+                .filter_map(|partition| Some((partition.oldest_event()?, partition)));
+            let Some((_, partition)) = oldest.min_by_key(|(revision, _)| *revision) else {
                 return;
             };
-            self.log_bytes.fetch_sub(shelf.forget(AT_ONCE), Ordering::Relaxed);
+            self.log_bytes
+                .fetch_sub(partition.forget(AT_ONCE), Ordering::Relaxed);
         }
     }
 
-    fn all(&self) -> Vec<Arc<Shelf>> {
-        self.shelves.read().values().cloned().collect()
+    fn all(&self) -> Vec<Arc<Partition>> {
+        self.partitions.read().values().cloned().collect()
     }
 }

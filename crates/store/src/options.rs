@@ -44,7 +44,7 @@ impl Default for LogLimits {
             events: 8192,
             bytes: 16 << 20,
             total_bytes: 64 << 20,
-            age: Duration::from_secs(300),
+            age: Duration::from_mins(5),
         }
     }
 }

@@ -39,7 +39,7 @@ impl Store {
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let (disk, loaded) = disk::open(path, &options)?;
         let memory = Arc::new(Memory::new(loaded.collections, loaded.revision, options.log));
-        let (queue, jobs) = mpsc::channel(options.queue);
+        let (queue, jobs) = mpsc::channel(options.queue.max(1));
         let writers_memory = Arc::clone(&memory);
         std::thread::Builder::new()
             .name("store-writer".to_owned())
@@ -78,6 +78,14 @@ impl Store {
         }
     }
 
+    /// The revision of the newest change in a collection, to tell whether what was derived from it
+    /// still holds.
+    pub fn last_change(&self, collection: &Collection) -> u64 {
+        self.memory
+            .partition(collection)
+            .map_or(0, |partition| partition.newest())
+    }
+
     /// The collections that hold objects.
     pub fn collections(&self) -> Vec<Collection> {
         self.memory.collections()
@@ -85,7 +93,7 @@ impl Store {
 
     pub fn get(&self, collection: &Collection, namespace: &str, name: &str) -> Option<Arc<Object>> {
         self.memory
-            .shelf(collection)?
+            .partition(collection)?
             .get(&format!("{namespace}{SEPARATOR}{name}"))
     }
 
@@ -97,16 +105,16 @@ impl Store {
         start_after: Option<&Key>,
         limit: Option<usize>,
     ) -> List {
-        // Read first: what was published by then is on the shelf when the shelf is looked at.
+        // Read first: what was published by then is in the partition when that is looked at.
         let published = self.revision();
-        let Some(shelf) = self.memory.shelf(collection) else {
+        let Some(partition) = self.memory.partition(collection) else {
             return List {
                 items: Vec::new(),
                 revision: published,
                 remaining: 0,
             };
         };
-        let (items, remaining, newest) = shelf.list(&Range {
+        let (items, remaining, newest) = partition.list(&Range {
             namespace,
             start_after,
             limit,
@@ -119,7 +127,8 @@ impl Store {
     }
 
     /// The same as it was at an earlier revision, as long as the watch log reaches back to it: what
-    /// the later pages of a list are read from.
+    /// the later pages of a list are read from. A revision that is not reached yet must be waited
+    /// for first.
     pub fn list_at(
         &self,
         revision: u64,
@@ -128,8 +137,8 @@ impl Store {
         start_after: Option<&Key>,
         limit: Option<usize>,
     ) -> Result<List, TooOld> {
-        let shelf = self.memory.shelf_or_new(collection);
-        let (items, remaining) = shelf.list_at(
+        let partition = self.memory.partition_or_new(collection);
+        let (items, remaining) = partition.list_at(
             revision,
             &Range {
                 namespace,
@@ -172,9 +181,24 @@ impl Store {
         }
     }
 
+    /// One object as it is now, if it is, and a watcher that continues from exactly there.
+    pub fn snapshot_and_watch_object(
+        &self,
+        collection: &Collection,
+        key: &Key,
+    ) -> (Option<Arc<Object>>, Watcher) {
+        loop {
+            let published = self.revision();
+            let (object, newest) = self.memory.partition_or_new(collection).get_with_newest(key);
+            if let Ok(watcher) = self.watch_object(collection, key.clone(), published.max(newest)) {
+                return (object, watcher);
+            }
+        }
+    }
+
     fn watch_scope(&self, collection: &Collection, scope: Scope, after: u64) -> Result<Watcher, TooOld> {
-        let shelf = self.memory.shelf_or_new(collection);
-        Watcher::new(Arc::clone(&self.memory), shelf, scope, after)
+        let partition = self.memory.partition_or_new(collection);
+        Watcher::new(Arc::clone(&self.memory), partition, scope, after)
     }
 
     pub async fn create(&self, collection: &Collection, key: Key, body: Body) -> WriteResult {

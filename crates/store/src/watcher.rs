@@ -7,12 +7,12 @@ use crate::event::Event;
 use crate::interest::{Channel, Scope};
 use crate::log::TooOld;
 use crate::memory::Memory;
-use crate::shelf::{Shelf, Unseen};
+use crate::partition::{Partition, Unseen};
 
 /// Follows the changes of a collection, a namespace or an object.
 pub struct Watcher {
     memory: Arc<Memory>,
-    shelf: Arc<Shelf>,
+    partition: Arc<Partition>,
     scope: Scope,
     channel: Arc<Channel>,
     /// Every event of the scope up to this revision has been handed out.
@@ -32,14 +32,14 @@ pub enum WatchEnd {
 impl Watcher {
     pub(crate) fn new(
         memory: Arc<Memory>,
-        shelf: Arc<Shelf>,
+        partition: Arc<Partition>,
         scope: Scope,
         after: u64,
     ) -> Result<Self, TooOld> {
-        let channel = shelf.register(&scope, after)?;
+        let channel = partition.register(&scope, after)?;
         Ok(Self {
             memory,
-            shelf,
+            partition,
             scope,
             channel,
             after,
@@ -54,7 +54,7 @@ impl Watcher {
             // Listening starts before looking, so that no change falls between the two.
             let mut changed = pin!(self.channel.changed.notified());
             changed.as_mut().enable();
-            match self.shelf.unseen(&self.scope, &self.channel, self.after) {
+            match self.partition.unseen(&self.scope, &self.channel, self.after) {
                 Unseen::Events(events, seen) => {
                     self.after = seen;
                     return Ok(events);
@@ -71,7 +71,7 @@ impl Watcher {
     pub fn revision(&self) -> u64 {
         // Read first: what was published by then is in the log when the log is looked at.
         let published = self.memory.revision();
-        match self.shelf.unseen(&self.scope, &self.channel, self.after) {
+        match self.partition.unseen(&self.scope, &self.channel, self.after) {
             Unseen::Events(..) | Unseen::Expired(_) => self.after,
             Unseen::Nothing(seen) => seen.max(published),
             Unseen::Ended => self.after.max(published),
@@ -81,6 +81,6 @@ impl Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.shelf.release(&self.scope);
+        self.partition.release(&self.scope);
     }
 }

@@ -34,7 +34,7 @@ type Answers = Vec<(Vec<WriteResult>, oneshot::Sender<Vec<WriteResult>>)>;
 /// next commit than wait for a huge one.
 const ENOUGH: usize = 1024;
 /// How often idle collections are looked through for events that are too old.
-const SWEEP: Duration = Duration::from_secs(60);
+const SWEEP: Duration = Duration::from_mins(1);
 
 /// Runs until the store is closed or all its handles are gone.
 pub(crate) fn run(queue: mpsc::Receiver<Job>, memory: Arc<Memory>, disk: Disk) {
@@ -66,7 +66,7 @@ impl Writer {
         let mut next = self.queue.blocking_recv();
         while let Some(job) = next.take() {
             match job {
-                Job::Write { writes, reply } => next = self.write(writes, reply),
+                Job::Write { .. } => next = self.write(job),
                 Job::Drop { collection, reply } => {
                     let _ = reply.send(self.drop_collection(&collection));
                 }
@@ -79,37 +79,27 @@ impl Writer {
         None
     }
 
-    /// Commits these writes together with those queued behind them. Returns the first queued job
-    /// that is not a write.
-    fn write(&mut self, writes: Vec<Write>, reply: oneshot::Sender<Vec<WriteResult>>) -> Option<Job> {
+    /// Commits a job's writes together with those queued behind it. Returns the job that came next,
+    /// where one was taken off the queue to see that it does not belong.
+    fn write(&mut self, job: Job) -> Option<Job> {
         let memory = Arc::clone(&self.memory);
         let mut batch = Batch::new(&memory);
         let mut answers = Answers::new();
-        let mut count = writes.len();
-        answers.push((
-            writes.into_iter().map(|write| batch.stage(write)).collect(),
-            reply,
-        ));
-        let mut other = None;
-        while count < ENOUGH {
-            match self.queue.try_recv() {
-                Ok(Job::Write { writes, reply }) => {
-                    count += writes.len();
-                    answers.push((
-                        writes.into_iter().map(|write| batch.stage(write)).collect(),
-                        reply,
-                    ));
-                }
-                Ok(job) => {
-                    other = Some(job);
-                    break;
-                }
-                Err(_) => break,
-            }
+        let mut staged = 0;
+        let mut next = Some(job);
+        while let Some(Job::Write { writes, reply }) = next {
+            staged += writes.len();
+            let results = writes.into_iter().map(|write| batch.stage(write)).collect();
+            answers.push((results, reply));
+            next = if staged < ENOUGH {
+                self.queue.try_recv().ok()
+            } else {
+                None
+            };
         }
         let committed = self.commit(batch);
         answer(answers, committed.err().as_ref());
-        other
+        next
     }
 
     /// Makes a batch durable, then visible.
@@ -131,11 +121,11 @@ impl Writer {
 
     fn drop_collection(&mut self, collection: &Collection) -> Result<u64, WriteError> {
         let memory = Arc::clone(&self.memory);
-        let Some(shelf) = memory.shelf(collection) else {
+        let Some(partition) = memory.partition(collection) else {
             return Ok(memory.revision());
         };
         let mut batch = Batch::new(&memory);
-        for key in shelf.keys() {
+        for key in partition.keys() {
             batch.stage(Write::delete(collection, key, None))?;
         }
         let revision = self.commit(batch).map_err(WriteError::Disk)?;
@@ -149,9 +139,7 @@ impl Writer {
 fn answer(answers: Answers, failure: Option<&Arc<DiskError>>) {
     for (mut results, reply) in answers {
         if let Some(error) = failure {
-            results
-                .iter_mut()
-                .for_each(|result| *result = Err(WriteError::Disk(Arc::clone(error))));
+            results.fill_with(|| Err(WriteError::Disk(Arc::clone(error))));
         }
         // A caller that stopped waiting has still written.
         let _ = reply.send(results);

@@ -12,13 +12,23 @@ use crate::{
 
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
-pub fn check(call: &Call, operation: Operation) -> Result<()> {
+pub(crate) fn check(call: &Call, operation: Operation) -> Result<()> {
     if operation != Operation::Create || !call.kind.namespaced || call.key_namespace().is_empty() {
         return Ok(());
     }
     let namespace = call.key_namespace();
-    let Some(stored) = call.api.store.get(&Collection::new("", "namespaces"), "", namespace) else {
-        return Err(ApiError::not_found(Qualified { group: "", name: "namespaces" }, namespace));
+    let Some(stored) = call
+        .api
+        .store
+        .get(&Collection::new("", "namespaces"), "", namespace)
+    else {
+        return Err(ApiError::not_found(
+            Qualified {
+                group: "",
+                name: "namespaces",
+            },
+            namespace,
+        ));
     };
     if !crate::thin::read(&stored).is_deleting() {
         return Ok(());
@@ -38,7 +48,7 @@ pub fn check(call: &Call, operation: Operation) -> Result<()> {
     Err(error)
 }
 
-pub fn check_protected(call: &Call, old: &Value) -> Result<()> {
+pub(crate) fn check_protected(call: &Call, old: &Value) -> Result<()> {
     if call.kind.is("", "Namespace") && IMMORTAL.contains(&object::name(old)) {
         return Err(ApiError::forbidden(
             call.kind.qualified(),

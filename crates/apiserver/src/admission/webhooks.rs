@@ -13,10 +13,20 @@ impl Caller {
     }
 }
 
-pub async fn mutate(_writer: &mut Writer<'_>, _operation: Operation, _object: &mut Value, _old: Option<&Value>) -> Result<()> {
+pub(crate) async fn mutate(
+    _writer: &mut Writer<'_>,
+    _operation: Operation,
+    _object: &mut Value,
+    _old: Option<&Value>,
+) -> Result<()> {
     Ok(())
 }
 
-pub async fn validate(_writer: &mut Writer<'_>, _operation: Operation, _object: Option<&Value>, _old: Option<&Value>) -> Result<()> {
+pub(crate) async fn validate(
+    _writer: &mut Writer<'_>,
+    _operation: Operation,
+    _object: Option<&Value>,
+    _old: Option<&Value>,
+) -> Result<()> {
     Ok(())
 }

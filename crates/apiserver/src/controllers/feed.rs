@@ -5,14 +5,14 @@ use std::{collections::HashSet, sync::Arc};
 use store::{Collection, Event, Object, Store, Watcher};
 
 /// What a follower of a collection learns.
-pub enum Change {
+pub(crate) enum Change {
     /// The object is there, in this state.
     Present(Arc<Object>),
     /// The object is gone; this was its last state, where it is known.
     Gone(Arc<Object>),
 }
 
-pub struct Feed {
+pub(crate) struct Feed {
     collection: Collection,
     store: Store,
     pending: std::collections::VecDeque<Change>,
@@ -20,7 +20,7 @@ pub struct Feed {
 }
 
 impl Feed {
-    pub fn new(store: &Store, collection: &Collection) -> Self {
+    pub(crate) fn new(store: &Store, collection: &Collection) -> Self {
         let (list, watcher) = store.snapshot_and_watch(collection, None);
         Self {
             collection: collection.clone(),
@@ -31,7 +31,7 @@ impl Feed {
     }
 
     /// The next change; none when the store is closed.
-    pub async fn next(&mut self) -> Option<Change> {
+    pub(crate) async fn next(&mut self) -> Option<Change> {
         loop {
             if let Some(change) = self.pending.pop_front() {
                 return Some(change);
@@ -54,20 +54,24 @@ fn change(event: &Event) -> Change {
 }
 
 /// Follows every stored collection, those of custom resources included as they come and go.
-pub struct Feeds {
+pub(crate) struct Feeds {
     sender: tokio::sync::mpsc::Sender<(Arc<crate::kind::Kind>, Change)>,
     following: HashSet<Collection>,
 }
 
 impl Feeds {
-    pub fn new(sender: tokio::sync::mpsc::Sender<(Arc<crate::kind::Kind>, Change)>) -> Self {
-        Self { sender, following: HashSet::new() }
+    pub(crate) fn new(sender: tokio::sync::mpsc::Sender<(Arc<crate::kind::Kind>, Change)>) -> Self {
+        Self {
+            sender,
+            following: HashSet::new(),
+        }
     }
 
     /// Starts to follow what is new in the registry and forgets what is gone.
-    pub fn follow(&mut self, api: &Arc<crate::api::Api>, tasks: &mut tokio::task::JoinSet<()>) {
+    pub(crate) fn follow(&mut self, api: &Arc<crate::api::Api>, tasks: &mut tokio::task::JoinSet<()>) {
         let kinds = api.registry.snapshot().stored_kinds();
-        self.following.retain(|collection| kinds.iter().any(|kind| kind.collection == *collection));
+        self.following
+            .retain(|collection| kinds.iter().any(|kind| kind.collection == *collection));
         for kind in kinds {
             if self.following.insert(kind.collection.clone()) {
                 tasks.spawn(forward(api.clone(), kind, self.sender.clone()));

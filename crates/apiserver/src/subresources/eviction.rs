@@ -18,10 +18,16 @@ use crate::{
     },
 };
 
-pub async fn evict(call: &Call, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn evict(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let eviction = body::decode(negotiate::content_type(&call.headers), bytes, "Eviction")?.value;
     let options = DeleteOptions::from_value(kinds::read::get(&eviction, "deleteOptions"))?;
-    let mut writer = Writer::new(call, WriteOptions { dry_run: options.dry_run, ..WriteOptions::default() });
+    let mut writer = Writer::new(
+        call,
+        WriteOptions {
+            dry_run: options.dry_run,
+            ..WriteOptions::default()
+        },
+    );
     let stored = call
         .api
         .store
@@ -41,7 +47,10 @@ pub async fn evict(call: &Call, bytes: &[u8]) -> Result<Answer> {
 
 /// Pods that do not run, or never started, disturb nobody.
 fn is_finished(pod: &Value) -> bool {
-    let phase = pod.pointer("/status/phase").and_then(Value::as_str).unwrap_or_default();
+    let phase = pod
+        .pointer("/status/phase")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     matches!(phase, "Succeeded" | "Failed" | "Pending") || object::is_deleting(pod)
 }
 
@@ -50,7 +59,11 @@ async fn take_disruption(call: &Call, pod: &Value, dry_run: bool) -> Result<()> 
     let collection = Collection::new("policy", "poddisruptionbudgets");
     let labels = pod.pointer("/metadata/labels").and_then(Value::as_object);
     loop {
-        let budgets = call.api.store.list(&collection, call.namespace(), None, None).items;
+        let budgets = call
+            .api
+            .store
+            .list(&collection, call.namespace(), None, None)
+            .items;
         let matching: Vec<(std::sync::Arc<store::Object>, Value)> = budgets
             .into_iter()
             .filter_map(|stored| {
@@ -68,7 +81,10 @@ async fn take_disruption(call: &Call, pod: &Value, dry_run: bool) -> Result<()> 
                 ));
             }
         };
-        let allowed = budget.pointer("/status/disruptionsAllowed").and_then(Value::as_i64).unwrap_or_default();
+        let allowed = budget
+            .pointer("/status/disruptionsAllowed")
+            .and_then(Value::as_i64)
+            .unwrap_or_default();
         if allowed <= 0 {
             return Err(refused(&budget));
         }
@@ -80,7 +96,12 @@ async fn take_disruption(call: &Call, pod: &Value, dry_run: bool) -> Result<()> 
         let disrupted = status.entry("disruptedPods").or_insert_with(|| json!({}));
         disrupted[object::name(pod)] = crate::writes::timestamp(jiff::Timestamp::now()).into();
         let body = object::encode(&budget);
-        match call.api.store.update(&collection, stored.key().clone(), stored.revision(), body).await {
+        match call
+            .api
+            .store
+            .update(&collection, stored.key().clone(), stored.revision(), body)
+            .await
+        {
             Ok(_) => return Ok(()),
             Err(store::WriteError::Conflict { .. } | store::WriteError::NotFound) => {}
             Err(error) => return Err(ApiError::internal(error)),
@@ -89,7 +110,12 @@ async fn take_disruption(call: &Call, pod: &Value, dry_run: bool) -> Result<()> 
 }
 
 fn refused(budget: &Value) -> ApiError {
-    let number = |field: &str| budget.pointer(&format!("/status/{field}")).and_then(Value::as_i64).unwrap_or_default();
+    let number = |field: &str| {
+        budget
+            .pointer(&format!("/status/{field}"))
+            .and_then(Value::as_i64)
+            .unwrap_or_default()
+    };
     let mut error = ApiError::new(
         StatusCode::TOO_MANY_REQUESTS,
         "TooManyRequests",

@@ -7,34 +7,49 @@ use store::{Key, WriteError};
 use super::{Outcome, Writer, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
-    body,
+    allocation, body,
     call::Call,
     error::{ApiError, Result},
-    kind::Definition,
     negotiate, object, ownership,
     response::Answer,
+    stamps,
 };
 
 /// How often a generated name that is taken is generated again.
 const NAME_ATTEMPTS: usize = 8;
 
-pub async fn create(call: &Call, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn create(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let mut writer = Writer::new(call, options);
     let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
     let object = writer.read_object(decoded)?;
-    let outcome = create_object(&mut writer, object).await?;
+    let outcome = create_object(&mut writer, object, Recorded::NotYet).await?;
     writer.answer(StatusCode::CREATED, outcome)
 }
 
-/// Creates a decoded, defaulted object. Updates that may create come here too.
-pub async fn create_object(writer: &mut Writer<'_>, mut object: Value) -> Result<Outcome> {
+/// Whether the ownership of the object's fields still has to be recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recorded {
+    Already,
+    NotYet,
+}
+
+/// Creates a decoded, defaulted object. Updates and applies that may create come here too.
+pub(crate) async fn create_object(
+    writer: &mut Writer<'_>,
+    mut object: Value,
+    recorded: Recorded,
+) -> Result<Outcome> {
     let call = writer.call;
     if !object::resource_version(&object).is_empty() {
-        return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
+        return Err(ApiError::bad_request(
+            "resourceVersion should not be set on objects to be created",
+        ));
     }
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
-    ownership::record_write(writer, None, &mut object, "");
+    if recorded == Recorded::NotYet {
+        ownership::record_write(writer, None, &mut object, "");
+    }
     let template = object;
     let generated = object::name(&template).is_empty();
     for attempt in 1.. {
@@ -54,9 +69,9 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
     let call = writer.call;
     typed::stamp_new(&mut object, &writer.timestamp());
     admission::mutate(writer, Operation::Create, &mut object, None).await?;
+    let taken = allocation::allocate(&call.api, &call.kind, &mut object, None)?;
     prepare(writer, &mut object);
     validate(writer, &object)?;
-    let released = crate::allocation::allocate(&call.api, &call.kind, &mut object, None, writer.options.dry_run)?;
     admission::validate(writer, Operation::Create, Some(&object), None).await?;
     if writer.options.dry_run {
         check_absent(call, &object)?;
@@ -65,10 +80,14 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
     let name = object::name(&object).to_owned();
     let namespace = object::namespace(&object).to_owned();
     let body = object::encode(&call.kind.to_stored(object));
-    let written = call.api.store.create(&call.kind.collection, Key::new(&namespace, &name), body).await;
+    let written = call
+        .api
+        .store
+        .create(&call.kind.collection, Key::new(&namespace, &name), body)
+        .await;
     match written {
         Ok(stored) => {
-            released.keep();
+            taken.keep();
             Ok(Outcome::Stored(stored))
         }
         Err(WriteError::AlreadyExists { .. }) => Err(ApiError::already_exists(call.kind.qualified(), &name)),
@@ -78,19 +97,21 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
 
 fn check_absent(call: &Call, object: &Value) -> Result<()> {
     let name = object::name(object);
-    match call.api.store.get(&call.kind.collection, object::namespace(object), name) {
+    match call
+        .api
+        .store
+        .get(&call.kind.collection, object::namespace(object), name)
+    {
         Some(_) => Err(ApiError::already_exists(call.kind.qualified(), name)),
         None => Ok(()),
     }
 }
 
 /// What the kind itself resets or sets on a new object.
-fn prepare(writer: &Writer<'_>, object: &mut Value) {
+fn prepare(writer: &mut Writer<'_>, object: &mut Value) {
     let kind = &writer.call.kind;
-    match &kind.definition {
-        Definition::BuiltIn(built_in) => (built_in.strategy.prepare_for_create)(object),
-        Definition::Custom(custom) => custom.prepare_for_create(object),
-    }
+    kind.prepare_for_create(object);
+    stamps::on_create(writer, object);
     if kind.tracks_generation() {
         object::set_meta(object, "generation", Some(1.into()));
     }
@@ -98,19 +119,17 @@ fn prepare(writer: &Writer<'_>, object: &mut Value) {
 
 fn validate(writer: &mut Writer<'_>, object: &Value) -> Result<()> {
     let kind = &writer.call.kind;
-    let mut errors = Vec::new();
-    match &kind.definition {
-        Definition::BuiltIn(built_in) => {
-            (built_in.strategy.validate)(object, &mut errors);
-            let warnings = (built_in.strategy.warnings_on_create)(object);
-            writer.warn(warnings);
-        }
-        Definition::Custom(custom) => custom.validate(object, &mut errors),
-    }
+    let (errors, warnings) = kind.validate_create(object);
+    writer.warn(warnings);
     if errors.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(&kind.group, &kind.kind, object::name(object), &errors))
+    Err(ApiError::invalid(
+        &kind.group,
+        &kind.kind,
+        object::name(object),
+        &errors,
+    ))
 }
 
 /// `generateName` plus five characters that make no words.
@@ -126,8 +145,13 @@ fn set_generated_name(object: &mut Value) {
 }
 
 /// Five characters without vowels and look-alikes.
-pub fn random_suffix() -> String {
+pub(crate) fn random_suffix() -> String {
     const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let random = uuid::Uuid::new_v4();
-    random.as_bytes().iter().take(5).map(|byte| char::from(ALPHABET[*byte as usize % ALPHABET.len()])).collect()
+    random
+        .as_bytes()
+        .iter()
+        .take(5)
+        .map(|byte| char::from(ALPHABET[*byte as usize % ALPHABET.len()]))
+        .collect()
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[derive(Clone, Debug, Default)]
-pub struct WriteOptions {
+pub(crate) struct WriteOptions {
     pub dry_run: bool,
     pub force: bool,
     pub field_validation: FieldValidation,
@@ -17,7 +17,7 @@ pub struct WriteOptions {
 
 /// What happens to fields nobody knows and keys given twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FieldValidation {
+pub(crate) enum FieldValidation {
     Ignore,
     #[default]
     Warn,
@@ -26,7 +26,7 @@ pub enum FieldValidation {
 
 impl WriteOptions {
     /// Reads the options of a write; `kind` is how errors name them (`CreateOptions`).
-    pub fn read(query: &Query, kind: &str) -> Result<Self> {
+    pub(crate) fn read(query: &Query, kind: &str) -> Result<Self> {
         let mut errors = Vec::new();
         let dry_run = dry_run(query.all("dryRun"), &mut errors);
         let field_validation = match query.text("fieldValidation") {
@@ -48,17 +48,25 @@ impl WriteOptions {
         if !errors.is_empty() {
             return Err(ApiError::invalid("meta.k8s.io", kind, "", &errors));
         }
-        Ok(Self { dry_run, force: query.flag("force"), field_validation })
+        Ok(Self {
+            dry_run,
+            force: query.flag("force"),
+            field_validation,
+        })
     }
 }
 
 /// Whether the values of `dryRun` ask for one; only `All` is known.
-pub fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut Vec<FieldError>) -> bool {
+pub(crate) fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut Vec<FieldError>) -> bool {
     let mut asked = false;
     for value in values {
         asked = true;
         if value != "All" {
-            errors.push(FieldError::not_supported(&Path::new("dryRun"), &json!([value]), &["All"]));
+            errors.push(FieldError::not_supported(
+                &Path::new("dryRun"),
+                &json!([value]),
+                &["All"],
+            ));
         }
     }
     asked
@@ -73,7 +81,10 @@ fn check_manager(manager: &str, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::invalid(
             &path,
             &json!(manager),
-            format!("should only contain printable characters (invalid character {:?} at position {at})", c),
+            format!(
+                "should only contain printable characters (invalid character {:?} at position {at})",
+                c
+            ),
         ));
     }
 }

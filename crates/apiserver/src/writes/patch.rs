@@ -5,13 +5,13 @@ use manifests::{json_patch, merge_patch, shape::Shape, strategic_merge};
 use serde_json::Value;
 
 use super::{
-    Outcome, Writer, create,
+    Writer,
+    create::{self, Recorded},
     options::WriteOptions,
     update::{self, Part},
 };
 use crate::{
     admission::Operation,
-    body,
     call::Call,
     error::{ApiError, Result},
     kind::Definition,
@@ -31,7 +31,7 @@ enum Patch {
     Strategic(Value),
 }
 
-pub async fn patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let content_type = negotiate::content_type(&call.headers);
     if content_type == APPLY {
         return apply(call, part, bytes).await;
@@ -39,12 +39,15 @@ pub async fn patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let patch = read(call, content_type, bytes)?;
     let options = WriteOptions::read(&call.query, "PatchOptions")?;
     if call.query.get("force").is_some() {
-        return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &[
-            manifests::field::FieldError::forbidden(
+        return Err(ApiError::invalid(
+            "meta.k8s.io",
+            "PatchOptions",
+            "",
+            &[manifests::field::FieldError::forbidden(
                 &manifests::field::Path::new("force"),
                 "may not be specified for non-apply patch",
-            ),
-        ]));
+            )],
+        ));
     }
     let mut writer = Writer::new(call, options);
     let outcome = update::change(&mut writer, part, Operation::Update, |writer, old| {
@@ -60,7 +63,14 @@ fn read(call: &Call, content_type: &str, bytes: &[u8]) -> Result<Patch> {
     let parse = || {
         manifests::json::parse(bytes)
             .map(|parsed| parsed.value)
-            .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))
+            .map_err(|error| {
+                let prefix = if content_type == STRATEGIC {
+                    ""
+                } else {
+                    "error decoding patch: "
+                };
+                ApiError::bad_request(format!("{prefix}{error}"))
+            })
     };
     match content_type {
         JSON => Ok(Patch::Json(parse()?)),
@@ -79,15 +89,14 @@ fn patched(call: &Call, patch: &Patch, old: &Value) -> Result<Value> {
     match patch {
         Patch::Json(operations) => {
             let mut value = old.clone();
-            json_patch::apply(&mut value, operations).map_err(json_patch_error)?;
+            json_patch::apply(&mut value, operations)
+                .map_err(|error| patch_error(error.status_code(), error.to_string()))?;
             Ok(value)
         }
         Patch::Merge(patch) => {
-            if !patch.is_object() {
-                return Err(ApiError::bad_request("error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"));
-            }
             let mut value = old.clone();
-            merge_patch::apply(&mut value, patch.clone());
+            merge_patch::apply(&mut value, patch)
+                .map_err(|error| ApiError::bad_request(error.to_string()))?;
             Ok(value)
         }
         Patch::Strategic(patch) => {
@@ -101,14 +110,26 @@ fn patched(call: &Call, patch: &Patch, old: &Value) -> Result<Value> {
 
 fn strategic<S: Shape>(old: &Value, patch: &Value, shape: S) -> Result<Value> {
     strategic_merge::apply(old.clone(), patch.clone(), shape)
-        .map_err(|error| ApiError::bad_request(error.to_string()))
+        .map_err(|error| patch_error(error.status_code(), error.to_string()))
 }
 
-fn json_patch_error(error: json_patch::JsonPatchError) -> ApiError {
-    if error.is_malformed() {
-        return ApiError::bad_request(error.to_string());
+/// A patch that cannot be applied. The real server hides the cause of a 422.
+fn patch_error(code: u16, message: String) -> ApiError {
+    match code {
+        400 => ApiError::bad_request(message),
+        413 => ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "RequestEntityTooLarge",
+            format!("Request entity too large: {message}"),
+        ),
+        422 => ApiError::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "Invalid",
+            "the server rejected our request due to an error in our request",
+        )
+        .with_details(serde_json::json!({})),
+        _ => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message),
     }
-    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", format!("the server rejected our request due to an error in our request: {error}"))
 }
 
 /// A patch may not turn the object into another one.
@@ -125,7 +146,10 @@ fn check_identity(call: &Call, patched: &Value) -> Result<()> {
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
     }
-    let (version, kind) = (kinds::read::text(patched, "apiVersion"), kinds::read::text(patched, "kind"));
+    let (version, kind) = (
+        kinds::read::text(patched, "apiVersion"),
+        kinds::read::text(patched, "kind"),
+    );
     if version != call.kind.api_version || kind != call.kind.kind {
         return Err(ApiError::bad_request(format!(
             "the API version in the data ({version}) does not match the expected API version ({})",
@@ -139,25 +163,35 @@ fn check_identity(call: &Call, patched: &Value) -> Result<()> {
 async fn apply(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "PatchOptions")?;
     if call.query.text("fieldManager").is_none() {
-        return Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &[
-            manifests::field::FieldError::required(
+        return Err(ApiError::invalid(
+            "meta.k8s.io",
+            "PatchOptions",
+            "",
+            &[manifests::field::FieldError::required(
                 &manifests::field::Path::new("fieldManager"),
                 "is required for apply patch",
-            ),
-        ]));
+            )],
+        ));
     }
-    let parsed = manifests::yaml::parse(bytes)
-        .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))?;
+    let parsed = manifests::yaml::parse(bytes).map_err(|error| {
+        ApiError::bad_request(format!(
+            "error decoding YAML: error converting YAML to JSON: {error}"
+        ))
+    })?;
     let mut writer = Writer::new(call, options);
     let configuration = ownership::read_configuration(&mut writer, parsed.value, parsed.duplicates)?;
-    let exists = call.api.store.get(&call.kind.collection, call.key_namespace(), &call.target.name).is_some();
+    let exists = call
+        .api
+        .store
+        .get(&call.kind.collection, call.key_namespace(), &call.target.name)
+        .is_some();
     if !exists {
         if !matches!(part, Part::Main) {
             return Err(ApiError::not_found(call.kind.qualified(), &call.target.name));
         }
         let created = ownership::apply(&writer, None, &configuration, part.subresource())?;
         let created = writer.complete(created, Vec::new())?;
-        match create_applied(&mut writer, created).await {
+        match create::create_object(&mut writer, created, Recorded::Already).await {
             // Somebody else created it in between: then this is a change.
             Err(error) if error.reason == "AlreadyExists" => {}
             other => return writer.answer(StatusCode::CREATED, other?),
@@ -169,8 +203,4 @@ async fn apply(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     })
     .await?;
     writer.answer(StatusCode::OK, outcome)
-}
-
-async fn create_applied(writer: &mut Writer<'_>, object: Value) -> Result<Outcome> {
-    create::create_object(writer, object).await
 }

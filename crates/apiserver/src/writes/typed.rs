@@ -14,33 +14,39 @@ use crate::{
 
 impl Writer<'_> {
     /// The object in a request body, ready to be admitted.
-    pub fn read_object(&mut self, decoded: Decoded) -> Result<Value> {
-        let Decoded { mut value, duplicates } = decoded;
+    pub(crate) fn read_object(&mut self, decoded: Decoded) -> Result<Value> {
+        let Decoded {
+            mut value,
+            duplicates,
+        } = decoded;
         check_type(&self.call.kind, &mut value)?;
         self.complete(value, duplicates)
     }
 
     /// Checks fields, and fills in defaults, of an object whose type is known to be right.
-    pub fn complete(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
+    pub(crate) fn complete(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
         let kind = &self.call.kind;
-        let mut complaints: Vec<String> =
-            duplicates.into_iter().map(|path| format!("duplicate field \"{path}\"")).collect();
+        let mut complaints = duplicates;
         match &kind.definition {
             Definition::BuiltIn(built_in) => {
                 let unknown = crate::body::normalize(built_in.shape, &mut value)
                     .map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
-                complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
+                complaints.extend(unknown);
                 self.report(&complaints)?;
-                (built_in.strategy.default)(&mut value);
             }
             Definition::Custom(custom) => {
-                let unknown =
-                    custom.prune(&mut value).map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
-                complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
+                let unknown = custom
+                    .prune(&mut value)
+                    .map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
+                complaints.extend(
+                    unknown
+                        .into_iter()
+                        .map(|path| format!("unknown field \"{path}\"")),
+                );
                 self.report(&complaints)?;
-                custom.default(&mut value);
             }
         }
+        kind.default(&mut value);
         // The type is part of the object whatever the client left out.
         value["kind"] = kind.kind.as_ref().into();
         value["apiVersion"] = kind.api_version.as_ref().into();
@@ -80,12 +86,13 @@ fn check_type(kind: &Kind, value: &mut Value) -> Result<()> {
         if sent_kind.is_empty() {
             return Err(ApiError::bad_request(format!(
                 "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{}'",
-                kind.kind,
-                value
+                kind.kind, value
             )));
         }
         if sent_version.is_empty() {
-            return Err(ApiError::bad_request(format!("Object 'apiVersion' is missing in '{value}'")));
+            return Err(ApiError::bad_request(format!(
+                "Object 'apiVersion' is missing in '{value}'"
+            )));
         }
     }
     if !sent_version.is_empty() && sent_version != kind.api_version {
@@ -106,7 +113,7 @@ fn check_type(kind: &Kind, value: &mut Value) -> Result<()> {
 }
 
 /// The namespace of an object must be the one in the path, or be left out.
-pub fn settle_namespace(kind: &Kind, request_namespace: &str, object: &mut Value) -> Result<()> {
+pub(crate) fn settle_namespace(kind: &Kind, request_namespace: &str, object: &mut Value) -> Result<()> {
     let sent = object::namespace(object);
     if !kind.namespaced {
         if !sent.is_empty() {
@@ -114,7 +121,10 @@ pub fn settle_namespace(kind: &Kind, request_namespace: &str, object: &mut Value
                 &kind.group,
                 &kind.kind,
                 object::name(object),
-                &[FieldError::forbidden(&Path::new("metadata").child("namespace"), "not allowed on this type")],
+                &[FieldError::forbidden(
+                    &Path::new("metadata").child("namespace"),
+                    "not allowed on this type",
+                )],
             ));
         }
         return Ok(());
@@ -132,9 +142,14 @@ pub fn settle_namespace(kind: &Kind, request_namespace: &str, object: &mut Value
 }
 
 /// Metadata that only the server writes, as a new object has it.
-pub fn stamp_new(object: &mut Value, timestamp: &str) {
+pub(crate) fn stamp_new(object: &mut Value, timestamp: &str) {
     let meta = object::meta_mut(object);
-    for field in ["resourceVersion", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+    for field in [
+        "resourceVersion",
+        "selfLink",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
         meta.remove(field);
     }
     meta.insert("uid".to_owned(), uuid::Uuid::new_v4().to_string().into());

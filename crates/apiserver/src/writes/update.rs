@@ -8,12 +8,12 @@ use store::WriteError;
 use super::{Outcome, Writer, create, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
-    body,
+    allocation, body,
     call::Call,
     error::{ApiError, Result},
-    kind::Definition,
     negotiate, object, ownership,
     response::Answer,
+    stamps,
 };
 
 /// How often a change without a resourceVersion is made again after losing a race.
@@ -21,15 +21,19 @@ const ATTEMPTS: usize = 100;
 
 /// The part of an object an endpoint may change.
 #[derive(Clone, Copy)]
-pub enum Part {
+pub(crate) enum Part {
     Main,
     Status,
     /// A subresource with rules of its own: `(name, prepare, validate)`.
-    Special(&'static str, fn(&mut Value, &Value), fn(&Value, &Value, &mut Vec<FieldError>)),
+    Special(
+        &'static str,
+        fn(&mut Value, &Value),
+        fn(&Value, &Value, &mut Vec<FieldError>),
+    ),
 }
 
 impl Part {
-    pub fn subresource(self) -> &'static str {
+    pub(crate) fn subresource(self) -> &'static str {
         match self {
             Self::Main => "",
             Self::Status => "status",
@@ -38,7 +42,7 @@ impl Part {
     }
 }
 
-pub async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
     let mut writer = Writer::new(call, options);
     let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
@@ -46,7 +50,7 @@ pub async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     check_name(call, &mut object)?;
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     if matches!(part, Part::Main) && call.kind.allows_create_on_update() && current(call).is_none() {
-        let outcome = create::create_object(&mut writer, object).await?;
+        let outcome = create::create_object(&mut writer, object, create::Recorded::NotYet).await?;
         return writer.answer(StatusCode::CREATED, outcome);
     }
     let outcome = change(&mut writer, part, Operation::Update, |_, _| Ok(object.clone())).await?;
@@ -68,12 +72,14 @@ fn check_name(call: &Call, object: &mut Value) -> Result<()> {
 }
 
 fn current(call: &Call) -> Option<std::sync::Arc<store::Object>> {
-    call.api.store.get(&call.kind.collection, call.key_namespace(), &call.target.name)
+    call.api
+        .store
+        .get(&call.kind.collection, call.key_namespace(), &call.target.name)
 }
 
 /// Changes an object: reads it, lets `make` say what it should become, admits and validates that, and
 /// stores it if nobody was faster. A change that names a resourceVersion gets one attempt.
-pub async fn change(
+pub(crate) async fn change(
     writer: &mut Writer<'_>,
     part: Part,
     operation: Operation,
@@ -82,8 +88,7 @@ pub async fn change(
     let call = writer.call;
     let kind = &call.kind;
     for attempt in 1.. {
-        let stored =
-            current(call).ok_or_else(|| ApiError::not_found(kind.qualified(), &call.target.name))?;
+        let stored = current(call).ok_or_else(|| ApiError::not_found(kind.qualified(), &call.target.name))?;
         let old = kind.read(&stored);
         let mut new = make(writer, &old)?;
         let pinned = check_preconditions(writer, &old, &new)?;
@@ -92,11 +97,16 @@ pub async fn change(
             ownership::record_write(writer, Some(&old), &mut new, part.subresource());
         }
         admission::mutate(writer, operation, &mut new, Some(&old)).await?;
+        let taken = match part {
+            Part::Main => allocation::allocate(&call.api, kind, &mut new, Some(&old))?,
+            _ => allocation::Taken::default(),
+        };
         prepare(writer, part, &mut new, &old);
+        stamps::on_update(writer, &mut new, &old);
         validate(writer, part, &new, &old)?;
-        let allocated = crate::allocation::allocate(&call.api, kind, &mut new, Some(&old), writer.options.dry_run)?;
         admission::validate(writer, operation, Some(&new), Some(&old)).await?;
-        if is_unchanged(&new, &old) {
+        manifests::apply::restore_times(&old, &mut new);
+        if new == old {
             return Ok(Outcome::Stored(stored));
         }
         if writer.options.dry_run {
@@ -118,7 +128,7 @@ pub async fn change(
         };
         match result {
             Ok(outcome) => {
-                allocated.keep();
+                taken.keep();
                 return Ok(outcome);
             }
             Err(WriteError::Conflict { .. } | WriteError::NotFound) if !pinned && attempt < ATTEMPTS => {}
@@ -136,16 +146,28 @@ async fn store_deletion(call: &Call, stored: &store::Object, new: &Value) -> Res
     let deleted = call
         .api
         .store
-        .delete(&call.kind.collection, stored.key().clone(), Some(stored.revision()))
+        .delete(
+            &call.kind.collection,
+            stored.key().clone(),
+            Some(stored.revision()),
+        )
         .await?;
     let mut last = new.clone();
-    object::set_meta(&mut last, "resourceVersion", Some(deleted.revision().to_string().into()));
+    object::set_meta(
+        &mut last,
+        "resourceVersion",
+        Some(deleted.revision().to_string().into()),
+    );
     Ok(Outcome::Deleted(last))
 }
 
 /// Whether a deletion still waits for its grace period (and so for the node that runs the pod).
-pub fn awaits_grace(object: &Value) -> bool {
-    object.pointer("/metadata/deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default() > 0
+pub(crate) fn awaits_grace(object: &Value) -> bool {
+    object
+        .pointer("/metadata/deletionGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
+        > 0
 }
 
 /// Checks what the new object says about the old one; true when it names its resourceVersion.
@@ -155,11 +177,16 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
     let sent = object::resource_version(new);
     if sent.is_empty() || sent == "0" {
         if !kind.allows_unconditional_update() && matches!(call.target.verb, "update") {
-            return Err(ApiError::invalid(&kind.group, &kind.kind, &call.target.name, &[FieldError::invalid(
-                &Path::new("metadata").child("resourceVersion"),
-                &serde_json::json!(0),
-                "must be specified for an update",
-            )]));
+            return Err(ApiError::invalid(
+                &kind.group,
+                &kind.kind,
+                &call.target.name,
+                &[FieldError::invalid(
+                    &Path::new("metadata").child("resourceVersion"),
+                    &serde_json::json!(0),
+                    "must be specified for an update",
+                )],
+            ));
         }
     } else if sent != object::resource_version(old) {
         return Err(ApiError::stale(kind.qualified(), &call.target.name));
@@ -171,11 +198,15 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
             &call.target.name,
             &format!(
                 "StorageError: invalid object, Code: 4, Key: /registry/{}/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {sent_uid}, UID in object meta: {}",
-                kind.plural, call.key_namespace(), call.target.name, object::uid(old)
+                kind.plural,
+                call.key_namespace(),
+                call.target.name,
+                object::uid(old)
             ),
         ));
     }
-    Ok(!sent.is_empty() && sent != "0")
+    // Patches carry the version they were made from: only a client's own PUT insists on it.
+    Ok(call.target.verb == "update" && call.target.subresource != "scale" && !sent.is_empty() && sent != "0")
 }
 
 /// Metadata that no client changes.
@@ -195,44 +226,36 @@ fn keep_system_metadata(new: &mut Value, old: &Value) {
 
 fn prepare(writer: &Writer<'_>, part: Part, new: &mut Value, old: &Value) {
     let kind = &writer.call.kind;
-    match (&kind.definition, part) {
-        (_, Part::Special(_, prepare, _)) => prepare(new, old),
-        (Definition::BuiltIn(built_in), Part::Main) => (built_in.strategy.prepare_for_update)(new, old),
-        (Definition::BuiltIn(built_in), Part::Status) => {
-            (built_in.strategy.prepare_for_status_update)(new, old);
-        }
-        (Definition::Custom(custom), Part::Main) => custom.prepare_for_update(new, old),
-        (Definition::Custom(custom), Part::Status) => custom.prepare_for_status_update(new, old),
-    }
-    if kind.tracks_generation() && !matches!(part, Part::Status) && spec_changed(kind, new, old) {
+    kind.prepare_for_update(part, new, old);
+    let counted = spec_changed(kind, new, old)
+        // A deployment's annotations belong to its revisions.
+        || (kind.is("apps", "Deployment") && new.pointer("/metadata/annotations") != old.pointer("/metadata/annotations"));
+    if kind.tracks_generation() && !matches!(part, Part::Status) && counted {
         object::set_meta(new, "generation", Some((object::generation(old) + 1).into()));
     }
 }
 
 /// Whether anything but metadata and (where it is a part of its own) status differs.
 fn spec_changed(kind: &crate::kind::Kind, new: &Value, old: &Value) -> bool {
-    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else { return true };
+    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
+        return true;
+    };
     let has_status = kind.subresource("status").is_some() || !kind.is_custom();
-    let counted = |key: &str| !matches!(key, "metadata" | "kind" | "apiVersion") && !(has_status && key == "status");
-    new.iter().filter(|(key, _)| counted(key)).any(|(key, value)| old.get(key) != Some(value))
-        || old.keys().filter(|key| counted(key)).any(|key| !new.contains_key(key))
+    let counted =
+        |key: &str| !matches!(key, "metadata" | "kind" | "apiVersion") && !(has_status && key == "status");
+    new.iter()
+        .filter(|(key, _)| counted(key))
+        .any(|(key, value)| old.get(key) != Some(value))
+        || old
+            .keys()
+            .filter(|key| counted(key))
+            .any(|key| !new.contains_key(key))
 }
 
 fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Result<()> {
     let kind = &writer.call.kind;
-    let mut errors = Vec::new();
-    match (&kind.definition, part) {
-        (_, Part::Special(_, _, validate)) => validate(new, old, &mut errors),
-        (Definition::BuiltIn(built_in), Part::Main) => {
-            (built_in.strategy.validate_update)(new, old, &mut errors);
-            let warnings = (built_in.strategy.warnings_on_update)(new, old);
-            writer.warn(warnings);
-        }
-        (Definition::BuiltIn(built_in), Part::Status) => {
-            (built_in.strategy.validate_status_update)(new, old, &mut errors);
-        }
-        (Definition::Custom(custom), part) => custom.validate_update(new, old, matches!(part, Part::Status), &mut errors),
-    }
+    let (mut errors, warnings) = kind.validate_update(part, new, old);
+    writer.warn(warnings);
     if object::is_deleting(old) {
         let added: Vec<&str> = object::finalizers(new)
             .filter(|finalizer| !object::finalizers(old).any(|known| known == *finalizer))
@@ -249,10 +272,10 @@ fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Re
     if errors.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(&kind.group, &kind.kind, object::name(new), &errors))
-}
-
-/// A change that changes nothing is not written; the time in managedFields alone does not count.
-fn is_unchanged(new: &Value, old: &Value) -> bool {
-    new == old
+    Err(ApiError::invalid(
+        &kind.group,
+        &kind.kind,
+        object::name(new),
+        &errors,
+    ))
 }

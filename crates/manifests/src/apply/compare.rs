@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
-    element::{field_text, item_text},
+    element::{field_text, item_text, shown},
     field_set::FieldSet,
     problem::Problems,
 };
@@ -38,8 +38,10 @@ impl Changes {
             return;
         }
         let text = text();
-        self.removed.attach(text.clone(), itself == Itself::Removed, inside.removed);
-        self.modified.attach(text.clone(), itself == Itself::Modified, inside.modified);
+        self.removed
+            .attach(text.clone(), itself == Itself::Removed, inside.removed);
+        self.modified
+            .attach(text.clone(), itself == Itself::Modified, inside.modified);
         self.added.attach(text, itself == Itself::Added, inside.added);
     }
 }
@@ -48,25 +50,17 @@ impl Changes {
 pub(super) fn compare<S: Shape>(old: &Value, new: &Value, shape: S) -> Result<Changes, Problems> {
     let mut changes = Changes::default();
     let mut problems = Problems::default();
-    let nothing = Map::new();
-    let (old, new) = (old.as_object().unwrap_or(&nothing), new.as_object().unwrap_or(&nothing));
-    for (name, old, new) in zip(old, new) {
-        match name {
-            "apiVersion" | "kind" => {}
-            "metadata" => {
-                let mut inside = Changes::default();
-                let old = old.and_then(Value::as_object).unwrap_or(&nothing);
-                let new = new.and_then(Value::as_object).unwrap_or(&nothing);
-                let shape = shape.field(name);
-                let fields = zip(old, new).filter(|(name, _, _)| !UNOWNED_METADATA.contains(name));
-                compare_fields(fields, shape, &mut inside, &mut problems);
-                changes.attach(|| field_text(name), Itself::Kept, inside);
-            }
-            _ => {
-                compare_fields(std::iter::once((name, old, new)), Some(shape), &mut changes, &mut problems);
-            }
-        }
-    }
+    let fields =
+        zip(Some(old), Some(new)).filter(|(name, _, _)| !matches!(*name, "apiVersion" | "kind" | "metadata"));
+    compare_fields(fields, Some(shape), &mut changes, &mut problems);
+
+    let mut inside = Changes::default();
+    let mut below = Problems::default();
+    let fields =
+        zip(old.get("metadata"), new.get("metadata")).filter(|(name, _, _)| !UNOWNED_METADATA.contains(name));
+    compare_fields(fields, shape.field("metadata"), &mut inside, &mut below);
+    problems.extend_below(".metadata", below);
+    changes.attach(|| field_text("metadata"), Itself::Kept, inside);
     problems.into_result().map(|()| changes)
 }
 
@@ -83,17 +77,21 @@ pub(super) const UNOWNED_METADATA: [&str; 9] = [
     "resourceVersion",
 ];
 
-type Fields = Map<String, Value>;
-
-/// The fields of both objects by name.
+/// The fields of two objects by name. What is not an object has none.
 fn zip<'a>(
-    old: &'a Fields,
-    new: &'a Fields,
+    old: Option<&'a Value>,
+    new: Option<&'a Value>,
 ) -> impl Iterator<Item = (&'a str, Option<&'a Value>, Option<&'a Value>)> {
-    let kept = new.iter().map(|(name, value)| (name.as_str(), old.get(name), Some(value)));
+    let old = old.and_then(Value::as_object);
+    let new = new.and_then(Value::as_object);
+    let kept = new
+        .into_iter()
+        .flatten()
+        .map(move |(name, value)| (name.as_str(), old.and_then(|old| old.get(name)), Some(value)));
     let removed = old
-        .iter()
-        .filter(|(name, _)| !new.contains_key(*name))
+        .into_iter()
+        .flatten()
+        .filter(move |(name, _)| new.is_none_or(|new| !new.contains_key(*name)))
         .map(|(name, value)| (name.as_str(), Some(value), None));
     kept.chain(removed)
 }
@@ -170,11 +168,8 @@ fn compare_as<S: Shape>(
 ) -> bool {
     match form {
         Some(Form::Object) if !shape.is_atomic_object() => {
-            let nothing = Map::new();
-            let old = old.and_then(Value::as_object).unwrap_or(&nothing);
-            let new = new.and_then(Value::as_object).unwrap_or(&nothing);
             compare_fields(zip(old, new), Some(shape), inside, problems);
-            old.is_empty() && new.is_empty()
+            zip(old, new).next().is_none()
         }
         Some(Form::List) if shape.list_kind() != ListKind::Atomic => {
             let old = old.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -214,19 +209,17 @@ fn compare_items<S: Shape>(
                 let itself = if same { Itself::Kept } else { Itself::Modified };
                 changes.attach(|| text, itself, Changes::default());
             }
-            ([_, _, ..], single) => {
-                let inside = single.first().map(|item| compare_item(None, Some(item)));
-                if let Some((itself, inside)) = inside {
+            _ => {
+                let (old, new, together) = if old.len() > 1 {
+                    (None, new.first().copied(), Itself::Removed)
+                } else {
+                    (old.first().copied(), None, Itself::Added)
+                };
+                if old.or(new).is_some() {
+                    let (itself, inside) = compare_item(old, new);
                     changes.attach(|| text.clone(), itself, inside);
                 }
-                changes.attach(|| text, Itself::Removed, Changes::default());
-            }
-            (single, _) => {
-                let inside = single.first().map(|item| compare_item(Some(item), None));
-                if let Some((itself, inside)) = inside {
-                    changes.attach(|| text.clone(), itself, inside);
-                }
-                changes.attach(|| text, Itself::Added, Changes::default());
+                changes.attach(|| text, together, Changes::default());
             }
         }
     }
@@ -263,21 +256,13 @@ fn match_items<'a, S: Shape>(
     matched
 }
 
-/// An element in the words of errors.
-pub(super) fn shown(text: &str) -> String {
-    super::element::Element::parse(text).map_or_else(|_| text.to_owned(), |element| element.to_string())
-}
-
 /// Whether two values are equal, numbers by what they are worth.
 pub(super) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) if a.is_f64() || b.is_f64() => a.as_f64() == b.as_f64(),
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
-        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len()
-                && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
         }
         _ => a == b,
     }

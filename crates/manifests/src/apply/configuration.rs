@@ -73,11 +73,15 @@ fn check_request<S: Shape>(applied: &Value, write: &Write<'_, S>) -> Result<(), 
         return Err(ApplyError::BadRequest(message));
     }
     if applied["metadata"]["managedFields"].is_array() {
-        return Err(ApplyError::BadRequest("metadata.managedFields must be nil".to_owned()));
+        return Err(ApplyError::BadRequest(
+            "metadata.managedFields must be nil".to_owned(),
+        ));
     }
     validate(applied, write.shape).map_err(|problems| {
-        let (namespace, name) =
-            (text(&applied["metadata"], "namespace"), text(&applied["metadata"], "name"));
+        let (namespace, name) = (
+            text(&applied["metadata"], "namespace"),
+            text(&applied["metadata"], "name"),
+        );
         ApplyError::Malformed(format!(
             "failed to create typed patch object ({namespace}/{name}; {}): {problems}",
             type_name(version, kind)
@@ -111,7 +115,9 @@ fn apply_or_take_over<S: Shape>(
     if let Some(record) = spare
         && let Some(allowed) = last_applied::fields(live, write)
     {
-        conflicts.iter_mut().for_each(|entry| entry.fields.subtract(&allowed));
+        for entry in &mut conflicts {
+            entry.fields.subtract(&allowed);
+        }
         if conflicts.iter().all(|entry| entry.fields.is_empty()) {
             return merge_and_record(live, applied, record, true, write).map_err(|refusal| match refusal {
                 Refusal::Conflicts(conflicts) => conflict_error(&conflicts),

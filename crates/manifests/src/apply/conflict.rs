@@ -25,11 +25,11 @@ impl Conflict {
 pub(super) fn with(entry: &Entry) -> impl Iterator<Item = Conflict> {
     let manager = shown(entry);
     entry.fields.paths().into_iter().map(move |path| {
-        let field = path.iter().fold(String::new(), |mut text, element| {
-            let _ = write!(text, "{element}");
-            text
-        });
-        Conflict { manager: manager.clone(), field }
+        let field = path.iter().map(ToString::to_string).collect();
+        Conflict {
+            manager: manager.clone(),
+            field,
+        }
     })
 }
 
@@ -47,12 +47,19 @@ fn shown(entry: &Entry) -> String {
 /// All conflicts in one message, grouped by manager.
 pub(super) fn message(conflicts: &[Conflict]) -> String {
     if let [conflict] = conflicts {
-        return format!("Apply failed with 1 conflict: {}: {}", conflict.message(), conflict.field);
+        return format!(
+            "Apply failed with 1 conflict: {}: {}",
+            conflict.message(),
+            conflict.field
+        );
     }
-    let groups = conflicts.chunk_by(|a, b| a.manager == b.manager).map(|group| {
-        let fields = group.iter().map(|conflict| format!("\n- {}", conflict.field)).collect::<String>();
-        format!("conflicts with {}:{fields}", group[0].manager)
-    });
-    let groups = groups.collect::<Vec<_>>().join("\n");
-    format!("Apply failed with {} conflicts: {groups}", conflicts.len())
+    let mut out = format!("Apply failed with {} conflicts: ", conflicts.len());
+    for (i, group) in conflicts.chunk_by(|a, b| a.manager == b.manager).enumerate() {
+        let separator = if i > 0 { "\n" } else { "" };
+        let _ = write!(out, "{separator}conflicts with {}:", group[0].manager);
+        for conflict in group {
+            let _ = write!(out, "\n- {}", conflict.field);
+        }
+    }
+    out
 }

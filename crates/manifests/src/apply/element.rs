@@ -51,11 +51,15 @@ impl Element {
         let invalid = || ElementError::Invalid(text.to_owned());
         match kind {
             'f' => Ok(Self::Field(content.to_owned())),
-            'v' => Ok(Self::Value(floating(serde_json::from_str(content).map_err(|_| invalid())?))),
+            'v' => Ok(Self::Value(floating(
+                serde_json::from_str(content).map_err(|_| invalid())?,
+            ))),
             'k' => match serde_json::from_str(content) {
                 Ok(Value::Object(fields)) => {
-                    let mut fields: Vec<_> =
-                        fields.into_iter().map(|(name, value)| (name, floating(value))).collect();
+                    let mut fields: Vec<_> = fields
+                        .into_iter()
+                        .map(|(name, value)| (name, floating(value)))
+                        .collect();
                     fields.sort_by(|a, b| a.0.cmp(&b.0));
                     Ok(Self::Key(fields))
                 }
@@ -91,7 +95,10 @@ impl Element {
         match (self, other) {
             (Self::Field(a), Self::Field(b)) => a.cmp(b),
             (Self::Key(a), Self::Key(b)) => {
-                let pairs = a.iter().zip(b).map(|(a, b)| a.0.cmp(&b.0).then_with(|| value_order(&a.1, &b.1)));
+                let pairs = a
+                    .iter()
+                    .zip(b)
+                    .map(|(a, b)| a.0.cmp(&b.0).then_with(|| value_order(&a.1, &b.1)));
                 first_difference(pairs).then(a.len().cmp(&b.len()))
             }
             (Self::Value(a), Self::Value(b)) => value_order(a, b),
@@ -109,11 +116,11 @@ impl fmt::Display for Element {
             Self::Key(fields) => {
                 f.write_str("[")?;
                 for (i, (name, value)) in fields.iter().enumerate() {
-                    write!(f, "{}{name}={}", if i > 0 { "," } else { "" }, shown(value))?;
+                    write!(f, "{}{name}={}", if i > 0 { "," } else { "" }, shown_value(value))?;
                 }
                 f.write_str("]")
             }
-            Self::Value(value) => write!(f, "[={}]", shown(value)),
+            Self::Value(value) => write!(f, "[={}]", shown_value(value)),
             Self::Index(index) => write!(f, "[{index}]"),
         }
     }
@@ -124,12 +131,19 @@ pub(super) fn field_text(name: &str) -> String {
     format!("f:{name}")
 }
 
+/// An element of `fieldsV1` in the words of errors.
+pub(super) fn shown(text: &str) -> String {
+    Element::parse(text).map_or_else(|_| text.to_owned(), |element| element.to_string())
+}
+
 /// The element of a list item as `fieldsV1` spells it, or why the item has none.
 pub(super) fn item_text<S: Shape>(list: &S, item: &Value) -> Result<String, String> {
     match list.list_kind() {
         ListKind::Atomic => Err("invalid indexing of non-associative list".to_owned()),
         ListKind::Set => match item {
-            Value::Object(_) => Err("associative list without keys has an element that's a map type".to_owned()),
+            Value::Object(_) => {
+                Err("associative list without keys has an element that's a map type".to_owned())
+            }
             Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
             Value::Null => {
                 Err("associative list without keys has an element that's an explicit null".to_owned())
@@ -153,7 +167,13 @@ fn keyed_item_text<S: Shape>(list: &S, keys: &[&str], item: &Value) -> Result<St
     }
     let defaults: Vec<Option<Value>> = keys
         .iter()
-        .map(|key| if fields.contains_key(*key) { None } else { list.key_default(key) })
+        .map(|key| {
+            if fields.contains_key(*key) {
+                None
+            } else {
+                list.key_default(key)
+            }
+        })
         .collect();
     let mut found: Vec<(&str, &Value)> = keys
         .iter()
@@ -199,13 +219,19 @@ fn floating(value: Value) -> Value {
     }
 }
 
-fn shown(value: &Value) -> String {
+fn shown_value(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
         Value::Number(number) => plain_number(number),
-        Value::Array(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(",")),
+        Value::Array(items) => format!(
+            "[{}]",
+            items.iter().map(shown_value).collect::<Vec<_>>().join(",")
+        ),
         Value::Object(fields) => {
-            fields.iter().map(|(name, value)| format!("{name}={}", shown(value))).collect::<String>()
+            let fields = fields
+                .iter()
+                .map(|(name, value)| format!("{name}={}", shown_value(value)));
+            fields.collect::<Vec<_>>().concat()
         }
         other => other.to_string(),
     }
@@ -224,7 +250,10 @@ fn value_order(a: &Value, b: &Value) -> Ordering {
             first_difference(a.iter().zip(b).map(|(a, b)| value_order(a, b))).then(a.len().cmp(&b.len()))
         }
         (Value::Object(a), Value::Object(b)) => {
-            let pairs = a.iter().zip(b).map(|(a, b)| a.0.cmp(b.0).then_with(|| value_order(a.1, b.1)));
+            let pairs = a
+                .iter()
+                .zip(b)
+                .map(|(a, b)| a.0.cmp(b.0).then_with(|| value_order(a.1, b.1)));
             first_difference(pairs).then(a.len().cmp(&b.len()))
         }
         _ => value_rank(a).cmp(&value_rank(b)),

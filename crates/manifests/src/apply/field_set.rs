@@ -219,7 +219,9 @@ fn union_nodes(into: &mut Branch, from: &Branch) {
 
 fn subtract(from: &mut Branch, other: &Branch) {
     for (text, other_below) in elements(other) {
-        let Some(node) = from.get_mut(text).and_then(Value::as_object_mut) else { continue };
+        let Some(node) = from.get_mut(text).and_then(Value::as_object_mut) else {
+            continue;
+        };
         let member = is_member(node) && !is_member(other_below);
         subtract(node, other_below);
         if member || has_below(node) {
@@ -236,7 +238,9 @@ fn subtract_deep(from: &mut Branch, other: &Branch) {
             from.remove(text);
             continue;
         }
-        let Some(node) = from.get_mut(text).and_then(Value::as_object_mut) else { continue };
+        let Some(node) = from.get_mut(text).and_then(Value::as_object_mut) else {
+            continue;
+        };
         let member = is_member(node);
         subtract_deep(node, other_below);
         if member || has_below(node) {
@@ -333,4 +337,59 @@ fn write(out: &mut String, branch: &Branch) {
         separator = ",";
     }
     out.push('}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The set, its leaves, and its paths as Kubernetes writes them.
+    #[track_caller]
+    fn check(input: &str, set: &str, leaves: &str, paths: &str) {
+        let read = FieldSet::from_json(&serde_json::from_str(input).unwrap()).unwrap();
+        assert_eq!(read.to_json(), set);
+        assert_eq!(read.leaves().to_json(), leaves);
+        let listed: Vec<String> = read
+            .paths()
+            .iter()
+            .map(|path| path.iter().map(Element::to_string).collect())
+            .collect();
+        assert_eq!(listed.join(" | "), paths);
+    }
+
+    #[test]
+    fn elements_are_in_order() {
+        check(
+            r#"{"f:spec":{"f:ports":{"k:{\"port\":443}":{"f:port":{}},"k:{\"port\":80}":{".":{},"f:port":{}},".":{}}},
+                "f:b":{},"f:a":{"v:10":{},"v:9":{},"v:\"x\"":{},"v:true":{},"v:1.5":{},"v:null":{},"i:10":{},"i:9":{},"f:z":{},"k:{}":{}}}"#,
+            r#"{"f:a":{"f:z":{},"k:{}":{},"v:1.5":{},"v:9":{},"v:10":{},"v:\"x\"":{},"v:true":{},"v:null":{},"i:9":{},"i:10":{}},"f:b":{},"f:spec":{"f:ports":{".":{},"k:{\"port\":80}":{".":{},"f:port":{}},"k:{\"port\":443}":{"f:port":{}}}}}"#,
+            r#"{"f:a":{"f:z":{},"k:{}":{},"v:1.5":{},"v:9":{},"v:10":{},"v:\"x\"":{},"v:true":{},"v:null":{},"i:9":{},"i:10":{}},"f:b":{},"f:spec":{"f:ports":{"k:{\"port\":80}":{"f:port":{}},"k:{\"port\":443}":{"f:port":{}}}}}"#,
+            r#".b | .a.z | .a[] | .a[=1.5] | .a[=9] | .a[=10] | .a[="x"] | .a[=true] | .a[=null] | .a[9] | .a[10] | .spec.ports | .spec.ports[port=80] | .spec.ports[port=80].port | .spec.ports[port=443].port"#,
+        );
+    }
+
+    #[test]
+    fn odd_spellings_are_read() {
+        check(
+            r#"{"f:a":{".":{}},"f:b":null,"x:y":{"f:c":{}},".":{},"f:c":{"x:y":{}},"k:{\"b\": 1.0, \"a\":\"<\"}":{},"v: \"q\"":{},"f:":{}}"#,
+            r#"{"f:":{},"f:a":{},"f:b":{},"f:c":{},"k:{\"a\":\"\\u003c\",\"b\":1}":{},"v:\"q\"":{}}"#,
+            r#"{"f:":{},"f:a":{},"f:b":{},"f:c":{},"k:{\"a\":\"\\u003c\",\"b\":1}":{},"v:\"q\"":{}}"#,
+            r#". | .a | .b | .c | [a="<",b=1] | [="q"]"#,
+        );
+    }
+
+    #[test]
+    fn subtracting_a_parent_keeps_its_children_unless_it_is_deep() {
+        let set = FieldSet::of_fields(&[&["a"], &["a", "b"], &["a", "c", "d"], &["e"]]);
+        let parent = FieldSet::of_fields(&[&["a"]]);
+        let mut shallow = set.clone();
+        shallow.subtract(&parent);
+        assert_eq!(
+            shallow,
+            FieldSet::of_fields(&[&["a", "b"], &["a", "c", "d"], &["e"]])
+        );
+        let mut deep = set;
+        deep.subtract_deep(&parent);
+        assert_eq!(deep, FieldSet::of_fields(&[&["e"]]));
+    }
 }

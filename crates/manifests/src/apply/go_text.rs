@@ -116,7 +116,9 @@ pub(super) fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) => format!("[{}]", joined(items.iter().map(plain), " ")),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| format!("{name}:{}", plain(value)));
+            let fields = fields
+                .iter()
+                .map(|(name, value)| format!("{name}:{}", plain(value)));
             format!("map[{}]", joined(fields, " "))
         }
     }
@@ -128,9 +130,14 @@ pub(super) fn go_syntax(value: &Value) -> String {
         Value::Null => "interface {}(nil)".to_owned(),
         Value::String(text) => quoted(text),
         Value::Bool(_) | Value::Number(_) => plain(value),
-        Value::Array(items) => format!("[]interface {{}}{{{}}}", joined(items.iter().map(go_syntax), ", ")),
+        Value::Array(items) => format!(
+            "[]interface {{}}{{{}}}",
+            joined(items.iter().map(go_syntax), ", ")
+        ),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| format!("{}:{}", quoted(name), go_syntax(value)));
+            let fields = fields
+                .iter()
+                .map(|(name, value)| format!("{}:{}", quoted(name), go_syntax(value)));
             format!("map[string]interface {{}}{{{}}}", joined(fields, ", "))
         }
     }
@@ -167,8 +174,14 @@ mod tests {
 
     #[test]
     fn json_reads_as_gos() {
-        assert_eq!(json_text(&json!("a<b>&\u{1}\"\\")), r#""a\u003cb\u003e\u0026\u0001\"\\""#);
-        assert_eq!(json_text(&json!([1, 1.0, 0.5, 1e21, 1e-7, null, true])), "[1,1,0.5,1e+21,1e-07,null,true]");
+        assert_eq!(
+            json_text(&json!("a<b>&\u{1}\"\\")),
+            r#""a\u003cb\u003e\u0026\u0001\"\\""#
+        );
+        assert_eq!(
+            json_text(&json!([1, 1.0, 0.5, 1e21, 1e-7, null, true])),
+            "[1,1,0.5,1e+21,1e-07,null,true]"
+        );
     }
 
     #[test]

@@ -41,7 +41,9 @@ pub(super) fn refresh(object: &mut Value, applied: &Value) {
         return;
     }
     let text = without_annotation(applied);
-    let Some(annotations) = object["metadata"]["annotations"].as_object_mut() else { return };
+    let Some(annotations) = object["metadata"]["annotations"].as_object_mut() else {
+        return;
+    };
     annotations.insert(ANNOTATION.to_owned(), Value::String(text));
     if size(annotations) > MAX_ANNOTATIONS {
         annotations.remove(ANNOTATION);
@@ -49,12 +51,17 @@ pub(super) fn refresh(object: &mut Value, applied: &Value) {
 }
 
 fn annotation(object: &Value) -> Option<&str> {
-    object["metadata"]["annotations"][ANNOTATION].as_str().filter(|text| !text.is_empty())
+    object["metadata"]["annotations"][ANNOTATION]
+        .as_str()
+        .filter(|text| !text.is_empty())
 }
 
 fn without_annotation(applied: &Value) -> String {
     let mut applied = applied.clone();
-    if let Some(annotations) = applied.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+    if let Some(annotations) = applied
+        .pointer_mut("/metadata/annotations")
+        .and_then(Value::as_object_mut)
+    {
         annotations.remove(ANNOTATION);
     }
     let mut text = String::new();
@@ -64,5 +71,21 @@ fn without_annotation(applied: &Value) -> String {
 }
 
 fn size(annotations: &Map<String, Value>) -> usize {
-    annotations.iter().map(|(name, value)| name.len() + value.as_str().map_or(0, str::len)).sum()
+    annotations
+        .iter()
+        .map(|(name, value)| name.len() + value.as_str().map_or(0, str::len))
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_annotation_that_would_be_too_large_goes() {
+        let mut object = serde_json::json!({"metadata": {"annotations": {ANNOTATION: "{}", "a": "b"}}});
+        let applied = serde_json::json!({"data": "x".repeat(MAX_ANNOTATIONS)});
+        refresh(&mut object, &applied);
+        assert_eq!(object["metadata"]["annotations"], serde_json::json!({"a": "b"}));
+    }
 }

@@ -46,7 +46,11 @@ fn items_of<S: Shape>(items: &[Value], list: S) -> FieldSet {
     for (text, item) in texts.iter().zip(items) {
         let Some(text) = text else { continue };
         // Items that share an identity are owned together, as one value.
-        let inside = if counts[text.as_str()] > 1 { None } else { inside(item, list.element()) };
+        let inside = if counts[text.as_str()] > 1 {
+            None
+        } else {
+            inside(item, list.element())
+        };
         set.attach(text.clone(), true, inside.unwrap_or_default());
     }
     set

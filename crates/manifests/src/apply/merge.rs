@@ -4,7 +4,10 @@ use std::{collections::HashMap, mem};
 
 use serde_json::Value;
 
-use super::{compare::shown, element::item_text, problem::Problems};
+use super::{
+    element::{item_text, shown},
+    problem::Problems,
+};
 use crate::shape::{ListKind, Shape};
 
 /// Sets everything that `applied` mentions. Nothing is removed, and items of lists keep their
@@ -38,8 +41,7 @@ fn merge_values<S: Shape>(live: &mut Value, applied: &Value, shape: Option<S>, p
         }
         // A null for something that has parts takes none of them away.
         (Value::Object(live), Value::Null) if !shape.is_atomic_object() && !live.is_empty() => {}
-        (Value::Array(items), Value::Null)
-            if shape.list_kind() != ListKind::Atomic && !items.is_empty() => {}
+        (Value::Array(items), Value::Null) if shape.list_kind() != ListKind::Atomic && !items.is_empty() => {}
         _ => live.clone_from(applied),
     }
 }

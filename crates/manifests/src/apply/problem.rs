@@ -11,7 +11,10 @@ pub(super) struct Problem {
 
 impl Problem {
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { path: String::new(), message: message.into() }
+        Self {
+            path: String::new(),
+            message: message.into(),
+        }
     }
 }
 

@@ -16,7 +16,9 @@ use crate::shape::Shape;
 /// Removes the fields, list items and map entries of `last` that no manager owns now.
 /// `entries` holds what the applying manager owns now, next to the others.
 pub(super) fn prune<S: Shape>(merged: Value, last: &Entry, entries: &[Entry], write: &Write<'_, S>) -> Value {
-    let Some(version) = write.version(&last.api_version) else { return merged };
+    let Some(version) = write.version(&last.api_version) else {
+        return merged;
+    };
     let converted = write.convert(&merged, &last.api_version).into_owned();
 
     let last_fields = with_declared_fields(last.fields.clone(), version.shape);
@@ -26,7 +28,10 @@ pub(super) fn prune<S: Shape>(merged: Value, last: &Entry, entries: &[Entry], wr
 
     // What went along with the removed but was not the manager's own comes back.
     let mut gone = paths_of(&converted, version.shape);
-    gone.subtract(&paths_of(&write.convert(&pruned, &last.api_version), version.shape));
+    gone.subtract(&paths_of(
+        &write.convert(&pruned, &last.api_version),
+        version.shape,
+    ));
     let gone = gone.intersection(&last_fields);
     if gone.is_empty() {
         return merged;
@@ -52,7 +57,9 @@ fn add_back_owned<S: Shape>(
     versions.sort_by_key(|other| (*other != version, *other));
     versions.dedup();
     for version in versions {
-        let Some(known) = write.version(version) else { continue };
+        let Some(known) = write.version(version) else {
+            continue;
+        };
         let merged = write.convert(merged, version);
         let mut keep = paths_of(&write.convert(&pruned, version), known.shape);
         for entry in entries.iter().filter(|entry| entry.api_version == version) {

@@ -4,9 +4,10 @@ use serde_json::{Map, Value};
 
 use super::{
     Write,
-    compare::{compare, same},
+    cap::cap,
+    compare::compare,
     field_set::FieldSet,
-    managers::{Entry, Operation, cap, decode, decode_stored, encode},
+    managers::{Entry, Operation, decode, decode_stored, encode},
     problem::Problems,
     reconcile::reconcile,
     write::Reset,
@@ -36,17 +37,28 @@ struct Changed {
 impl Record {
     /// The record of an object as it is stored.
     pub(super) fn of_object(object: Option<&Value>) -> Self {
-        Self { entries: object.and_then(stored).map(|entries| decode_stored(entries.clone())).unwrap_or_default() }
+        Self {
+            entries: object
+                .and_then(stored)
+                .map(|entries| decode_stored(entries.clone()))
+                .unwrap_or_default(),
+        }
     }
 
     /// The record from which a write starts, taken out of the new object. Clients may send a record
     /// of their own with the object itself, and an empty one to start anew; one that cannot be read
     /// or is left out does not count.
     pub(super) fn of_request(old: Option<&Value>, new: &mut Value, subresource: &str) -> Self {
-        let sent = new["metadata"].as_object_mut().and_then(|metadata| metadata.remove("managedFields"));
-        let Some(Value::Array(sent)) = sent else { return Self::of_object(old) };
+        let sent = new
+            .get_mut("metadata")
+            .and_then(|metadata| metadata.as_object_mut()?.remove("managedFields"));
+        let Some(Value::Array(sent)) = sent else {
+            return Self::of_object(old);
+        };
         if old.and_then(stored) == Some(&sent) {
-            return Self { entries: decode_stored(sent) };
+            return Self {
+                entries: decode_stored(sent),
+            };
         }
         if !subresource.is_empty() {
             return Self::of_object(old);
@@ -55,7 +67,7 @@ impl Record {
             return Self::default();
         }
         match decode(&sent) {
-            Ok(entries) if !entries.is_empty() => Self { entries },
+            Some(entries) if !entries.is_empty() => Self { entries },
             _ => Self::of_object(old),
         }
     }
@@ -66,9 +78,15 @@ impl Record {
 
     /// Writes the record into an object.
     pub(super) fn store(self, object: &mut Value) {
-        let Some(object) = object.as_object_mut() else { return };
-        let metadata = object.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
-        let Some(metadata) = metadata.as_object_mut() else { return };
+        let Some(object) = object.as_object_mut() else {
+            return;
+        };
+        let metadata = object
+            .entry("metadata")
+            .or_insert_with(|| Value::Object(Map::new()));
+        let Some(metadata) = metadata.as_object_mut() else {
+            return;
+        };
         if self.entries.is_empty() {
             metadata.remove("managedFields");
         } else {
@@ -78,13 +96,14 @@ impl Record {
 
     /// Brings the record to the current types, without the versions that the server forgot.
     pub(super) fn reconcile<S: Shape>(&mut self, write: &Write<'_, S>) {
-        self.entries.retain_mut(|entry| match write.version(&entry.api_version) {
-            Some(version) => {
-                reconcile(entry.fields.branch_mut(), version.shape);
-                true
-            }
-            None => false,
-        });
+        self.entries
+            .retain_mut(|entry| match write.version(&entry.api_version) {
+                Some(version) => {
+                    reconcile(entry.fields.branch_mut(), version.shape);
+                    true
+                }
+                None => false,
+            });
     }
 
     /// Gives the fields that differ between two objects to a manager that updates.
@@ -121,7 +140,9 @@ impl Record {
             self.check_conflicts(&versions, own)?;
         }
         for (i, entry) in self.entries.iter_mut().enumerate() {
-            if Some(i) != own && let Some(changed) = find(&versions, &entry.api_version) {
+            if Some(i) != own
+                && let Some(changed) = find(&versions, &entry.api_version)
+            {
                 entry.fields.subtract(&changed.set);
                 entry.fields.subtract(&changed.removed);
             }
@@ -140,7 +161,9 @@ impl Record {
         let changed = Changed::between(old, new, write.shape, write.reset)?;
         let mut versions = vec![(write.api_version.to_owned(), changed)];
         for Entry { api_version, .. } in &self.entries {
-            if find(&versions, api_version).is_none() && let Some(version) = write.version(api_version) {
+            if find(&versions, api_version).is_none()
+                && let Some(version) = write.version(api_version)
+            {
                 let old = write.convert(old, api_version);
                 let new = write.convert(new, api_version);
                 let changed = Changed::between(&old, &new, version.shape, version.reset)?;
@@ -153,21 +176,30 @@ impl Record {
     fn check_conflicts(&self, versions: &[(String, Changed)], own: Option<usize>) -> Result<(), Refusal> {
         let mut conflicts: Vec<Entry> = Vec::new();
         for (i, entry) in self.entries.iter().enumerate() {
-            let Some(changed) = find(versions, &entry.api_version).filter(|_| Some(i) != own) else { continue };
+            let Some(changed) = find(versions, &entry.api_version).filter(|_| Some(i) != own) else {
+                continue;
+            };
             let fields = entry.fields.intersection(&changed.set);
             if !fields.is_empty() {
                 conflicts.push(entry.with_fields(fields));
             }
         }
         conflicts.sort_by_cached_key(Entry::identifier);
-        if conflicts.is_empty() { Ok(()) } else { Err(Refusal::Conflicts(conflicts)) }
+        if conflicts.is_empty() {
+            Ok(())
+        } else {
+            Err(Refusal::Conflicts(conflicts))
+        }
     }
 
     /// The place of a manager's entry, which is made if there is none.
     pub(super) fn own<S>(&mut self, manager: &str, operation: Operation, write: &Write<'_, S>) -> usize {
         let manager = if manager.is_empty() { "unknown" } else { manager };
         let (version, subresource) = (write.api_version, write.subresource);
-        let found = self.entries.iter().position(|entry| entry.is_of(manager, operation, version, subresource));
+        let found = self
+            .entries
+            .iter()
+            .position(|entry| entry.is_of(manager, operation, version, subresource));
         found.unwrap_or_else(|| {
             self.entries.push(Entry {
                 manager: manager.to_owned(),
@@ -188,15 +220,21 @@ impl Changed {
         reset.filter_changes(&mut changes);
         let mut set = changes.modified;
         set.union_with(&changes.added);
-        Ok(Self { set, removed: changes.removed })
+        Ok(Self {
+            set,
+            removed: changes.removed,
+        })
     }
 }
 
 fn find<'a>(versions: &'a [(String, Changed)], version: &str) -> Option<&'a Changed> {
-    versions.iter().find(|(known, _)| known == version).map(|(_, changed)| changed)
+    versions
+        .iter()
+        .find(|(known, _)| known == version)
+        .map(|(_, changed)| changed)
 }
 
-fn stored(object: &Value) -> Option<&Vec<Value>> {
+pub(super) fn stored(object: &Value) -> Option<&Vec<Value>> {
     object["metadata"]["managedFields"].as_array()
 }
 
@@ -207,31 +245,4 @@ fn is_reset(entries: &[Value]) -> bool {
         [Value::Object(entry)] => entry.values().all(|value| value.is_null() || value == ""),
         _ => false,
     }
-}
-
-/// Undoes the new times in the record of an object that is otherwise the same as before, so that
-/// writing it is no change. To be called once defaults and all else that the server sets are there.
-pub fn restore_times(old: &Value, new: &mut Value) {
-    let (Some(before), Some(after)) = (stored(old), stored(new)) else { return };
-    let same_entries = before.len() == after.len()
-        && before.iter().zip(after).all(|(before, after)| same_except(before, after, &["time"]));
-    if !same_entries || before == after || !same_except(old, new, &["metadata", "managedFields"]) {
-        return;
-    }
-    let before = before.clone();
-    if let Some(record) = new.pointer_mut("/metadata/managedFields") {
-        *record = Value::Array(before);
-    }
-}
-
-/// Whether two values are the same but for what lies at a path.
-fn same_except(a: &Value, b: &Value, path: &[&str]) -> bool {
-    let ([name, rest @ ..], Some(a), Some(b)) = (path, a.as_object(), b.as_object()) else { return true };
-    let others = |fields: &Map<String, Value>| fields.len() - usize::from(fields.contains_key(*name));
-    others(a) == others(b)
-        && a.iter().all(|(field, a)| match b.get(field) {
-            Some(b) if field == name => same_except(a, b, rest),
-            Some(b) => same(a, b),
-            None => field == name && rest.is_empty(),
-        })
 }

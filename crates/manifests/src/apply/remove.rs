@@ -13,7 +13,9 @@ pub(super) fn remove<S: Shape>(value: &mut Value, paths: &Branch, shape: Option<
     match value {
         Value::Object(fields) => {
             fields.retain(|name, value| {
-                let Some(paths) = below(paths, &field_text(name)) else { return true };
+                let Some(paths) = below(paths, &field_text(name)) else {
+                    return true;
+                };
                 if is_member(paths) {
                     return false;
                 }

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::{
-    compare::shown,
-    element::item_text,
+    element::{item_text, shown},
     go_text::{go_syntax, go_type, plain},
     problem::Problems,
 };
@@ -47,7 +46,9 @@ fn check_scalar(value: &Value, scalar: Scalar, problems: &mut Problems) {
         }
         Scalar::Text if !value.is_string() => {
             let value = go_syntax(value);
-            problems.push(format!("expected string, got &value.valueUnstructured{{Value:{value}}}"));
+            problems.push(format!(
+                "expected string, got &value.valueUnstructured{{Value:{value}}}"
+            ));
         }
         Scalar::Boolean if !value.is_boolean() => {
             problems.push(format!("expected boolean, got &{{{}}}", plain(value)));

@@ -73,14 +73,20 @@ impl<S> Versions<S> for () {
 impl<S: Copy> Write<'_, S> {
     pub(super) fn version(&self, api_version: &str) -> Option<Version<'_, S>> {
         if api_version == self.api_version {
-            return Some(Version { shape: self.shape, reset: self.reset });
+            return Some(Version {
+                shape: self.shape,
+                reset: self.reset,
+            });
         }
         self.versions.version(api_version)
     }
 
     /// The object in another version. Objects know their own.
     pub(super) fn convert<'v>(&self, object: &'v Value, api_version: &str) -> Cow<'v, Value> {
-        if object["apiVersion"].as_str().is_none_or(|version| version == api_version) {
+        if object["apiVersion"]
+            .as_str()
+            .is_none_or(|version| version == api_version)
+        {
             return Cow::Borrowed(object);
         }
         self.versions.convert(object, api_version)
@@ -93,7 +99,7 @@ impl Reset {
         match self {
             Self::Nothing => {}
             Self::Fields(reset) => fields.subtract_deep(reset),
-            Self::AllBut(paths) => *fields = only(fields.branch(), paths.iter().copied().collect()),
+            Self::AllBut(paths) => *fields = only(fields.branch(), paths),
         }
     }
 
@@ -104,18 +110,47 @@ impl Reset {
     }
 }
 
-fn only(branch: &Branch, paths: Vec<&[&str]>) -> FieldSet {
+fn only(branch: &Branch, paths: &[&[&str]]) -> FieldSet {
     let mut out = FieldSet::new();
     for (text, below) in elements(branch) {
         let name = text.strip_prefix("f:");
         let matching: Vec<&[&str]> = paths
             .iter()
-            .filter(|path| path.first().is_none_or(|step| *step == "*" || Some(*step) == name))
+            .filter(|path| {
+                path.first()
+                    .is_none_or(|step| *step == "*" || Some(*step) == name)
+            })
             .map(|path| path.get(1..).unwrap_or_default())
             .collect();
         if !matching.is_empty() {
-            out.attach(text.to_owned(), is_member(below), only(below, matching));
+            out.attach(text.to_owned(), is_member(below), only(below, &matching));
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn all_but_some_paths_are_reset() {
+        let reset = Reset::AllBut(&[&["spec", "containers", "*", "resources"], &["metadata", "labels"]]);
+        let container = json!({".": {}, "f:image": {}, "f:resources": {".": {}, "f:limits": {"f:cpu": {}}}});
+        let fields = json!({
+            "f:metadata": {"f:labels": {"f:a": {}}, "f:annotations": {"f:a": {}}},
+            "f:spec": {"f:nodeName": {}, "f:containers": {"k:{\"name\":\"c\"}": container}},
+            "f:status": {},
+        });
+        let mut fields = FieldSet::from_json(&fields).unwrap();
+        reset.filter(&mut fields);
+        let kept = json!({".": {}, "f:resources": {".": {}, "f:limits": {"f:cpu": {}}}});
+        let expected = json!({
+            "f:metadata": {"f:labels": {"f:a": {}}},
+            "f:spec": {"f:containers": {"k:{\"name\":\"c\"}": kept}},
+        });
+        assert_eq!(fields.into_value(), expected);
+    }
 }

@@ -1,5 +1,7 @@
 //! `$setElementOrder/<list>`: the order a merged list shall have, given beside its changes.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::lists::{self, Items, items_of, key_of};
@@ -28,7 +30,13 @@ pub(super) fn apply<S: Shape>(
         let name = name.ok_or(StrategicMergeError::BadElementOrder)?;
         let current = original.remove(name).map(list).transpose()?;
         let changes = patch.remove(name).map(list).transpose()?;
-        if let Some(merged) = merge(current, changes, &order, field(shape, name)?)? {
+        let field = field(shape, name)?;
+        check_consistent(
+            changes.as_deref().unwrap_or_default(),
+            &order,
+            field.patch_strategy().merge_key,
+        )?;
+        if let Some(merged) = merge(current, changes, &order, field)? {
             original.insert(name.to_owned(), Value::Array(merged));
         }
     }
@@ -41,17 +49,20 @@ fn merge<S: Shape>(
     order: &[Value],
     field: S,
 ) -> Result<Option<Vec<Value>>, StrategicMergeError> {
-    let key = field.patch_strategy().merge_key;
-    check_consistent(changes.as_deref().unwrap_or_default(), order, key)?;
     if current.is_none() && changes.is_none() {
         return Ok(None);
     }
-    let items = items_of(
+    let (old, new) = (
         current.as_deref().unwrap_or_default(),
         changes.as_deref().unwrap_or_default(),
-    )?;
-    let key = key.filter(|_| items == Items::Objects);
-    let server = keys(current.as_deref().unwrap_or_default(), key)?;
+    );
+    let items = items_of(old, new)?;
+    let key = field
+        .patch_strategy()
+        .merge_key
+        .filter(|_| items == Items::Objects);
+    let server = order::ranks(server_order(old, new, key)?.into_iter());
+    let order = order::ranks(keys(order, key)?.into_iter());
     let merged = match (current, changes) {
         (Some(current), Some(changes)) => lists::merge(current, changes, field)?,
         (Some(current), None) => current,
@@ -61,9 +72,35 @@ fn merge<S: Shape>(
             .filter_map(without_directives)
             .collect(),
     };
-    let order = keys(order, key)?;
     let ranked = merged.into_iter().map(|item| rank(item, key, &order, &server));
     Ok(Some(order::interleave(ranked.collect::<Result<_, _>>()?)))
+}
+
+/// The order before the patch. New items take the places that deleted ones leave at the end: an
+/// accident of the real implementation, but every renamed container is placed by it.
+fn server_order<'v>(
+    current: &'v [Value],
+    changes: &'v [Value],
+    key: Option<&str>,
+) -> Result<Vec<&'v Value>, StrategicMergeError> {
+    let mut order = keys(current, key)?;
+    let Some(key) = key else {
+        return Ok(order);
+    };
+    let with_directive = |directive: Option<&'static str>| {
+        changes
+            .iter()
+            .filter(move |item| item.get(DIRECTIVE).and_then(Value::as_str) == directive)
+    };
+    let keys_with = |directive| with_directive(directive).filter_map(|item| item.get(key));
+    let deleted: HashSet<&Value> = keys_with(Some("delete")).collect();
+    order.retain(|key| !deleted.contains(key));
+    if with_directive(Some("replace")).next().is_none() {
+        let kept: HashSet<&Value> = order.iter().copied().collect();
+        let places = current.len() - order.len();
+        order.extend(keys_with(None).filter(|key| !kept.contains(key)).take(places));
+    }
+    Ok(order)
 }
 
 fn rank(
@@ -78,15 +115,16 @@ fn rank(
     }
 }
 
-fn keys(items: &[Value], key: Option<&str>) -> Result<Ranks, StrategicMergeError> {
+/// What tells the items apart: their merge key, or a scalar itself.
+fn keys<'v>(items: &'v [Value], key: Option<&str>) -> Result<Vec<&'v Value>, StrategicMergeError> {
     let Some(key) = key else {
-        return Ok(order::ranks(items.iter()));
+        return Ok(items.iter().collect());
     };
     let keys = items.iter().enumerate().map(|(index, item)| match item {
         Value::Object(item) => key_of(item, key),
         _ => Err(StrategicMergeError::NotAMap(index)),
     });
-    Ok(order::ranks(keys.collect::<Result<Vec<_>, _>>()?.into_iter()))
+    keys.collect()
 }
 
 /// The items of the patch have to be among those of the order, and in that order.
@@ -98,13 +136,15 @@ fn check_consistent(
     if changes.is_empty() || order.is_empty() {
         return Ok(());
     }
-    let mut ordered = order.iter();
+    let mut ordered = order.iter().peekable();
     'items: for item in changes {
         if key.is_some() && !item.is_object() {
             return Err(StrategicMergeError::wrong_type("map[string]interface {}", item));
         }
-        if item.get(DIRECTIVE).is_some() {
-            continue;
+        match item.get(DIRECTIVE) {
+            Some(directive) if directive == "delete" => continue,
+            Some(_) if ordered.peek().is_some() => continue,
+            _ => {}
         }
         for candidate in ordered.by_ref() {
             if same(item, candidate, key)? {

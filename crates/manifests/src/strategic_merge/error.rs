@@ -99,6 +99,11 @@ impl StrategicMergeError {
     }
 }
 
+/// A value as Go's `%v` prints it, which is how errors about a patched object show the patch.
+pub fn go_printed(value: &Value) -> String {
+    Printed(value).to_string()
+}
+
 /// A value as Go's `%v` prints it: `map[env:[map[name:a]] name:c]`.
 struct Printed<'v>(&'v Value);
 

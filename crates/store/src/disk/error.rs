@@ -68,6 +68,16 @@ impl OpenError {
         }
     }
 
+    /// A table that is missing or has another shape was made by another program.
+    pub(super) fn table(path: &Path, error: redb::TableError) -> Self {
+        match error {
+            redb::TableError::Storage(error) => Self::engine(path, error),
+            _ => Self::NotAStore {
+                path: path.to_owned(),
+            },
+        }
+    }
+
     /// Sorts the engine's errors by what the operator can do.
     pub(super) fn engine(path: &Path, error: impl Into<redb::Error>) -> Self {
         let path = path.to_owned();
@@ -135,8 +145,12 @@ impl DiskError {
             Self::Reopen(OpenError::Io { source, .. }) => source,
             _ => return false,
         };
-        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-        matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+        let kinds = [
+            io::ErrorKind::StorageFull,
+            io::ErrorKind::QuotaExceeded,
+            io::ErrorKind::FileTooLarge,
+        ];
+        kinds.contains(&source.kind())
     }
 }
 

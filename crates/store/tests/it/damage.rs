@@ -1,1 +1,273 @@
+//! Real files with flipped bits, torn pages and missing ends: an error or the right data, never
+//! anything else.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use redb::{Database, TableDefinition};
+use store::{OpenError, Options, Store};
+
+use crate::samples::{Place, body, key, pods, revision, value};
+
+/// The engine's page size.
+const PAGE: usize = 4096;
+
+type State = BTreeMap<String, String>;
+
+fn state(store: &Store) -> State {
+    let list = store.list(&pods(), None, None, None);
+    list.items
+        .iter()
+        .map(|object| (object.key().to_string(), value(object)))
+        .collect()
+}
+
+/// A store with some history, and its file both as a clean close and as a crash leave it.
+async fn specimen() -> (State, Vec<u8>, Vec<u8>) {
+    let place = Place::in_memory();
+    let store = place.open();
+    for number in 0..60 {
+        let value = format!("{number}-").repeat(100 + number);
+        revision(
+            store
+                .create(&pods(), key(&number.to_string()), body(&value))
+                .await,
+        );
+    }
+    for number in (0..60).step_by(7) {
+        revision(store.delete(&pods(), key(&number.to_string()), None).await);
+    }
+    let current = store.get(&pods(), "default", "8").unwrap();
+    revision(
+        store
+            .update(&pods(), key("8"), current.revision(), body("the last write"))
+            .await,
+    );
+    let state = state(&store);
+    let crashed = fs::read(place.path()).unwrap();
+    store.close().await;
+    let closed = fs::read(place.path()).unwrap();
+    (state, closed, crashed)
+}
+
+/// One thing that can happen to a file at rest.
+#[derive(Clone, Debug)]
+enum Damage {
+    None,
+    FlippedBit(usize),
+    CutTo(usize),
+    Zeroed(Range<usize>),
+    /// The first page is found again at this offset.
+    MisplacedPage(usize),
+}
+
+impl Damage {
+    fn apply(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        match self.clone() {
+            Self::None => {}
+            Self::FlippedBit(bit) => bytes[bit / 8] ^= 1 << (bit % 8),
+            Self::CutTo(length) => bytes.truncate(length),
+            Self::Zeroed(range) => bytes[range].fill(0),
+            Self::MisplacedPage(at) => bytes.copy_within(PAGE..2 * PAGE, at),
+        }
+        bytes
+    }
+}
+
+/// Opens the bytes as a store: what it holds, or why it does not open.
+async fn attempt(path: &Path, bytes: &[u8]) -> Result<State, OpenError> {
+    fs::write(path, bytes).unwrap();
+    open(path).await
+}
+
+async fn open(path: &Path) -> Result<State, OpenError> {
+    let store = Store::open(path, Options::default())?;
+    let state = state(&store);
+    store.close().await;
+    Ok(state)
+}
+
+/// Does every damage to both files. Returns how many were noticed, and how many there were.
+async fn check(damages: impl Fn(&[u8]) -> Vec<Damage>) -> (usize, usize) {
+    let (expected, closed, crashed) = specimen().await;
+    let place = Place::in_memory();
+    let (mut refused, mut total) = (0, 0);
+    for (origin, bytes) in [("closed", &closed), ("crashed", &crashed)] {
+        for damage in damages(bytes) {
+            total += 1;
+            match attempt(&place.path(), &damage.apply(bytes)).await {
+                Ok(found) => assert!(found == expected, "{origin} file, {damage:?}: wrong data"),
+                Err(OpenError::Damaged { .. } | OpenError::NotAStore { .. }) => {
+                    refused += 1;
+                    // Having refused once must not have made the file acceptable.
+                    let again = open(&place.path()).await;
+                    assert!(
+                        again.is_err(),
+                        "{origin} file, {damage:?}: opened at the second try"
+                    );
+                }
+                Err(other) => panic!("{origin} file, {damage:?}: {other:?}"),
+            }
+        }
+    }
+    (refused, total)
+}
+
+/// The offsets of the pages that have ever been written, the header's aside.
+fn pages(bytes: &[u8]) -> impl Iterator<Item = usize> + use<> {
+    let used = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    (PAGE..used).step_by(PAGE)
+}
+
+#[tokio::test]
+async fn an_undamaged_file_opens_whether_closed_or_crashed() {
+    assert_eq!(check(|_| vec![Damage::None]).await, (0, 2));
+}
+
+#[tokio::test]
+async fn no_flipped_bit_of_the_header_gives_wrong_data() {
+    // The engine's header, and the two commit slots behind it.
+    let (refused, _) = check(|_| {
+        (0..320 * 8)
+            .step_by(3)
+            .chain(72..80)
+            .map(Damage::FlippedBit)
+            .collect()
+    })
+    .await;
+    assert!(refused > 100, "{refused}");
+}
+
+#[tokio::test]
+async fn no_flipped_bit_of_a_page_gives_wrong_data() {
+    let spread =
+        |page: usize| [3, 50, 400, 900, 1700, 2500, 3300, 4090].map(|byte| (page + byte) * 8 + byte % 8);
+    let (refused, total) =
+        check(|bytes| pages(bytes).flat_map(spread).map(Damage::FlippedBit).collect()).await;
+    assert!(refused > 100, "{refused} of {total}");
+}
+
+#[tokio::test]
+async fn no_lost_or_zeroed_end_gives_wrong_data() {
+    check(|bytes| {
+        let lengths = (1..bytes.len())
+            .step_by(bytes.len() / 40)
+            .chain([9, 320, PAGE, bytes.len() - 1]);
+        lengths
+            .flat_map(|length| [Damage::CutTo(length), Damage::Zeroed(length..bytes.len())])
+            .collect()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_torn_or_misplaced_page_gives_wrong_data() {
+    check(|bytes| {
+        let torn = |page| [Damage::Zeroed(page..page + PAGE / 2), Damage::MisplacedPage(page)];
+        pages(bytes).flat_map(torn).collect()
+    })
+    .await;
+}
+
+/// The file with one letter of one record changed.
+fn with_damaged_record(bytes: &[u8]) -> Vec<u8> {
+    let needle = b"12-12-12-12-";
+    let at = bytes
+        .windows(needle.len())
+        .rposition(|window| window == needle)
+        .unwrap();
+    let mut damaged = bytes.to_vec();
+    damaged[at] = b'?';
+    damaged
+}
+
+#[tokio::test]
+async fn a_damaged_record_is_named_and_can_be_dropped() {
+    let (mut expected, closed, _) = specimen().await;
+    let place = Place::in_memory();
+    let damaged = with_damaged_record(&closed);
+    fs::write(place.path(), &damaged).unwrap();
+
+    let error = Store::open(&place.path(), Options::default()).err().unwrap();
+    let OpenError::Damaged { records, .. } = &error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(records, &["/pods default 12"]);
+    assert!(
+        error
+            .to_string()
+            .ends_with("is damaged: records fail their checksum (`/pods default 12`)"),
+        "{error}"
+    );
+    assert!(error.hint().unwrap().contains("restore a copy"));
+
+    let store = Store::open(
+        &place.path(),
+        Options {
+            drop_damaged: true,
+            ..Options::default()
+        },
+    )
+    .unwrap();
+    expected.remove("default/12");
+    assert_eq!(state(&store), expected);
+    assert!(
+        store.revision() > 1_000_000,
+        "revisions that were handed out must not come again"
+    );
+    revision(store.create(&pods(), key("12"), body("again")).await);
+    store.close().await;
+    assert!(place.path().with_file_name("store.redb.damaged").exists());
+    assert!(place.open().get(&pods(), "default", "12").is_some());
+}
+
+/// The file after one more commit, of which only the header reached the disk. Made with the engine
+/// alone, as the machine's next run would find it.
+fn torn_commit(path: &Path) -> Vec<u8> {
+    let database = Database::open(path).unwrap();
+    let commit = |table: &str, key: &str| {
+        let transaction = database.begin_write().unwrap();
+        let table = TableDefinition::<&str, &[u8]>::new(table);
+        transaction
+            .open_table(table)
+            .unwrap()
+            .insert(key, b"another run".as_slice())
+            .unwrap();
+        transaction.commit().unwrap();
+        fs::read(path).unwrap()
+    };
+    let mut torn = commit("meta", "boot");
+    let after = commit("objects", "/pods\0default\0lost");
+    torn[..320].copy_from_slice(&after[..320]);
+    torn
+}
+
+#[tokio::test]
+async fn a_commit_that_a_power_failure_cut_short_is_undone_but_not_without_one() {
+    let (expected, closed, _) = specimen().await;
+    let place = Place::in_memory();
+    fs::write(place.path(), &closed).unwrap();
+    let torn = torn_commit(&place.path());
+    assert_eq!(attempt(&place.path(), &torn).await.unwrap(), expected);
+    // Opened like this it belongs to this run of the machine, where nothing is cut short.
+    let store = place.open();
+    let before = fs::read(place.path()).unwrap();
+    revision(store.create(&pods(), key("lost"), body("lost")).await);
+    let mut torn = before;
+    torn[..320].copy_from_slice(&fs::read(place.path()).unwrap()[..320]);
+    store.close().await;
+    for _ in 0..2 {
+        let error = attempt(&place.path(), &torn).await.unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("is damaged: its last commit is incomplete"),
+            "{error}"
+        );
+        torn = fs::read(place.path()).unwrap();
+    }
+    assert_eq!(fs::read_dir(place.path().parent().unwrap()).unwrap().count(), 1);
+}

@@ -100,7 +100,7 @@ async fn perform(store: &Store, write: Write) -> Outcome {
 }
 
 async fn run(steps: Vec<Step>) {
-    let place = Place::new();
+    let place = Place::in_memory();
     let mut store = place.open();
     let mut model = Model {
         revision: store.revision(),

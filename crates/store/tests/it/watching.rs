@@ -81,6 +81,23 @@ async fn a_watch_can_follow_a_namespace_or_one_object() {
 }
 
 #[tokio::test]
+async fn one_object_can_be_read_and_followed_from_there() {
+    let place = Place::new();
+    let store = place.open();
+    let (absent, mut watcher) = store.snapshot_and_watch_object(&pods(), &key("a"));
+    assert!(absent.is_none());
+    let created = revision(store.create(&pods(), key("a"), body("one")).await);
+    let (present, mut later) = store.snapshot_and_watch_object(&pods(), &key("a"));
+    assert_eq!(present.unwrap().revision(), created);
+    revision(store.delete(&pods(), key("a"), None).await);
+    assert_eq!(
+        ready(&mut watcher).await,
+        ["Added default/a ->one", "Deleted default/a one>one"]
+    );
+    assert_eq!(ready(&mut later).await, ["Deleted default/a one>one"]);
+}
+
+#[tokio::test]
 async fn bookmarks_advance_with_other_collections_and_never_past_an_undelivered_event() {
     let place = Place::new();
     let store = place.open();

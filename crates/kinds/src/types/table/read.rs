@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use manifests::shape::{ListKind, PatchStrategy};
 
 use super::{Alias, Base, Expression, NO_FIELD, Package, Table, Target, WireEntry};
-use crate::types::{Field, Form, Struct, TypeRef};
+use crate::types::{Explicit, Field, Form, Struct, TypeRef};
 
 /// One field as its line has it, before embedded structs are flattened.
 #[derive(Clone, Copy)]
@@ -161,6 +161,7 @@ impl Reader {
             list: ListKind::Atomic,
             is_atomic_map: None,
             patch: PatchStrategy::default(),
+            explicit: Explicit::default(),
             default: "",
         };
         for word in words {
@@ -285,9 +286,9 @@ fn read_attribute(field: &mut Field, word: &'static str) -> Option<()> {
         "always" => field.is_written = true,
         "omitzero" => field.is_written = false,
         "required" => field.is_required = true,
-        "list" => field.list = read_list(value)?,
+        "list" => (field.list, field.explicit.list_kind) = (read_list(value)?, true),
         "map" => field.is_atomic_map = Some(value == "atomic"),
-        "patch" => field.patch = read_patch(value),
+        "patch" => (field.patch, field.explicit.replace) = (read_patch(value), value == "replace"),
         "default" => field.default = value,
         _ => return None,
     }

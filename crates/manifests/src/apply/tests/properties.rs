@@ -4,9 +4,7 @@ use proptest::{collection::vec, prelude::*};
 use serde_json::{Map, Value, json};
 
 use super::types::Place;
-use crate::apply::{
-    FieldSet, Reset, Write, apply, compare::UNOWNED_METADATA, mentioned::mentioned, update,
-};
+use crate::apply::{FieldSet, Reset, Write, apply, compare::UNOWNED_METADATA, mentioned::mentioned, update};
 
 /// One write by one of three managers.
 #[derive(Clone, Debug)]
@@ -56,14 +54,24 @@ fn spec() -> impl Strategy<Value = Value> {
         items().prop_map(|value| ("items", value)),
     ];
     vec(field, 1..6).prop_map(|fields| {
-        Value::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
+        Value::Object(
+            fields
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect::<Map<_, _>>(),
+        )
     })
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let manager = prop_oneof![Just("a"), Just("b"), Just("kubectl")];
-    let step = (any::<bool>(), any::<bool>(), manager, spec())
-        .prop_map(|(is_apply, force, manager, spec)| Step { is_apply, force, manager, spec });
+    let step =
+        (any::<bool>(), any::<bool>(), manager, spec()).prop_map(|(is_apply, force, manager, spec)| Step {
+            is_apply,
+            force,
+            manager,
+            spec,
+        });
     vec(step, 1..8)
 }
 
@@ -92,13 +100,26 @@ fn run(live: Option<&Value>, step: &Step, now: &str) -> Option<Value> {
     } else {
         update(live, &mut new, &write);
     }
+    drop_nulls(&mut new);
     new["metadata"]["uid"] = json!("1");
     Some(new)
 }
 
+/// What is left of a list or map that lost all its parts is null, and dropped by the server.
+fn drop_nulls(value: &mut Value) {
+    if let Value::Object(fields) = value {
+        fields.retain(|_, value| !value.is_null());
+        fields.values_mut().for_each(drop_nulls);
+    }
+}
+
 fn owned(object: &Value) -> FieldSet {
     let mut all = FieldSet::new();
-    for entry in object["metadata"]["managedFields"].as_array().into_iter().flatten() {
+    for entry in object["metadata"]["managedFields"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
         all.union_with(&FieldSet::from_json(&entry["fieldsV1"]).expect("a field set"));
     }
     all

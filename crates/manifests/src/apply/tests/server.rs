@@ -50,7 +50,10 @@ fn records_are_those_of_the_server() {
                 (Some(object), _) => object["metadata"]["managedFields"].clone(),
                 (None, status) => sorted(status.clone().expect("an answer")),
             };
-            assert_eq!(outcome, expected, "{name}, step {i}: {outcome:#} instead of {expected:#}");
+            assert_eq!(
+                outcome, expected,
+                "{name}, step {i}: {outcome:#} instead of {expected:#}"
+            );
             live = step.expect.as_ref().or(live);
         }
     }
@@ -60,7 +63,11 @@ fn records_are_those_of_the_server() {
 fn run(live: Option<&Value>, step: &Step, blank: &Value) -> Value {
     let known = live.or(step.expect.as_ref()).expect("an object");
     let kind = known["kind"].as_str().expect("a kind");
-    let paths: Vec<Vec<&str>> = step.reset.iter().map(|path| path.iter().map(String::as_str).collect()).collect();
+    let paths: Vec<Vec<&str>> = step
+        .reset
+        .iter()
+        .map(|path| path.iter().map(String::as_str).collect())
+        .collect();
     let paths: Vec<&[&str]> = paths.iter().map(Vec::as_slice).collect();
     let write = Write {
         shape: Place::of(kind),
@@ -78,7 +85,9 @@ fn run(live: Option<&Value>, step: &Step, blank: &Value) -> Value {
     if step.op == "apply" {
         match apply(live, step.object.as_ref().expect("a configuration"), &write) {
             Err(error) => return status(&error),
-            Ok(applied) => answered["metadata"]["managedFields"] = applied["metadata"]["managedFields"].clone(),
+            Ok(applied) => {
+                answered["metadata"]["managedFields"] = applied["metadata"]["managedFields"].clone();
+            }
         }
     } else {
         without(&mut answered, &["metadata", "managedFields"]);
@@ -86,7 +95,10 @@ fn run(live: Option<&Value>, step: &Step, blank: &Value) -> Value {
             answered["metadata"]["managedFields"] = record.clone();
         }
         for path in &step.unowned {
-            without(&mut answered, &path.iter().map(String::as_str).collect::<Vec<_>>());
+            without(
+                &mut answered,
+                &path.iter().map(String::as_str).collect::<Vec<_>>(),
+            );
         }
         update(live, &mut answered, &write);
     }
@@ -98,7 +110,12 @@ fn run(live: Option<&Value>, step: &Step, blank: &Value) -> Value {
 
 fn latest_time(object: Option<&Value>) -> &str {
     let entries = object.and_then(|object| object["metadata"]["managedFields"].as_array());
-    entries.into_iter().flatten().filter_map(|entry| entry["time"].as_str()).max().unwrap_or_default()
+    entries
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry["time"].as_str())
+        .max()
+        .unwrap_or_default()
 }
 
 fn without(object: &mut Value, path: &[&str]) {

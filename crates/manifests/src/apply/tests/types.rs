@@ -102,16 +102,35 @@ impl Shape for Place {
 fn parse(text: &'static str) -> HashMap<&'static str, Object> {
     let mut types = HashMap::new();
     let mut current = None;
-    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+    for line in text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
         if let Some(field) = line.strip_prefix("  ") {
-            let (words, default) = field.split_once(" = ").map_or((field, None), |(a, b)| (a, Some(b)));
+            let (words, default) = field
+                .split_once(" = ")
+                .map_or((field, None), |(a, b)| (a, Some(b)));
             let (name, kind) = words.split_once(' ').expect("a field has a type");
             let default = default.map(|text| serde_json::from_str(text).expect("a default is JSON"));
             let object: &mut Object = types.get_mut(current.expect("a type")).expect("a type");
-            object.fields.insert(name, Field { kind: parse_type(kind), default });
+            object.fields.insert(
+                name,
+                Field {
+                    kind: parse_type(kind),
+                    default,
+                },
+            );
         } else {
-            let (name, is_atomic) = line.strip_suffix(" atomic").map_or((line, false), |name| (name, true));
-            types.insert(name, Object { is_atomic, fields: HashMap::new() });
+            let (name, is_atomic) = line
+                .strip_suffix(" atomic")
+                .map_or((line, false), |name| (name, true));
+            types.insert(
+                name,
+                Object {
+                    is_atomic,
+                    fields: HashMap::new(),
+                },
+            );
             current = Some(name);
         }
     }
@@ -120,8 +139,14 @@ fn parse(text: &'static str) -> HashMap<&'static str, Object> {
 
 fn parse_type(words: &'static str) -> Type {
     let (head, rest) = words.split_once(' ').unwrap_or((words, ""));
-    let list = |kind| Type::List { kind, of: Box::new(parse_type(rest)) };
-    let map = |is_atomic| Type::Map { is_atomic, of: Box::new(parse_type(rest)) };
+    let list = |kind| Type::List {
+        kind,
+        of: Box::new(parse_type(rest)),
+    };
+    let map = |is_atomic| Type::Map {
+        is_atomic,
+        of: Box::new(parse_type(rest)),
+    };
     match head {
         "text" => Type::Scalar(Scalar::Text),
         "number" => Type::Scalar(Scalar::Number),

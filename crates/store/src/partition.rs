@@ -19,7 +19,7 @@ use crate::options::LogLimits;
 /// The most events handed to a watcher at once.
 const BATCH: usize = 512;
 
-pub(crate) struct Shelf {
+pub(crate) struct Partition {
     contents: RwLock<Contents>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum Unseen {
     Ended,
 }
 
-impl Shelf {
+impl Partition {
     pub(crate) fn new(objects: Objects, floor: u64) -> Self {
         let contents = Contents {
             objects,
@@ -57,6 +57,17 @@ impl Shelf {
 
     pub(crate) fn get(&self, joined: &str) -> Option<Arc<Object>> {
         self.contents.read().objects.get(joined).cloned()
+    }
+
+    /// An object, and the revision of the last change among all.
+    pub(crate) fn get_with_newest(&self, key: &Key) -> (Option<Arc<Object>>, u64) {
+        let contents = self.contents.read();
+        (contents.objects.get(key).cloned(), contents.log.newest())
+    }
+
+    /// The revision of the last change.
+    pub(crate) fn newest(&self) -> u64 {
+        self.contents.read().log.newest()
     }
 
     pub(crate) fn keys(&self) -> Vec<Key> {
@@ -188,7 +199,7 @@ impl Contents {
 }
 
 fn wake(channels: &[Arc<Channel>]) {
-    channels
-        .iter()
-        .for_each(|channel| channel.changed.notify_waiters());
+    for channel in channels {
+        channel.changed.notify_waiters();
+    }
 }

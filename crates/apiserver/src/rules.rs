@@ -1,0 +1,158 @@
+//! The rules of a kind around a write, whether they come from a strategy or from a schema.
+//!
+//! A kind that is stored in another form than it is served in has its rules on the stored form.
+
+use kinds::object_meta;
+use manifests::field::{FieldError, Path};
+use serde_json::Value;
+
+use crate::{
+    kind::{BuiltIn, Definition, Kind},
+    writes::update::Part,
+};
+
+impl Kind {
+    /// Fills in what the user left out.
+    pub(crate) fn default(&self, object: &mut Value) {
+        match &self.definition {
+            Definition::BuiltIn(built_in) => built_in.on_stored(object, built_in.strategy.default),
+            Definition::Custom(custom) => custom.default(object),
+        }
+    }
+
+    /// Drops what users may not set on creation and sets what the server owns.
+    pub(crate) fn prepare_for_create(&self, object: &mut Value) {
+        match &self.definition {
+            Definition::BuiltIn(built_in) => built_in.on_stored(object, built_in.strategy.prepare_for_create),
+            Definition::Custom(custom) => custom.prepare_for_create(object),
+        }
+    }
+
+    /// Carries over from the old object what the endpoint may not change.
+    pub(crate) fn prepare_for_update(&self, part: Part, new: &mut Value, old: &Value) {
+        match (&self.definition, part) {
+            (_, Part::Special(_, prepare, _)) => prepare(new, old),
+            (Definition::BuiltIn(built_in), part) => {
+                let strategy = built_in.strategy;
+                let prepare = if matches!(part, Part::Status) {
+                    strategy.prepare_for_status_update
+                } else {
+                    strategy.prepare_for_update
+                };
+                let old = built_in.stored(old);
+                built_in.on_stored(new, |new| prepare(new, &old));
+            }
+            (Definition::Custom(custom), Part::Status) => custom.prepare_for_status_update(new, old),
+            (Definition::Custom(custom), Part::Main) => custom.prepare_for_update(new, old),
+        }
+    }
+
+    /// What is wrong with a new object, and what the user should be warned of.
+    pub(crate) fn validate_create(&self, object: &Value) -> (Vec<FieldError>, Vec<String>) {
+        let mut errors = Vec::new();
+        let warnings = match &self.definition {
+            Definition::BuiltIn(built_in) => {
+                let object = built_in.stored(object);
+                (built_in.strategy.validate)(&object, &mut errors);
+                if errors.is_empty() {
+                    self.validate_metadata(&object, &mut errors);
+                }
+                (built_in.strategy.warnings_on_create)(&object)
+            }
+            Definition::Custom(custom) => {
+                custom.validate(object, &mut errors);
+                custom
+                    .deprecation_warning()
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect()
+            }
+        };
+        (errors, warnings)
+    }
+
+    /// What is wrong with a changed object, and what the user should be warned of.
+    pub(crate) fn validate_update(
+        &self,
+        part: Part,
+        new: &Value,
+        old: &Value,
+    ) -> (Vec<FieldError>, Vec<String>) {
+        let mut errors = Vec::new();
+        let warnings = match (&self.definition, part) {
+            (_, Part::Special(_, _, validate)) => {
+                validate(new, old, &mut errors);
+                Vec::new()
+            }
+            (Definition::BuiltIn(built_in), part) => {
+                let (new, old) = (built_in.stored(new), built_in.stored(old));
+                self.validate_metadata(&new, &mut errors);
+                self.validate_metadata_update(&new, &old, &mut errors);
+                if matches!(part, Part::Status) {
+                    (built_in.strategy.validate_status_update)(&new, &old, &mut errors);
+                    Vec::new()
+                } else {
+                    (built_in.strategy.validate_update)(&new, &old, &mut errors);
+                    (built_in.strategy.warnings_on_update)(&new, &old)
+                }
+            }
+            (Definition::Custom(custom), part) => {
+                let mut warnings: Vec<String> = custom
+                    .deprecation_warning()
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect();
+                warnings.extend(custom.validate_update(new, old, matches!(part, Part::Status), &mut errors));
+                warnings
+            }
+        };
+        (errors, warnings)
+    }
+}
+
+impl Kind {
+    /// What holds for the metadata of every object, whatever its kind.
+    fn validate_metadata(&self, object: &Value, errors: &mut Vec<FieldError>) {
+        object_meta::validate_any(
+            kinds::read::get(object, "metadata"),
+            self.namespaced,
+            kinds::names::path_segment,
+            &Path::new("metadata"),
+            errors,
+        );
+    }
+
+    #[expect(clippy::unused_self, reason = "reads as its neighbours")]
+    fn validate_metadata_update(&self, new: &Value, old: &Value, errors: &mut Vec<FieldError>) {
+        object_meta::validate_any_update(
+            kinds::read::get(new, "metadata"),
+            kinds::read::get(old, "metadata"),
+            &Path::new("metadata"),
+            errors,
+        );
+    }
+}
+
+impl BuiltIn {
+    /// The object as it is stored, which for nearly every kind is as it stands.
+    fn stored<'v>(&self, object: &'v Value) -> std::borrow::Cow<'v, Value> {
+        match self.conversion {
+            None => std::borrow::Cow::Borrowed(object),
+            Some(conversion) => {
+                let mut object = object.clone();
+                (conversion.to_stored)(&mut object);
+                std::borrow::Cow::Owned(object)
+            }
+        }
+    }
+
+    /// Changes the object in its stored form.
+    fn on_stored(&self, object: &mut Value, change: impl FnOnce(&mut Value)) {
+        let Some(conversion) = self.conversion else {
+            return change(object);
+        };
+        (conversion.to_stored)(object);
+        change(object);
+        (conversion.from_stored)(object);
+    }
+}

@@ -1,0 +1,255 @@
+//! CertificateSigningRequest: what is asked never changes; approval and the certificate come through
+//! subresources of their own. The caller fills in who asks and checks the signature.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{
+    config_map::decode,
+    field::{Errors, Field},
+    syntax,
+};
+use crate::{checks::same, read, strategy::Strategy};
+
+const DECISIONS: [&str; 2] = ["Approved", "Denied"];
+const LASTING: [&str; 3] = ["Approved", "Denied", "Failed"];
+const USAGES: [&str; 23] = [
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+];
+
+pub(crate) static STRATEGY: Strategy = Strategy {
+    prepare_for_create,
+    prepare_for_update: |request, old| {
+        super::keep_spec(request, old);
+        super::keep_status(request, old);
+    },
+    validate,
+    validate_update: |request, old, errors| validate_change(request, old, Allowed::Nothing, errors),
+    prepare_for_status_update: |request, old| {
+        super::keep_spec(request, old);
+        keep_decisions(request, old);
+    },
+    validate_status_update: |request, old, errors| {
+        validate_change(request, old, Allowed::Certificate, errors);
+    },
+    name_syntax: |_| Vec::new(),
+    ..Strategy::NONE
+};
+
+/// What one endpoint may change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Allowed {
+    Nothing,
+    Certificate,
+    Decision,
+}
+
+/// Through `approval`, only the conditions change.
+pub fn prepare_for_approval(request: &mut Value, old: &Value) {
+    let conditions = read::at(request, &["status", "conditions"]).clone();
+    super::keep_spec(request, old);
+    super::keep_status(request, old);
+    if !conditions.is_null() {
+        read::object_mut(request, "status").insert("conditions".to_owned(), conditions);
+    }
+}
+
+/// What a write to the `approval` subresource must fulfil.
+pub fn validate_approval(request: &Value, old: &Value, errors: &mut Errors) {
+    validate_change(request, old, Allowed::Decision, errors);
+}
+
+/// Conditions say when they were written and when their status last changed.
+pub fn stamp_conditions(request: &mut Value, old: &Value, now: &str) {
+    let Some(status) = request.get_mut("status") else {
+        return;
+    };
+    for condition in read::list_mut(status, "conditions") {
+        let since = conditions(old)
+            .find(|old| {
+                ["type", "status"]
+                    .iter()
+                    .all(|field| read::get(old, field) == read::get(condition, field))
+            })
+            .map(|old| read::get(old, "lastTransitionTime").clone())
+            .filter(|time| !time.is_null());
+        read::default(condition, "lastUpdateTime", now);
+        read::default(
+            condition,
+            "lastTransitionTime",
+            since.unwrap_or_else(|| now.into()),
+        );
+    }
+}
+
+fn prepare_for_create(request: &mut Value) {
+    request["status"] = json!({});
+    if let Some(Value::Object(spec)) = request.get_mut("spec") {
+        for field in ["username", "uid", "groups", "extra"] {
+            spec.remove(field);
+        }
+    }
+}
+
+fn conditions(request: &Value) -> impl Iterator<Item = &Value> {
+    read::list(read::get(request, "status"), "conditions").iter()
+}
+
+fn of_type<'a>(request: &'a Value, kind: &'a str) -> Vec<&'a Value> {
+    conditions(request)
+        .filter(|condition| read::text(condition, "type") == kind)
+        .collect()
+}
+
+/// The decisions stay as they were, unless some were added or removed, which validation refuses.
+fn keep_decisions(request: &mut Value, old: &Value) {
+    for kind in DECISIONS {
+        let before = of_type(old, kind);
+        if of_type(request, kind).len() != before.len() {
+            continue;
+        }
+        let Some(status) = request.get_mut("status") else {
+            return;
+        };
+        let own = read::list_mut(status, "conditions").iter_mut();
+        for (new, old) in own
+            .filter(|condition| read::text(condition, "type") == kind)
+            .zip(before)
+        {
+            *new = old.clone();
+        }
+    }
+}
+
+fn validate(request: &Value, errors: &mut Errors) {
+    let root = Field::root(request);
+    let spec = root.child("spec");
+    let pem = spec.child("request");
+    if !is_request(&decode(pem.text())) {
+        pem.invalid_as(pem.text(), "PEM block type must be CERTIFICATE REQUEST", errors);
+    }
+    let usages = spec.child("usages");
+    usages.require(errors);
+    for usage in usages.items() {
+        usage.one_of(&USAGES, errors);
+    }
+    usages.unique_items(errors);
+    let signer = spec.child("signerName");
+    if signer.text() == "kubernetes.io/legacy-unknown" {
+        signer.invalid(
+            "the legacy signerName is not allowed via this API version",
+            errors,
+        );
+    } else {
+        syntax::validate_signer_name(&signer, errors);
+    }
+    let seconds = spec.child("expirationSeconds");
+    if seconds.int().is_some_and(|seconds| seconds < 600) {
+        seconds.invalid(
+            "may not specify a duration less than 600 seconds (10 minutes)",
+            errors,
+        );
+    }
+    validate_conditions(&root.child("status.conditions"), errors);
+}
+
+fn is_request(pem: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(pem);
+    let marker = |edge: &str| text.find(&format!("-----{edge} CERTIFICATE REQUEST-----"));
+    match (text.find("-----BEGIN "), marker("BEGIN"), marker("END")) {
+        (Some(first), Some(begin), Some(end)) => first == begin && begin < end,
+        _ => false,
+    }
+}
+
+fn validate_conditions(conditions: &Field<'_>, errors: &mut Errors) {
+    let mut seen = BTreeSet::new();
+    for condition in conditions.items() {
+        let (kind, status) = (condition.child("type"), condition.child("status"));
+        kind.require(errors);
+        let statuses: &[&str] = if LASTING.contains(&kind.text()) {
+            &["True"]
+        } else {
+            &["False", "True", "Unknown"]
+        };
+        status.require_one_of(statuses, errors);
+        let name = read::text(condition.value, "type");
+        let opposite = match name {
+            "Approved" => seen.contains("Denied"),
+            "Denied" => seen.contains("Approved"),
+            _ => false,
+        };
+        if opposite {
+            conditions.invalid_as(
+                name,
+                "Approved and Denied conditions are mutually exclusive",
+                errors,
+            );
+        }
+        if !seen.insert(name) {
+            kind.duplicate_as(name, errors);
+        }
+    }
+}
+
+fn validate_change(request: &Value, old: &Value, allowed: Allowed, errors: &mut Errors) {
+    validate(request, errors);
+    let root = Field::root(request);
+    let conditions = root.child("status.conditions");
+    for kind in LASTING {
+        if of_type(request, kind).len() < of_type(old, kind).len() {
+            conditions.forbidden(
+                &format!("updates may not remove a condition of type \"{kind}\""),
+                errors,
+            );
+        }
+    }
+    if allowed != Allowed::Decision {
+        for kind in DECISIONS {
+            let (new, before) = (of_type(request, kind), of_type(old, kind));
+            if new.len() > before.len() {
+                conditions.forbidden(
+                    &format!("updates may not add a condition of type \"{kind}\""),
+                    errors,
+                );
+            } else if new.len() == before.len() && !new.iter().zip(&before).all(|(a, b)| same(a, b)) {
+                conditions.forbidden(
+                    &format!("updates may not modify a condition of type \"{kind}\""),
+                    errors,
+                );
+            }
+        }
+    }
+    let certificate = root.child("status.certificate");
+    let before = read::text(read::get(old, "status"), "certificate");
+    if certificate.text() != before {
+        if allowed != Allowed::Certificate {
+            certificate.forbidden("updates may not set certificate content", errors);
+        } else if !before.is_empty() {
+            certificate.forbidden("updates may not modify existing certificate content", errors);
+        }
+    }
+}

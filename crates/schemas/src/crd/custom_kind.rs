@@ -1,0 +1,253 @@
+//! A definition as a server needs it: names, scope, and per version the compiled schema,
+//! subresources, columns and selectable fields.
+
+use std::sync::Arc;
+
+use manifests::{
+    field::{FieldError, Path},
+    json_path::JsonPath,
+};
+use serde_json::{Value, json};
+
+use super::{
+    columns::Columns,
+    prepare::storage_version,
+    props::{at, flag, list, text, texts},
+};
+use crate::{golang, structural::Structural};
+
+/// The kind a definition defines.
+#[derive(Debug)]
+pub struct CustomKind {
+    pub group: String,
+    pub kind: String,
+    pub list_kind: String,
+    pub plural: String,
+    pub singular: String,
+    pub short_names: Vec<String>,
+    pub categories: Vec<String>,
+    pub namespaced: bool,
+    pub storage_version: String,
+    pub versions: Vec<CustomVersion>,
+}
+
+/// One version of a custom kind.
+#[derive(Debug)]
+pub struct CustomVersion {
+    pub name: String,
+    pub served: bool,
+    pub storage: bool,
+    /// The warning clients get, for a deprecated version.
+    pub deprecation_warning: Option<String>,
+    pub schema: Arc<Structural>,
+    /// The schema as written, for OpenAPI documents.
+    pub openapi: Value,
+    /// Whether the status is written on its own.
+    pub status: bool,
+    pub scale: Option<Scale>,
+    pub columns: Columns,
+    pub selectable_fields: Vec<SelectableField>,
+}
+
+/// Where the scale subresource finds its numbers.
+#[derive(Clone, Debug)]
+pub struct Scale {
+    pub spec_replicas: String,
+    pub status_replicas: String,
+    pub label_selector: Option<String>,
+}
+
+/// A field that list and watch can select by.
+#[derive(Debug)]
+pub struct SelectableField {
+    /// Its name in selectors: `spec.color`.
+    pub name: String,
+    path: JsonPath,
+}
+
+impl SelectableField {
+    /// The value of the field as selectors compare it; empty when it is not there.
+    pub fn value(&self, object: &Value) -> String {
+        match self.path.find(object).first() {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => golang::plain(number),
+            Some(Value::Null) | None => String::new(),
+            Some(other) => golang::json(other),
+        }
+    }
+}
+
+impl CustomKind {
+    /// Reads and compiles a definition that has been validated. Names are those that were accepted
+    /// or, before that, those that are asked for.
+    pub fn of(crd: &Value) -> Self {
+        let spec = at(crd, &["spec"]);
+        let accepted = at(crd, &["status", "acceptedNames"]);
+        let names = if text(accepted, "kind").is_empty() {
+            at(spec, &["names"])
+        } else {
+            accepted
+        };
+        let owned = |field: &str| text(names, field).to_owned();
+        let group = text(spec, "group");
+        let versions = list(spec, "versions");
+        Self {
+            group: group.to_owned(),
+            kind: owned("kind"),
+            list_kind: owned("listKind"),
+            plural: owned("plural"),
+            singular: owned("singular"),
+            short_names: texts(names, "shortNames").map(str::to_owned).collect(),
+            categories: texts(names, "categories").map(str::to_owned).collect(),
+            namespaced: text(spec, "scope") == "Namespaced",
+            storage_version: storage_version(crd).unwrap_or_default().to_owned(),
+            versions: versions
+                .iter()
+                .map(|version| CustomVersion::of(version, group, text(names, "kind")))
+                .collect(),
+        }
+    }
+
+    pub fn version(&self, name: &str) -> Option<&CustomVersion> {
+        self.versions.iter().find(|version| version.name == name)
+    }
+}
+
+impl CustomVersion {
+    fn of(version: &Value, group: &str, kind: &str) -> Self {
+        let openapi = at(version, &["schema", "openAPIV3Schema"]).clone();
+        let name = text(version, "name");
+        let deprecation_warning =
+            flag(version, "deprecated").then(|| match version.get("deprecationWarning") {
+                Some(Value::String(warning)) => warning.clone(),
+                _ => format!("{group}/{name} {kind} is deprecated"),
+            });
+        let scale = version
+            .pointer("/subresources/scale")
+            .filter(|scale| scale.is_object())
+            .map(|scale| Scale {
+                spec_replicas: text(scale, "specReplicasPath").to_owned(),
+                status_replicas: text(scale, "statusReplicasPath").to_owned(),
+                label_selector: scale
+                    .get("labelSelectorPath")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned),
+            });
+        let selectable = list(version, "selectableFields").iter().filter_map(|field| {
+            let path = text(field, "jsonPath");
+            let name = path.strip_prefix('.').unwrap_or(path).to_owned();
+            Some(SelectableField {
+                name,
+                path: JsonPath::parse(path).ok()?,
+            })
+        });
+        Self {
+            name: name.to_owned(),
+            served: flag(version, "served"),
+            storage: flag(version, "storage"),
+            deprecation_warning,
+            schema: Arc::new(Structural::new(&openapi)),
+            status: at(version, &["subresources", "status"]).is_object(),
+            scale,
+            columns: Columns::of(version),
+            selectable_fields: selectable.collect(),
+            openapi,
+        }
+    }
+}
+
+impl Scale {
+    /// Checks what the scale subresource would show of an object.
+    pub fn validate(&self, object: &Value, errors: &mut Vec<FieldError>) {
+        for path in [&self.spec_replicas, &self.status_replicas] {
+            match lookup(object, path) {
+                Ok(None) => {}
+                Ok(Some(Value::Number(number))) if number.is_i64() => {
+                    let replicas = number.as_i64().unwrap_or_default();
+                    let detail = if replicas < 0 {
+                        "should be a non-negative integer".to_owned()
+                    } else if replicas > i64::from(i32::MAX) {
+                        format!("should be less than or equal to {}", i32::MAX)
+                    } else {
+                        continue;
+                    };
+                    errors.push(FieldError::invalid(&Path::new(path), &json!(replicas), detail));
+                }
+                Ok(Some(other)) => {
+                    let detail = accessor_error(path, other, "int64");
+                    errors.push(FieldError::invalid(&Path::new(path), &json!(0), detail));
+                }
+                Err(detail) => errors.push(FieldError::invalid(&Path::new(path), &json!(0), detail)),
+            }
+        }
+        if let Some(path) = &self.label_selector {
+            let detail = match lookup(object, path) {
+                Ok(None | Some(Value::String(_))) => return,
+                Ok(Some(other)) => accessor_error(path, other, "string"),
+                Err(detail) => detail,
+            };
+            errors.push(FieldError::invalid(&Path::new(path), &json!(""), detail));
+        }
+    }
+}
+
+/// The value at a dotted path; an error when something on the way is no object.
+fn lookup<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
+    let mut value = object;
+    let path = path.strip_prefix('.').unwrap_or(path);
+    for (i, field) in path.split('.').enumerate() {
+        let Some(entries) = value.as_object() else {
+            let so_far: Vec<&str> = path.split('.').take(i).collect();
+            return Err(accessor_error(
+                &so_far.join("."),
+                value,
+                "map[string]interface {}",
+            ));
+        };
+        match entries.get(field) {
+            Some(below) => value = below,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(value))
+}
+
+fn accessor_error(path: &str, value: &Value, wanted: &str) -> String {
+    let actual = match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_i64() => "int64",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    };
+    let path = path.strip_prefix('.').unwrap_or(path);
+    let shown = golang::go_value(value);
+    format!(".{path} accessor error: {shown} is of the type {actual}, expected {wanted}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_shared_between_threads() {
+        fn is_shared<T: Send + Sync>() {}
+        is_shared::<CustomKind>();
+    }
+
+    #[test]
+    fn selectable_fields_read_as_text() {
+        let version =
+            json!({"name": "v1", "selectableFields": [{"jsonPath": ".spec.n"}, {"jsonPath": ".spec.t"}]});
+        let kind = CustomKind::of(&json!({"spec": {"versions": [version]}}));
+        let fields = &kind.versions[0].selectable_fields;
+        let object = json!({"spec": {"n": 3}});
+        let values: Vec<_> = fields
+            .iter()
+            .map(|field| (field.name.as_str(), field.value(&object)))
+            .collect();
+        assert_eq!(values, [("spec.n", "3".to_owned()), ("spec.t", String::new())]);
+    }
+}
