@@ -14,7 +14,6 @@ use crate::{
     authorization::{self, Attributes, Authorizer},
     body::{self, RequestBody},
     call::Call,
-    discovery::Discovery,
     error::{ApiError, Result},
     get, list,
     metrics::Metrics,
@@ -35,7 +34,6 @@ use crate::{
 pub struct Api {
     pub store: Store,
     pub registry: Registry,
-    pub discovery: Discovery,
     pub authorizer: Authorizer,
     pub allocations: Allocations,
     pub signer: Signer,

@@ -93,6 +93,10 @@ fn labels() -> Value {
     json!({ "kubernetes.io/bootstrapping": "rbac-defaults" })
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a table of `json!` reads best without ampersands"
+)]
 fn role(name: &str, rules: Value) -> Value {
     json!({ "metadata": { "name": name, "labels": labels() }, "rules": rules })
 }
@@ -254,10 +258,10 @@ fn people() -> Vec<(&'static str, Value)> {
         // Each role holds the one below it.
         match name {
             "view" => {
-                object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] = "true".into()
+                object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] = "true".into();
             }
             "edit" => {
-                object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-admin"] = "true".into()
+                object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-admin"] = "true".into();
             }
             _ => {}
         }

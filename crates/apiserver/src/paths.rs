@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::{
     api::Api,
+    discovery,
     error::{ApiError, Result},
     negotiate::Representation,
     openapi,
@@ -36,14 +37,14 @@ pub(crate) async fn answer(
     let segments: Vec<&str> = trimmed.trim_start_matches('/').split('/').collect();
     match segments.as_slice() {
         [""] => Ok(json_answer(
-            &json!({ "paths": api.discovery.paths(&api.registry.snapshot()) }),
+            &json!({ "paths": discovery::paths(&api.registry.snapshot()) }),
         )),
         ["version"] => Ok(json_answer(&version())),
-        ["api"] => api.discovery.core(&api.registry.snapshot(), headers),
-        ["apis"] => api.discovery.groups(&api.registry.snapshot(), headers),
-        ["apis", group] => api.discovery.group(&api.registry.snapshot(), group),
-        ["api", version] => api.discovery.resources(&api.registry.snapshot(), "", version),
-        ["apis", group, version] => api.discovery.resources(&api.registry.snapshot(), group, version),
+        ["api"] => Ok(discovery::core(&api.registry.snapshot(), headers)),
+        ["apis"] => Ok(discovery::groups(&api.registry.snapshot(), headers)),
+        ["apis", group] => Ok(discovery::group(&api.registry.snapshot(), group)),
+        ["api", version] => Ok(discovery::resources(&api.registry.snapshot(), "", version)),
+        ["apis", group, version] => Ok(discovery::resources(&api.registry.snapshot(), group, version)),
         ["openapi", "v3"] => Ok(openapi::index(&api.registry.snapshot())),
         ["openapi", "v3", rest @ ..] => {
             openapi::document(api.registry.snapshot(), rest.join("/"), headers, query).await

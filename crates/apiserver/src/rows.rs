@@ -55,6 +55,7 @@ pub(crate) fn row(kind: &Kind, object: Value, include: IncludeObject, now: Times
 }
 
 /// A table around rows. Watches send the columns with the first event only.
+#[expect(clippy::needless_pass_by_value, reason = "the caller builds them for this")]
 pub(crate) fn table(
     version: &str,
     kind: &Kind,

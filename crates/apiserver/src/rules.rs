@@ -7,6 +7,7 @@ use manifests::field::{FieldError, Path};
 use serde_json::Value;
 
 use crate::{
+    custom::CustomVersion,
     kind::{BuiltIn, Definition, Kind},
     writes::update::Part,
 };
@@ -42,7 +43,7 @@ impl Kind {
                 let old = built_in.stored(old);
                 built_in.on_stored(new, |new| prepare(new, &old));
             }
-            (Definition::Custom(custom), Part::Status) => custom.prepare_for_status_update(new, old),
+            (Definition::Custom(_), Part::Status) => CustomVersion::prepare_for_status_update(new, old),
             (Definition::Custom(custom), Part::Main) => custom.prepare_for_update(new, old),
         }
     }

@@ -20,7 +20,6 @@ use crate::{
     api::Api,
     authorization::Authorizer,
     bootstrap, built_in, controllers,
-    discovery::Discovery,
     error::ApiError,
     metrics::Metrics,
     pki::{Pki, PkiError},
@@ -96,7 +95,6 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     let (stop, stopping) = watch::channel(false);
     let api = Arc::new(Api {
         registry: Registry::new(built_in::kinds()),
-        discovery: Discovery::default(),
         authorizer: Authorizer::new(),
         allocations: Allocations::load(&store),
         signer: pki.signer,

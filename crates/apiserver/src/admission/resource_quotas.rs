@@ -1,7 +1,7 @@
 //! Resource quotas: a write that would use more than the namespace may is refused, and one that is
 //! let through is counted at once, so that two at the same time cannot both take the last place.
 
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 
 use kinds::quota::{self, Change, Charge};
 use serde_json::Value;
@@ -32,9 +32,7 @@ impl Turns {
     }
 
     fn of(&self, namespace: &str) -> &Mutex<()> {
-        let mut hasher = self.hasher.build_hasher();
-        namespace.hash(&mut hasher);
-        &self.locks[hasher.finish() as usize % self.locks.len()]
+        &self.locks[self.hasher.hash_one(namespace) as usize % self.locks.len()]
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{
     admission::Operation,
     body,
     call::Call,
+    custom::ScalePaths,
     error::{ApiError, Result},
     kind::Definition,
     negotiate, object,
@@ -21,13 +22,6 @@ use crate::{
         update::{self, Part},
     },
 };
-
-/// Where a kind keeps its size.
-struct Paths {
-    spec: Vec<String>,
-    status: Vec<String>,
-    selector: Option<Vec<String>>,
-}
 
 pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result<Answer> {
     let paths = paths(call)?;
@@ -59,26 +53,19 @@ pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result
     ))
 }
 
-fn paths(call: &Call) -> Result<Paths> {
+fn paths(call: &Call) -> Result<ScalePaths> {
     let fixed = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
     match &call.kind.definition {
-        Definition::BuiltIn(_) => Ok(Paths {
+        Definition::BuiltIn(_) => Ok(ScalePaths {
             spec: fixed("spec.replicas"),
             status: fixed("status.replicas"),
             selector: None,
         }),
-        Definition::Custom(custom) => {
-            let (spec, status, selector) = custom.scale_paths().ok_or_else(ApiError::no_such_resource)?;
-            Ok(Paths {
-                spec,
-                status,
-                selector,
-            })
-        }
+        Definition::Custom(custom) => custom.scale_paths().ok_or_else(ApiError::no_such_resource),
     }
 }
 
-fn scale_of(call: &Call, paths: &Paths, object: &Value) -> Result<Value> {
+fn scale_of(call: &Call, paths: &ScalePaths, object: &Value) -> Result<Value> {
     let find = |path: &[String]| path.iter().try_fold(object, |value, key| value.get(key));
     let replicas = find(&paths.spec).and_then(Value::as_i64);
     if replicas.is_none() && call.kind.is_custom() {
@@ -157,7 +144,7 @@ fn wanted(method: &Method, content_type: &str, bytes: &[u8], current: &Value) ->
 }
 
 /// The object with the wanted size.
-fn resized(call: &Call, paths: &Paths, old: &Value, current: &Value, wanted: &Value) -> Result<Value> {
+fn resized(call: &Call, paths: &ScalePaths, old: &Value, current: &Value, wanted: &Value) -> Result<Value> {
     let name = &call.target.name;
     let version = object::resource_version(wanted);
     if !version.is_empty() && version != object::resource_version(current) {

@@ -81,10 +81,7 @@ fn check_manager(manager: &str, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::invalid(
             &path,
             &json!(manager),
-            format!(
-                "should only contain printable characters (invalid character {:?} at position {at})",
-                c
-            ),
+            format!("should only contain printable characters (invalid character {c:?} at position {at})"),
         ));
     }
 }

@@ -40,7 +40,7 @@ impl Writer<'_> {
                 complaints.extend(unknown);
             }
             Definition::Custom(custom) => {
-                let unknown = custom.prune(&mut value).map_err(|error| error.to_string())?;
+                let unknown = custom.prune(&mut value)?;
                 complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
             }
         }

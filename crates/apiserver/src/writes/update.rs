@@ -241,8 +241,11 @@ fn spec_changed(kind: &crate::kind::Kind, new: &Value, old: &Value) -> bool {
         return true;
     };
     let has_status = kind.subresource("status").is_some() || !kind.is_custom();
-    let counted =
-        |key: &str| !matches!(key, "metadata" | "kind" | "apiVersion") && !(has_status && key == "status");
+    let counted = |key: &str| match key {
+        "metadata" | "kind" | "apiVersion" => false,
+        "status" => !has_status,
+        _ => true,
+    };
     new.iter()
         .filter(|(key, _)| counted(key))
         .any(|(key, value)| old.get(key) != Some(value))
