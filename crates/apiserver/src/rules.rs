@@ -54,6 +54,10 @@ impl Kind {
         let warnings = match &self.definition {
             Definition::BuiltIn(built_in) => {
                 let object = built_in.stored(object);
+                // Pods and workloads check their names themselves.
+                if kinds::objects::strategy(&self.group, &self.kind).is_some() {
+                    self.validate_named(&object, built_in.strategy.name_syntax, &mut errors);
+                }
                 (built_in.strategy.validate)(&object, &mut errors);
                 if errors.is_empty() {
                     self.validate_metadata(&object, &mut errors);
@@ -112,6 +116,17 @@ impl Kind {
 }
 
 impl Kind {
+    /// What holds for the metadata of a new object of a kind with names of this syntax.
+    fn validate_named(&self, object: &Value, syntax: kinds::names::Syntax, errors: &mut Vec<FieldError>) {
+        object_meta::validate(
+            kinds::read::get(object, "metadata"),
+            self.namespaced,
+            syntax,
+            &Path::new("metadata"),
+            errors,
+        );
+    }
+
     /// What holds for the metadata of every object, whatever its kind.
     fn validate_metadata(&self, object: &Value, errors: &mut Vec<FieldError>) {
         object_meta::validate_any(
