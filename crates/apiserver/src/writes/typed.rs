@@ -26,24 +26,21 @@ impl Writer<'_> {
     /// Checks fields, and fills in defaults, of an object whose type is known to be right.
     pub(crate) fn complete(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
         let kind = &self.call.kind;
-        let mut complaints = duplicates;
         match &kind.definition {
             Definition::BuiltIn(built_in) => {
                 let unknown = crate::body::normalize(built_in.shape, &mut value)
                     .map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
-                complaints.extend(unknown);
-                self.report(&complaints)?;
+                self.report(unknown, duplicates)?;
             }
             Definition::Custom(custom) => {
                 let unknown = custom
                     .prune(&mut value)
                     .map_err(|error| cannot_be_handled(kind, &error.clone()))?;
-                complaints.extend(
-                    unknown
-                        .into_iter()
-                        .map(|path| format!("unknown field \"{path}\"")),
-                );
-                self.report(&complaints)?;
+                let unknown = unknown
+                    .into_iter()
+                    .map(|path| format!("unknown field \"{path}\""))
+                    .collect();
+                self.report(unknown, duplicates)?;
             }
         }
         kind.default(&mut value);
@@ -53,14 +50,16 @@ impl Writer<'_> {
         Ok(value)
     }
 
-    fn report(&mut self, complaints: &[String]) -> Result<()> {
+    /// Tells of fields nobody knows and of keys given twice, as loudly as the client asked for.
+    fn report(&mut self, mut complaints: Vec<String>, duplicates: Vec<String>) -> Result<()> {
+        complaints.extend(duplicates);
         if complaints.is_empty() {
             return Ok(());
         }
         match self.options.field_validation {
             FieldValidation::Ignore => Ok(()),
             FieldValidation::Warn => {
-                self.warn(complaints.iter().cloned());
+                self.warn(complaints);
                 Ok(())
             }
             FieldValidation::Strict => Err(cannot_be_handled(

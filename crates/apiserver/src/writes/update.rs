@@ -104,7 +104,7 @@ pub(crate) async fn change(
         prepare(writer, part, &mut new, &old);
         stamps::on_update(writer, &mut new, &old);
         validate(writer, part, &new, &old)?;
-        admission::validate(writer, operation, Some(&new), Some(&old)).await?;
+        let turn = admission::validate(writer, operation, Some(&new), Some(&old)).await?;
         manifests::apply::restore_times(&old, &mut new);
         if new == old {
             return Ok(Outcome::Stored(stored));
@@ -126,6 +126,7 @@ pub(crate) async fn change(
                 .await
                 .map(Outcome::Stored)
         };
+        drop(turn);
         match result {
             Ok(outcome) => {
                 taken.keep();
