@@ -37,8 +37,7 @@ impl Selection {
         let labels = query
             .text("labelSelector")
             .map(|text| {
-                labels::Selector::parse(text)
-                    .map_err(|error| ApiError::bad_request(format!("unable to parse requirement: {error}")))
+                labels::Selector::parse(text).map_err(|error| ApiError::bad_request(error.to_string()))
             })
             .transpose()?;
         let mut fields = Vec::new();

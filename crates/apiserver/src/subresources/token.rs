@@ -30,7 +30,7 @@ pub(crate) fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let account = call.kind.read(&stored);
     let spec = kinds::read::get(&request, "spec").clone();
     let seconds = kinds::read::int(&spec, "expirationSeconds").unwrap_or(DEFAULT_SECONDS);
-    check_seconds(name, seconds)?;
+    check_seconds(seconds)?;
     let mut audiences = kinds::read::list(&spec, "audiences").to_vec();
     if audiences.is_empty() {
         audiences.push(tokens::ISSUER.into());
@@ -74,7 +74,7 @@ pub(crate) fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
     ))
 }
 
-fn check_seconds(name: &str, seconds: i64) -> Result<()> {
+fn check_seconds(seconds: i64) -> Result<()> {
     let path = Path::new("spec").child("expirationSeconds");
     let error = if seconds < MIN_SECONDS {
         FieldError::invalid(
@@ -91,12 +91,8 @@ fn check_seconds(name: &str, seconds: i64) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(ApiError::invalid(
-        "authentication.k8s.io",
-        "TokenRequest",
-        name,
-        &[error],
-    ))
+    // A request for a token has no name; that of the account does not appear.
+    Err(ApiError::invalid("authentication.k8s.io", "TokenRequest", "", &[error]))
 }
 
 /// Ties the token to an object that is there, and is the one meant.

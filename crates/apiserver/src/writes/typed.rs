@@ -24,25 +24,28 @@ impl Writer<'_> {
     }
 
     /// Checks fields, and fills in defaults, of an object whose type is known to be right.
-    pub(crate) fn complete(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
+    pub(crate) fn complete(&mut self, value: Value, duplicates: Vec<String>) -> Result<Value> {
         let kind = &self.call.kind;
+        self.decode(value, duplicates).map_err(|why| cannot_be_handled(kind, &why))
+    }
+
+    /// The same, but the caller says in its own way what is wrong.
+    pub(crate) fn decode(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value, String> {
+        let kind = &self.call.kind;
+        let mut complaints = Vec::new();
         match &kind.definition {
             Definition::BuiltIn(built_in) => {
-                let unknown = crate::body::normalize(built_in.shape, &mut value)
-                    .map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
-                self.report(unknown, duplicates)?;
+                let unknown =
+                    crate::body::normalize(built_in.shape, &mut value).map_err(|error| error.to_string())?;
+                complaints.extend(unknown);
             }
             Definition::Custom(custom) => {
-                let unknown = custom
-                    .prune(&mut value)
-                    .map_err(|error| cannot_be_handled(kind, &error.clone()))?;
-                let unknown = unknown
-                    .into_iter()
-                    .map(|path| format!("unknown field \"{path}\""))
-                    .collect();
-                self.report(unknown, duplicates)?;
+                let unknown = custom.prune(&mut value)?;
+                complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
             }
         }
+        complaints.extend(duplicates);
+        self.report(complaints)?;
         kind.default(&mut value);
         // The type is part of the object whatever the client left out.
         value["kind"] = kind.kind.as_ref().into();
@@ -51,8 +54,7 @@ impl Writer<'_> {
     }
 
     /// Tells of fields nobody knows and of keys given twice, as loudly as the client asked for.
-    fn report(&mut self, mut complaints: Vec<String>, duplicates: Vec<String>) -> Result<()> {
-        complaints.extend(duplicates);
+    fn report(&mut self, complaints: Vec<String>) -> Result<(), String> {
         if complaints.is_empty() {
             return Ok(());
         }
@@ -62,10 +64,7 @@ impl Writer<'_> {
                 self.warn(complaints);
                 Ok(())
             }
-            FieldValidation::Strict => Err(cannot_be_handled(
-                &self.call.kind,
-                &format!("strict decoding error: {}", complaints.join(", ")),
-            )),
+            FieldValidation::Strict => Err(format!("strict decoding error: {}", complaints.join(", "))),
         }
     }
 }
