@@ -26,7 +26,8 @@ impl Writer<'_> {
     /// Checks fields, and fills in defaults, of an object whose type is known to be right.
     pub(crate) fn complete(&mut self, value: Value, duplicates: Vec<String>) -> Result<Value> {
         let kind = &self.call.kind;
-        self.decode(value, duplicates).map_err(|why| cannot_be_handled(kind, &why))
+        self.decode(value, duplicates)
+            .map_err(|why| cannot_be_handled(kind, &why))
     }
 
     /// The same, but the caller says in its own way what is wrong.
@@ -41,7 +42,11 @@ impl Writer<'_> {
             }
             Definition::Custom(custom) => {
                 let unknown = custom.prune(&mut value)?;
-                complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
+                complaints.extend(
+                    unknown
+                        .into_iter()
+                        .map(|path| format!("unknown field \"{path}\"")),
+                );
             }
         }
         complaints.extend(duplicates);
@@ -101,13 +106,25 @@ fn check_type(kind: &Kind, value: &mut Value) -> Result<()> {
     }
     if !sent_kind.is_empty() && sent_kind != kind.kind {
         return Err(ApiError::bad_request(format!(
-            "{sent_kind} in version \"{}\" cannot be handled as a {}: the kind of the object does not match the path it was sent to",
-            kind.version, kind.kind
+            "{sent_kind} in version \"{}\" cannot be handled as a {}: converting ({}.{sent_kind}) to ({}.{}): unknown conversion",
+            kind.version,
+            kind.kind,
+            kind.version,
+            internal_package(kind),
+            kind.kind
         )));
     }
     value["kind"] = kind.kind.as_ref().into();
     value["apiVersion"] = kind.api_version.as_ref().into();
     Ok(())
+}
+
+/// The Go package of the internal form, as conversion errors name it.
+fn internal_package(kind: &Kind) -> &str {
+    match kind.group.split('.').next().unwrap_or_default() {
+        "" => "core",
+        group => group,
+    }
 }
 
 /// The namespace of an object must be the one in the path, or be left out.
