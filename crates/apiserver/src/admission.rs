@@ -11,6 +11,7 @@ pub(crate) mod webhooks;
 
 use serde_json::Value;
 
+use self::resource_quotas::Turn;
 use crate::{error::Result, writes::Writer};
 
 /// What is done to the object.
@@ -52,13 +53,14 @@ pub(crate) async fn mutate(
     Ok(())
 }
 
-/// Lets every plug-in refuse the write. Deletions have an old object only.
+/// Lets every plug-in refuse the write. Deletions have an old object only. What comes back is to be
+/// held until the write is stored.
 pub(crate) async fn validate(
     writer: &mut Writer<'_>,
     operation: Operation,
     object: Option<&Value>,
     old: Option<&Value>,
-) -> Result<()> {
+) -> Result<Turn> {
     if operation == Operation::Delete {
         namespace_lifecycle::check(writer.call, operation)?;
         if let Some(old) = old {
@@ -69,7 +71,7 @@ pub(crate) async fn validate(
     if let Some(object) = object {
         limit_ranges::check(writer.call, operation, object, old)?;
         // Last of all: what is counted here is meant to be stored.
-        resource_quotas::charge(writer, operation, object, old).await?;
+        return resource_quotas::charge(writer, operation, object, old).await;
     }
-    Ok(())
+    Ok(Turn::default())
 }

@@ -5,6 +5,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::{
+    error::ApiError,
     kind::Kind,
     negotiate::Representation,
     registry::{Group, Snapshot},
@@ -88,7 +89,7 @@ pub(crate) fn resources(snapshot: &Snapshot, group: &str, version: &str) -> Answ
         .group(group)
         .and_then(|group| group.versions.iter().find(|v| v.version == version));
     let Some(found) = found else {
-        return not_found();
+        return unknown_version(group, snapshot);
     };
     let group_version = if group.is_empty() {
         version.to_owned()
@@ -108,6 +109,14 @@ pub(crate) fn resources(snapshot: &Snapshot, group: &str, version: &str) -> Answ
 
 fn plain(value: &Value) -> Answer {
     response::value(StatusCode::OK, Representation::JSON, value)
+}
+
+/// A version nobody serves of a group somebody does.
+fn unknown_version(group: &str, snapshot: &Snapshot) -> Answer {
+    if snapshot.group(group).is_none() {
+        return not_found();
+    }
+    response::error(&ApiError::no_such_resource())
 }
 
 fn not_found() -> Answer {
@@ -180,9 +189,6 @@ fn aggregated_version(headers: &HeaderMap) -> Option<&'static str> {
             if has("g=apidiscovery.k8s.io") && has("as=APIGroupDiscoveryList") {
                 if has("v=v2") {
                     return Some("v2");
-                }
-                if has("v=v2beta1") {
-                    return Some("v2beta1");
                 }
                 continue;
             }

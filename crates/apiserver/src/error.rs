@@ -87,7 +87,6 @@ impl ApiError {
             "NotFound",
             "the server could not find the requested resource",
         )
-        .with_details(json!({}))
     }
 
     pub fn method_not_allowed() -> Self {
@@ -223,9 +222,11 @@ impl ApiError {
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
             "code": self.code.as_u16(),
         });
+        if !self.reason.is_empty() {
+            status["reason"] = self.reason.into();
+        }
         if let Some(details) = &self.details {
             status["details"] = details.clone();
         }

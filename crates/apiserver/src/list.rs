@@ -107,16 +107,9 @@ impl ListOptions {
 
 pub(crate) fn parse_revision(text: &str) -> Result<u64> {
     text.parse().map_err(|_| {
-        ApiError::invalid(
-            "meta.k8s.io",
-            "ListOptions",
-            "",
-            &[FieldError::invalid(
-                &Path::new("resourceVersion"),
-                &json!(text),
-                format!("strconv.ParseUint: parsing \"{text}\": invalid syntax"),
-            )],
-        )
+        ApiError::bad_request(format!(
+            "Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
+        ))
     })
 }
 
@@ -150,7 +143,7 @@ pub(crate) fn check_options(query: &Query) -> Result<()> {
                 errors.push(FieldError::not_supported(
                     &path,
                     &json!(value),
-                    &["Exact", "NotOlderThan"],
+                    &["Exact", "NotOlderThan", ""],
                 ));
             }
             if value == "Exact" && query.text("resourceVersion") == Some("0") {

@@ -54,9 +54,14 @@ impl Kind {
         let warnings = match &self.definition {
             Definition::BuiltIn(built_in) => {
                 let object = built_in.stored(object);
-                // Pods and workloads check their names themselves.
-                if kinds::objects::strategy(&self.group, &self.kind).is_some() {
-                    self.validate_named(&object, built_in.strategy.name_syntax, &mut errors);
+                if built_in.metadata_is_ours() {
+                    object_meta::validate(
+                        kinds::read::get(&object, "metadata"),
+                        self.namespaced,
+                        built_in.strategy.name_syntax,
+                        &Path::new("metadata"),
+                        &mut errors,
+                    );
                 }
                 (built_in.strategy.validate)(&object, &mut errors);
                 if errors.is_empty() {
@@ -93,6 +98,14 @@ impl Kind {
                 let (new, old) = (built_in.stored(new), built_in.stored(old));
                 self.validate_metadata(&new, &mut errors);
                 self.validate_metadata_update(&new, &old, &mut errors);
+                if built_in.metadata_is_ours() {
+                    object_meta::validate_update(
+                        kinds::read::get(&new, "metadata"),
+                        kinds::read::get(&old, "metadata"),
+                        &Path::new("metadata"),
+                        &mut errors,
+                    );
+                }
                 if matches!(part, Part::Status) {
                     (built_in.strategy.validate_status_update)(&new, &old, &mut errors);
                     Vec::new()
@@ -116,17 +129,6 @@ impl Kind {
 }
 
 impl Kind {
-    /// What holds for the metadata of a new object of a kind with names of this syntax.
-    fn validate_named(&self, object: &Value, syntax: kinds::names::Syntax, errors: &mut Vec<FieldError>) {
-        object_meta::validate(
-            kinds::read::get(object, "metadata"),
-            self.namespaced,
-            syntax,
-            &Path::new("metadata"),
-            errors,
-        );
-    }
-
     /// What holds for the metadata of every object, whatever its kind.
     fn validate_metadata(&self, object: &Value, errors: &mut Vec<FieldError>) {
         object_meta::validate_any(
@@ -150,6 +152,11 @@ impl Kind {
 }
 
 impl BuiltIn {
+    /// Pods and workloads check their metadata themselves; every other strategy leaves it to us.
+    fn metadata_is_ours(&self) -> bool {
+        kinds::objects::strategy(self.resource.group, self.resource.kind).is_some()
+    }
+
     /// The object as it is stored, which for nearly every kind is as it stands.
     fn stored<'v>(&self, object: &'v Value) -> std::borrow::Cow<'v, Value> {
         match self.conversion {

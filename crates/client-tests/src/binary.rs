@@ -20,7 +20,14 @@ pub fn binary() -> &'static Path {
 fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "trainyard", "--message-format", "json-render-diagnostics"])
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "trainyard",
+            "--message-format",
+            "json-render-diagnostics",
+        ])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stderr(Stdio::inherit())
         .output()

@@ -25,20 +25,38 @@ pub struct Answer {
 #[track_caller]
 pub fn get(address: &str, path: &str, token: Option<&str>) -> Answer {
     let host = address.strip_prefix("https://").expect("the server speaks HTTPS");
-    let ip = host.rsplit_once(':').expect("the address has a port").0.to_owned();
+    let ip = host
+        .rsplit_once(':')
+        .expect("the address has a port")
+        .0
+        .to_owned();
     let socket = TcpStream::connect(host).expect("the server listens");
     let name = ServerName::try_from(ip).expect("the address is a name");
     let connection = ClientConnection::new(Arc::new(trusting()), name).expect("TLS can be spoken");
     let mut stream = StreamOwned::new(connection, socket);
-    let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{authorization}Connection: close\r\n\r\n").unwrap();
+    let authorization = token
+        .map(|token| format!("Authorization: Bearer {token}\r\n"))
+        .unwrap_or_default();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\n{authorization}Connection: close\r\n\r\n"
+    )
+    .unwrap();
     let mut bytes = Vec::new();
     // A server may close the connection without the TLS farewell; what came counts.
     let _ = stream.read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes);
     let (head, body) = text.split_once("\r\n\r\n").expect("the answer is HTTP");
-    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("the answer has a status");
-    Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|code| code.parse().ok())
+        .expect("the answer has a status");
+    Answer {
+        status,
+        head: head.to_ascii_lowercase(),
+        body: body.to_owned(),
+    }
 }
 
 fn trusting() -> ClientConfig {
@@ -85,6 +103,8 @@ impl ServerCertVerifier for Anyone {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        ring::default_provider().signature_verification_algorithms.supported_schemes()
+        ring::default_provider()
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }

@@ -6,7 +6,12 @@
 //! by definition.
 
 #![expect(clippy::print_stdout, reason = "a test says on its output why it was skipped")]
-#![expect(clippy::missing_panics_doc, clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a panic is how a test fails"
+)]
 
 mod binary;
 mod http;

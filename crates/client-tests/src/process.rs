@@ -18,7 +18,13 @@ impl Output {
     /// The output of a program that must have succeeded.
     #[track_caller]
     pub fn success(self) -> String {
-        assert!(self.code == 0, "exit code {}\n{}{}", self.code, self.stdout, self.stderr);
+        assert!(
+            self.code == 0,
+            "exit code {}\n{}{}",
+            self.code,
+            self.stdout,
+            self.stderr
+        );
         self.stdout
     }
 }
@@ -36,7 +42,9 @@ pub fn run(command: &mut Command, input: &str) -> Output {
         // A program that does not read its input has closed it; that is its own business.
         let _ = stdin.write_all(input.as_bytes());
     }
-    let output = child.wait_with_output().expect("a started program can be waited for");
+    let output = child
+        .wait_with_output()
+        .expect("a started program can be waited for");
     Output {
         stdout: text(&output.stdout),
         stderr: text(&output.stderr),

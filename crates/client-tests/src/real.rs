@@ -29,52 +29,76 @@ const CONTROLLERS: &[&str] = &[
 impl Real {
     /// Starts it and writes a kubeconfig where Trainyard's would be.
     pub(crate) fn start(home: &Path) -> Self {
-        let mut real = Self { processes: Vec::new() };
+        let mut real = Self {
+            processes: Vec::new(),
+        };
         let data = data_dir(home);
         fs::create_dir_all(&data).unwrap();
         let (client, peer, port) = (free_port(), free_port(), free_port());
         let etcd = format!("http://127.0.0.1:{client}");
-        real.spawn(home, "etcd", &[
-            &format!("--data-dir={}", data.join("etcd").display()),
-            &format!("--listen-client-urls={etcd}"),
-            &format!("--advertise-client-urls={etcd}"),
-            &format!("--listen-peer-urls=http://127.0.0.1:{peer}"),
-        ]);
-        fs::write(data.join("tokens.csv"), "admintoken,trainyard-admin,1,system:masters\n").unwrap();
+        real.spawn(
+            home,
+            "etcd",
+            &[
+                &format!("--data-dir={}", data.join("etcd").display()),
+                &format!("--listen-client-urls={etcd}"),
+                &format!("--advertise-client-urls={etcd}"),
+                &format!("--listen-peer-urls=http://127.0.0.1:{peer}"),
+            ],
+        );
+        fs::write(
+            data.join("tokens.csv"),
+            "admintoken,trainyard-admin,1,system:masters\n",
+        )
+        .unwrap();
         let key = data.join("sa.key");
         crate::run(Command::new("openssl").args(["genrsa", "-out"]).arg(&key), "").success();
-        real.spawn(home, "kube-apiserver", &[
-            &format!("--etcd-servers={etcd}"),
-            &format!("--secure-port={port}"),
-            "--bind-address=127.0.0.1",
-            &format!("--cert-dir={}", data.join("certs").display()),
-            &format!("--token-auth-file={}", data.join("tokens.csv").display()),
-            "--authorization-mode=Node,RBAC",
-            "--service-account-issuer=https://kubernetes.default.svc",
-            &format!("--service-account-key-file={}", key.display()),
-            &format!("--service-account-signing-key-file={}", key.display()),
-            "--service-cluster-ip-range=10.96.0.0/16",
-            "--allow-privileged",
-        ]);
+        real.spawn(
+            home,
+            "kube-apiserver",
+            &[
+                &format!("--etcd-servers={etcd}"),
+                &format!("--secure-port={port}"),
+                "--bind-address=127.0.0.1",
+                &format!("--cert-dir={}", data.join("certs").display()),
+                &format!("--token-auth-file={}", data.join("tokens.csv").display()),
+                "--authorization-mode=Node,RBAC",
+                "--service-account-issuer=https://kubernetes.default.svc",
+                &format!("--service-account-key-file={}", key.display()),
+                &format!("--service-account-signing-key-file={}", key.display()),
+                "--service-cluster-ip-range=10.96.0.0/16",
+                "--allow-privileged",
+            ],
+        );
         let address = format!("https://127.0.0.1:{port}");
         real.wait_until_ready(&address, port);
         let kubeconfig = data.join("kubeconfig");
-        fs::write(&kubeconfig, kubeconfig_text(&address, &data.join("certs/apiserver.crt"))).unwrap();
-        real.spawn(home, "kube-controller-manager", &[
-            &format!("--kubeconfig={}", kubeconfig.display()),
-            &format!("--controllers={}", CONTROLLERS.join(",")),
-            &format!("--root-ca-file={}", data.join("certs/apiserver.crt").display()),
-            &format!("--service-account-private-key-file={}", key.display()),
-            "--use-service-account-credentials=false",
-            "--leader-elect=false",
-            &format!("--secure-port={}", free_port()),
-            &format!("--cert-dir={}", data.join("manager").display()),
-        ]);
+        fs::write(
+            &kubeconfig,
+            kubeconfig_text(&address, &data.join("certs/apiserver.crt")),
+        )
+        .unwrap();
+        real.spawn(
+            home,
+            "kube-controller-manager",
+            &[
+                &format!("--kubeconfig={}", kubeconfig.display()),
+                &format!("--controllers={}", CONTROLLERS.join(",")),
+                &format!("--root-ca-file={}", data.join("certs/apiserver.crt").display()),
+                &format!("--service-account-private-key-file={}", key.display()),
+                "--use-service-account-credentials=false",
+                "--leader-elect=false",
+                &format!("--secure-port={}", free_port()),
+                &format!("--cert-dir={}", data.join("manager").display()),
+            ],
+        );
         real.wait_for("the default namespace", || {
-            ["serviceaccounts/default", "configmaps/kube-root-ca.crt"].iter().all(|object| {
-                let path = format!("/api/v1/namespaces/default/{object}");
-                http::get(&address, &path, Some("admintoken")).status == 200
-            })
+            ["serviceaccounts/default", "configmaps/kube-root-ca.crt"]
+                .iter()
+                .all(|object| {
+                    let path = format!("/api/v1/namespaces/default/{object}");
+                    http::get(&address, &path, Some("admintoken")).status == 200
+                })
         });
         real
     }
@@ -85,10 +109,21 @@ impl Real {
 
     fn spawn(&mut self, home: &Path, name: &str, arguments: &[&str]) {
         let program = real_kubernetes(name).expect("the real control plane can be had");
-        let log = || File::options().append(true).create(true).open(home.join("server.log")).unwrap();
+        let log = || {
+            File::options()
+                .append(true)
+                .create(true)
+                .open(home.join("server.log"))
+                .unwrap()
+        };
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::null()).stdout(log()).stderr(log());
-        self.processes.push(command.spawn().expect("a real component can be started"));
+        command
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(log())
+            .stderr(log());
+        self.processes
+            .push(command.spawn().expect("a real component can be started"));
     }
 
     fn wait_until_ready(&mut self, address: &str, port: u16) {
@@ -102,7 +137,10 @@ impl Real {
     fn wait_for(&mut self, what: &str, is_ready: impl Fn() -> bool) {
         let deadline = Instant::now() + Duration::from_secs(120);
         while !is_ready() {
-            let ended = self.processes.iter_mut().any(|process| matches!(process.try_wait(), Ok(Some(_))));
+            let ended = self
+                .processes
+                .iter_mut()
+                .any(|process| matches!(process.try_wait(), Ok(Some(_))));
             assert!(!ended && Instant::now() < deadline, "{what} does not get ready");
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -119,7 +157,10 @@ impl Drop for Real {
 }
 
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("there are free ports").port()
+    TcpListener::bind("127.0.0.1:0")
+        .and_then(|socket| socket.local_addr())
+        .expect("there are free ports")
+        .port()
 }
 
 fn kubeconfig_text(address: &str, authority: &Path) -> String {

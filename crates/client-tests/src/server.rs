@@ -89,14 +89,19 @@ impl Server {
     /// An entry of the kubeconfig, which every server here writes one to a line.
     fn entry(&self, name: &str) -> String {
         let text = fs::read_to_string(self.kubeconfig()).expect("the server wrote a kubeconfig");
-        let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{name}: ")));
-        line.unwrap_or_else(|| panic!("no `{name}` in the kubeconfig")).to_owned()
+        let line = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(&format!("{name}: ")));
+        line.unwrap_or_else(|| panic!("no `{name}` in the kubeconfig"))
+            .to_owned()
     }
 
     /// What `trainyard status` says about this server.
     pub fn status(&self) -> Value {
         let mut command = Command::new(binary());
-        command.args(["status", "-o", "json", "--data-dir"]).arg(self.data_dir());
+        command
+            .args(["status", "-o", "json", "--data-dir"])
+            .arg(self.data_dir());
         serde_json::from_str(&crate::run(&mut command, "").success()).expect("the status is JSON")
     }
 }
@@ -122,7 +127,11 @@ pub(crate) fn data_dir(home: &Path) -> PathBuf {
 
 #[track_caller]
 fn start_trainyard(home: &Path) -> Child {
-    let log = File::options().append(true).create(true).open(home.join("server.log")).expect("a log can be written");
+    let log = File::options()
+        .append(true)
+        .create(true)
+        .open(home.join("server.log"))
+        .expect("a log can be written");
     let mut child = Command::new(binary())
         .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
         .arg(data_dir(home))
@@ -132,11 +141,18 @@ fn start_trainyard(home: &Path) -> Child {
         .spawn()
         .expect("trainyard can be started");
     let stdout = child.stdout.take().expect("the output is piped");
-    let first = BufReader::new(stdout).lines().next().and_then(Result::ok).unwrap_or_default();
+    let first = BufReader::new(stdout)
+        .lines()
+        .next()
+        .and_then(Result::ok)
+        .unwrap_or_default();
     if first != "Trainyard is ready" {
         let _ = child.kill();
         let _ = child.wait();
-        panic!("the server did not start: {}", fs::read_to_string(home.join("server.log")).unwrap_or_default());
+        panic!(
+            "the server did not start: {}",
+            fs::read_to_string(home.join("server.log")).unwrap_or_default()
+        );
     }
     child
 }

@@ -28,7 +28,8 @@ use parsing::{Part, Step, parse};
 /// Runs the session in `file` and fails with every step that printed something else.
 #[track_caller]
 pub fn check(shell: &Shell<'_>, file: &Path) {
-    let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("cannot read {}: {error}", file.display()));
+    let text =
+        fs::read_to_string(file).unwrap_or_else(|error| panic!("cannot read {}: {error}", file.display()));
     let mut parts = parse(&text);
     let mut failures = String::new();
     for part in &mut parts {
@@ -36,7 +37,11 @@ pub fn check(shell: &Shell<'_>, file: &Path) {
         let actual = run(shell, step);
         if !matches(&step.expected, &actual) {
             let command = step.command.lines().next().unwrap_or_default();
-            let _ = writeln!(failures, "$ {command}\n--- expected\n{}\n--- printed\n{actual}\n", step.expected);
+            let _ = writeln!(
+                failures,
+                "$ {command}\n--- expected\n{}\n--- printed\n{actual}\n",
+                step.expected
+            );
             step.expected = actual;
         }
     }
@@ -48,7 +53,10 @@ pub fn check(shell: &Shell<'_>, file: &Path) {
         fs::write(file, text).expect("the session can be written");
         return;
     }
-    panic!("{}: these commands printed something else\n\n{failures}", file.display());
+    panic!(
+        "{}: these commands printed something else\n\n{failures}",
+        file.display()
+    );
 }
 
 /// What a step prints: its output, then its errors, then its exit code if that is not 0.

@@ -38,7 +38,13 @@ impl<'a> Shell<'a> {
     #[track_caller]
     pub fn ok(&self, line: &str) -> String {
         let output = self.run(line);
-        assert!(output.code == 0, "$ {line}\n{}{}? {}", output.stdout, output.stderr, output.code);
+        assert!(
+            output.code == 0,
+            "$ {line}\n{}{}? {}",
+            output.stdout,
+            output.stderr,
+            output.code
+        );
         output.stdout
     }
 
@@ -53,7 +59,14 @@ impl<'a> Shell<'a> {
             .env("LC_ALL", "C.UTF-8")
             .env("TZ", "UTC");
         // What a developer has set for their own clusters does not reach the tests.
-        for name in ["KUBECACHEDIR", "KUBE_EDITOR", "EDITOR", "KUBECTL_EXTERNAL_DIFF", "HELM_NAMESPACE", "XDG_CACHE_HOME"] {
+        for name in [
+            "KUBECACHEDIR",
+            "KUBE_EDITOR",
+            "EDITOR",
+            "KUBECTL_EXTERNAL_DIFF",
+            "HELM_NAMESPACE",
+            "XDG_CACHE_HOME",
+        ] {
             command.env_remove(name);
         }
         command

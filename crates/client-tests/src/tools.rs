@@ -23,7 +23,10 @@ pub fn needed<T>(tool: Result<T, String>) -> Option<T> {
     match tool {
         Ok(tool) => Some(tool),
         Err(reason) => {
-            assert!(std::env::var_os("CI").is_none_or(|value| value != "true"), "cannot run in CI: {reason}");
+            assert!(
+                std::env::var_os("CI").is_none_or(|value| value != "true"),
+                "cannot run in CI: {reason}"
+            );
             println!("skipped: {reason}");
             None
         }
@@ -60,7 +63,9 @@ pub fn go() -> Tool {
 
 /// A Python with the packages of a requirements file, in a virtual environment made once.
 pub fn python(requirements: &str) -> Tool {
-    let folder = cache().join("python").join(requirements.trim().replace(['=', '\n'], "-"));
+    let folder = cache()
+        .join("python")
+        .join(requirements.trim().replace(['=', '\n'], "-"));
     let python = folder.join("bin/python");
     // The marker is written last: an interrupted installation is made again.
     let complete = folder.join("complete");
@@ -72,9 +77,14 @@ pub fn python(requirements: &str) -> Tool {
         return Ok(python);
     }
     let base = on_path("python3").ok_or("Python is not installed")?;
-    succeeded(run(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder), ""))?;
+    succeeded(run(
+        Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder),
+        "",
+    ))?;
     let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(requirements.lines());
+    install
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        .args(requirements.lines());
     succeeded(run(&mut install, ""))?;
     fs::write(&complete, requirements).map_err(|error| error.to_string())?;
     Ok(python)
@@ -82,25 +92,45 @@ pub fn python(requirements: &str) -> Tool {
 
 /// A component of upstream Kubernetes: from the cache, or built now by the developer command.
 pub(crate) fn real_kubernetes(name: &str) -> Tool {
-    let path = cache().join("real-kubernetes").join(KUBERNETES).join("bin").join(name);
+    let path = cache()
+        .join("real-kubernetes")
+        .join(KUBERNETES)
+        .join("bin")
+        .join(name);
     if path.is_file() {
         return Ok(path);
     }
     go()?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["run", "--quiet", "--package", "xtask", "--", "real-kubernetes", name]);
+    command.args([
+        "run",
+        "--quiet",
+        "--package",
+        "xtask",
+        "--",
+        "real-kubernetes",
+        name,
+    ]);
     succeeded(run(command.current_dir(env!("CARGO_MANIFEST_DIR")), ""))?;
-    path.is_file().then_some(path).ok_or_else(|| format!("`cargo xtask real-kubernetes {name}` built nothing"))
+    path.is_file()
+        .then_some(path)
+        .ok_or_else(|| format!("`cargo xtask real-kubernetes {name}` built nothing"))
 }
 
 fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|candidate| candidate.is_file())
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|candidate| candidate.is_file())
 }
 
 fn succeeded(output: Output) -> Result<(), String> {
-    if output.code == 0 { Ok(()) } else { Err(format!("{}{}", output.stdout, output.stderr)) }
+    if output.code == 0 {
+        Ok(())
+    } else {
+        Err(format!("{}{}", output.stdout, output.stderr))
+    }
 }
 
 /// Test programs run side by side, and two of them may want the same tool.

@@ -33,8 +33,12 @@ scenarios! {
 /// A scenario must print the same whichever client-go it was built with.
 #[track_caller]
 fn scenario(name: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/client_go").join(format!("{name}.session"));
-    let Some(programs) = needed(programs()) else { return };
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/client_go")
+        .join(format!("{name}.session"));
+    let Some(programs) = needed(programs()) else {
+        return;
+    };
     for program in programs {
         println!("with {}", program.display());
         let server = Server::start();
@@ -58,5 +62,9 @@ fn build(modules: &str) -> Tool {
         .arg(".")
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("go"));
     let output = run(&mut command, "");
-    if output.code == 0 { Ok(program) } else { Err(format!("the client-go program does not build: {}", output.stderr)) }
+    if output.code == 0 {
+        Ok(program)
+    } else {
+        Err(format!("the client-go program does not build: {}", output.stderr))
+    }
 }

@@ -1,19 +1,16 @@
 //! The commands around the server, as users and scripts meet them.
 
-use std::{
-    fs,
-    net::TcpListener,
-    os::unix::fs::PermissionsExt as _,
-    path::Path,
-    process::Command,
-};
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
 use client_tests::{Output, Server, Shell, binary, get, kubectl, needed, run};
 use serde_json::Value;
 
 /// Runs `trainyard` with a data directory.
 fn trainyard(dir: &Path, arguments: &[&str]) -> Output {
-    run(Command::new(binary()).args(arguments).arg("--data-dir").arg(dir), "")
+    run(
+        Command::new(binary()).args(arguments).arg("--data-dir").arg(dir),
+        "",
+    )
 }
 
 #[test]
@@ -25,7 +22,11 @@ fn a_second_server_in_one_directory_is_told_of_the_first() {
         assert_eq!(second.code, 2, "{second:?}");
         let expected = format!("is in use by process {} (trainyard)", server.pid());
         assert!(second.stderr.contains(&expected), "{}", second.stderr);
-        assert!(second.stderr.contains("\nhint: `trainyard status --data-dir"), "{}", second.stderr);
+        assert!(
+            second.stderr.contains("\nhint: `trainyard status --data-dir"),
+            "{}",
+            second.stderr
+        );
     }
     assert_eq!(server.status()["pid"], server.pid());
 }
@@ -36,7 +37,12 @@ fn a_detached_server_is_ready_when_the_command_returns_and_stops_when_told() {
     let dir = home.path().join("data");
     let up = trainyard(&dir, &["up", "--listen", "127.0.0.1:0", "--detach"]);
     assert_eq!(up.code, 0, "{up:?}");
-    assert!(up.stdout.starts_with("Trainyard is ready\n\n  address     https://127.0.0.1:"), "{}", up.stdout);
+    assert!(
+        up.stdout
+            .starts_with("Trainyard is ready\n\n  address     https://127.0.0.1:"),
+        "{}",
+        up.stdout
+    );
     assert!(up.stdout.contains("export KUBECONFIG="), "{}", up.stdout);
 
     let status: Value = serde_json::from_str(&trainyard(&dir, &["status", "-o", "json"]).success()).unwrap();
@@ -46,10 +52,19 @@ fn a_detached_server_is_ready_when_the_command_returns_and_stops_when_told() {
     assert_eq!((ready.status, ready.body.as_str()), (200, "ok"));
 
     let down = trainyard(&dir, &["down"]);
-    assert_eq!((down.code, down.stdout), (0, format!("Trainyard stopped (process {})\n", status["pid"])));
-    assert!(!Path::new("/proc").join(status["pid"].to_string()).exists(), "the process is gone");
+    assert_eq!(
+        (down.code, down.stdout),
+        (0, format!("Trainyard stopped (process {})\n", status["pid"]))
+    );
+    assert!(
+        !Path::new("/proc").join(status["pid"].to_string()).exists(),
+        "the process is gone"
+    );
     let again = trainyard(&dir, &["down"]);
-    assert_eq!((again.code, again.stdout), (1, format!("Trainyard is not running in {}\n", dir.display())));
+    assert_eq!(
+        (again.code, again.stdout),
+        (1, format!("Trainyard is not running in {}\n", dir.display()))
+    );
 }
 
 #[test]
@@ -62,12 +77,20 @@ fn the_status_is_told_to_people_and_to_programs() {
         format!("  address     {}", server.address()),
         format!("  kubeconfig  {}", server.kubeconfig().display()),
     ] {
-        assert!(text.lines().any(|printed| printed == line), "no {line:?} in\n{text}");
+        assert!(
+            text.lines().any(|printed| printed == line),
+            "no {line:?} in\n{text}"
+        );
     }
     let json = server.status();
     assert_eq!(json["address"], server.address());
     assert_eq!(json["dataDir"], server.data_dir().display().to_string());
-    assert!(json["memoryBytes"].as_u64().is_some_and(|bytes| bytes > 1_000_000), "{json}");
+    assert!(
+        json["memoryBytes"]
+            .as_u64()
+            .is_some_and(|bytes| bytes > 1_000_000),
+        "{json}"
+    );
 
     let elsewhere = tempfile::tempdir().unwrap();
     let nothing = trainyard(elsewhere.path(), &["status", "-o", "json"]);
@@ -85,8 +108,14 @@ fn what_opens_the_cluster_is_for_its_owner_only() {
     for entry in fs::read_dir(server.data_dir()).unwrap() {
         let path = entry.unwrap().path();
         let text = fs::read(&path).unwrap_or_default();
-        let secret = text.windows(server.token().len()).any(|window| window == server.token().as_bytes());
-        assert!(!secret || mode(&path) == 0o600, "`{}` holds the token", path.display());
+        let secret = text
+            .windows(server.token().len())
+            .any(|window| window == server.token().as_bytes());
+        assert!(
+            !secret || mode(&path) == 0o600,
+            "`{}` holds the token",
+            path.display()
+        );
     }
 }
 
@@ -98,8 +127,14 @@ fn nobody_gets_in_without_a_token() {
     let wrong = get(&server.address(), "/api/v1/secrets", Some("wrong"));
     assert_eq!(wrong.status, 401, "{wrong:?}");
     let status: Value = serde_json::from_str(&wrong.body).unwrap();
-    assert_eq!((&status["reason"], &status["kind"]), (&"Unauthorized".into(), &"Status".into()));
-    assert_eq!(get(&server.address(), "/api/v1/secrets", Some(&server.token())).status, 200);
+    assert_eq!(
+        (&status["reason"], &status["kind"]),
+        (&"Unauthorized".into(), &"Status".into())
+    );
+    assert_eq!(
+        get(&server.address(), "/api/v1/secrets", Some(&server.token())).status,
+        200
+    );
     for path in ["/readyz", "/livez", "/healthz"] {
         let health = get(&server.address(), path, None);
         assert_eq!((health.status, health.body.as_str()), (200, "ok"), "{path}");
@@ -164,14 +199,22 @@ fn a_taken_port_is_an_error_with_a_way_out() {
         let up = trainyard(&home.path().join("data"), &arguments);
         assert_eq!(up.code, 2, "{up:?}");
         assert!(up.stderr.contains(&address), "{}", up.stderr);
-        assert!(up.stderr.contains("`--listen 127.0.0.1:0` picks a free port"), "{}", up.stderr);
+        assert!(
+            up.stderr.contains("`--listen 127.0.0.1:0` picks a free port"),
+            "{}",
+            up.stderr
+        );
     }
 }
 
 #[test]
 fn the_server_listens_to_other_machines_only_when_told() {
     let server = Server::start();
-    assert!(server.address().starts_with("https://127.0.0.1:"), "{}", server.address());
+    assert!(
+        server.address().starts_with("https://127.0.0.1:"),
+        "{}",
+        server.address()
+    );
 
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("data");

@@ -46,7 +46,9 @@ sessions! {
 
 #[track_caller]
 fn session(name: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubectl").join(format!("{name}.session"));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/kubectl")
+        .join(format!("{name}.session"));
     let Some(clients) = needed(clients()) else { return };
     for kubectl in clients {
         println!("with {}", kubectl.display());

@@ -25,11 +25,16 @@ fn custom_objects_come_and_go() {
 #[track_caller]
 fn script(name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python");
-    let Some(python) = needed(python(REQUIREMENTS)) else { return };
+    let Some(python) = needed(python(REQUIREMENTS)) else {
+        return;
+    };
     let server = Server::start();
     let shell = Shell::new(&server, &[]);
     shell.ok(&format!("cp {}/{name}.py {name}.py", folder.display()));
     // A link to an interpreter would leave its virtual environment behind.
-    shell.ok(&format!("printf '#!/bin/sh\\nexec {} \"$@\"' > bin/python; chmod +x bin/python", python.display()));
+    shell.ok(&format!(
+        "printf '#!/bin/sh\\nexec {} \"$@\"' > bin/python; chmod +x bin/python",
+        python.display()
+    ));
     check(&shell, &folder.join(format!("{name}.session")));
 }

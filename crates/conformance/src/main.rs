@@ -1,6 +1,10 @@
 //! Runs the conformance suite against servers and prints what came out.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this program reports to the developer")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this program reports to the developer"
+)]
 
 use std::process::ExitCode;
 
@@ -62,7 +66,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     if arguments.list {
-        chosen.iter().for_each(|check| println!("{}: {}", check.area, check.name));
+        chosen
+            .iter()
+            .for_each(|check| println!("{}: {}", check.area, check.name));
         return ExitCode::SUCCESS;
     }
     let report = arguments.run(&chosen);
@@ -70,7 +76,11 @@ fn main() -> ExitCode {
         Output::Text => print!("{}", report.text()),
         Output::Json => println!("{:#}", report.json()),
     }
-    if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if report.is_good() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 impl Arguments {
@@ -81,8 +91,18 @@ impl Arguments {
     }
 
     fn run(&self, checks: &[Check]) -> Report {
-        let options = Options { threads: self.threads.max(1), keep_namespaces: self.keep_namespaces };
-        let servers = self.servers.iter().map(|server| (server.name.clone(), run(server, checks, options))).collect();
-        Report { servers, differences: listed() }
+        let options = Options {
+            threads: self.threads.max(1),
+            keep_namespaces: self.keep_namespaces,
+        };
+        let servers = self
+            .servers
+            .iter()
+            .map(|server| (server.name.clone(), run(server, checks, options)))
+            .collect();
+        Report {
+            servers,
+            differences: listed(),
+        }
     }
 }

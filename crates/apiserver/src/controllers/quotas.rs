@@ -95,12 +95,12 @@ async fn recount(api: &Arc<Api>, namespace: &str) -> Result<()> {
     let Some(kind) = snapshot.get("", "v1", "resourcequotas") else {
         return Ok(());
     };
+    let _turn = api.quota_turns.take(namespace).await;
     for stored in api
         .store
         .list(&kind.collection, Some(namespace), None, None)
         .items
     {
-        // Admission counts up at the same time: the count is made of the state it is written against.
         internal::change(api, kind, NAME, Part::Status, namespace, stored.name(), |quota| {
             let status = count(api, namespace, quota);
             let mut new = quota.clone();

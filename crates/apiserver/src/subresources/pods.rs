@@ -25,7 +25,10 @@ pub(crate) const RESIZE: Part = Part::Special(
 /// log and nothing to connect to.
 pub(crate) fn stream(call: &Call) -> Result<Answer> {
     let name = &call.target.name;
-    let stored = call.api.store.get(&call.kind.collection, call.key_namespace(), name);
+    let stored = call
+        .api
+        .store
+        .get(&call.kind.collection, call.key_namespace(), name);
     let stored = stored.ok_or_else(|| ApiError::not_found(call.kind.qualified(), name))?;
     let pod = call.kind.read(&stored);
     let node = kinds::read::text(kinds::read::get(&pod, "spec"), "nodeName");
@@ -39,5 +42,7 @@ pub(crate) fn stream(call: &Call) -> Result<Answer> {
     if call.target.subresource == "log" {
         return Ok(response::text(StatusCode::NO_CONTENT, ""));
     }
-    Err(ApiError::bad_request(format!("pod {name} does not have a host assigned")))
+    Err(ApiError::bad_request(format!(
+        "pod {name} does not have a host assigned"
+    )))
 }

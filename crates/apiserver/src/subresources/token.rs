@@ -92,7 +92,12 @@ fn check_seconds(seconds: i64) -> Result<()> {
         return Ok(());
     };
     // A request for a token has no name; that of the account does not appear.
-    Err(ApiError::invalid("authentication.k8s.io", "TokenRequest", "", &[error]))
+    Err(ApiError::invalid(
+        "authentication.k8s.io",
+        "TokenRequest",
+        "",
+        &[error],
+    ))
 }
 
 /// Ties the token to an object that is there, and is the one meant.

@@ -72,7 +72,7 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
     let taken = allocation::allocate(&call.api, &call.kind, &mut object, None)?;
     prepare(writer, &mut object);
     validate(writer, &object)?;
-    admission::validate(writer, Operation::Create, Some(&object), None).await?;
+    let turn = admission::validate(writer, Operation::Create, Some(&object), None).await?;
     if writer.options.dry_run {
         check_absent(call, &object)?;
         return Ok(Outcome::DryRun(object));
@@ -85,6 +85,7 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
         .store
         .create(&call.kind.collection, Key::new(&namespace, &name), body)
         .await;
+    drop(turn);
     match written {
         Ok(stored) => {
             taken.keep();

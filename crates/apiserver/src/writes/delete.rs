@@ -188,7 +188,7 @@ pub(crate) async fn delete_in(
             .ok_or_else(|| ApiError::not_found(kind.qualified(), name))?;
         let old = kind.read(&stored);
         check_preconditions(kind, name, &old, options)?;
-        admission::validate(writer, Operation::Delete, None, Some(&old)).await?;
+        drop(admission::validate(writer, Operation::Delete, None, Some(&old)).await?);
         let step = plan(kind, &old, options, writer.now);
         if options.dry_run {
             return Ok(match step {

@@ -88,7 +88,11 @@ fn read(call: &Call, content_type: &str, bytes: &[u8]) -> Result<Patch> {
         _ => ApiError::bad_request(format!("error decoding patch: {error}")),
     })?;
     let duplicates = match kind {
-        PatchKind::Json => parsed.duplicates.iter().map(|complaint| format!("json patch {complaint}")).collect(),
+        PatchKind::Json => parsed
+            .duplicates
+            .iter()
+            .map(|complaint| format!("json patch {complaint}"))
+            .collect(),
         _ => parsed.duplicates,
     };
     Ok(Patch {

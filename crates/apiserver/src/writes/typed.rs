@@ -26,13 +26,14 @@ impl Writer<'_> {
     /// Checks fields, and fills in defaults, of an object whose type is known to be right.
     pub(crate) fn complete(&mut self, value: Value, duplicates: Vec<String>) -> Result<Value> {
         let kind = &self.call.kind;
-        self.decode(value, duplicates).map_err(|why| cannot_be_handled(kind, &why))
+        self.decode(value, duplicates)
+            .map_err(|why| cannot_be_handled(kind, &why))
     }
 
     /// The same, but the caller says in its own way what is wrong.
     pub(crate) fn decode(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value, String> {
         let kind = &self.call.kind;
-        let mut complaints = duplicates;
+        let mut complaints = Vec::new();
         match &kind.definition {
             Definition::BuiltIn(built_in) => {
                 let unknown =
@@ -41,10 +42,15 @@ impl Writer<'_> {
             }
             Definition::Custom(custom) => {
                 let unknown = custom.prune(&mut value)?;
-                complaints.extend(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")));
+                complaints.extend(
+                    unknown
+                        .into_iter()
+                        .map(|path| format!("unknown field \"{path}\"")),
+                );
             }
         }
-        self.report(&complaints)?;
+        complaints.extend(duplicates);
+        self.report(complaints)?;
         kind.default(&mut value);
         // The type is part of the object whatever the client left out.
         value["kind"] = kind.kind.as_ref().into();
@@ -52,14 +58,15 @@ impl Writer<'_> {
         Ok(value)
     }
 
-    fn report(&mut self, complaints: &[String]) -> Result<(), String> {
+    /// Tells of fields nobody knows and of keys given twice, as loudly as the client asked for.
+    fn report(&mut self, complaints: Vec<String>) -> Result<(), String> {
         if complaints.is_empty() {
             return Ok(());
         }
         match self.options.field_validation {
             FieldValidation::Ignore => Ok(()),
             FieldValidation::Warn => {
-                self.warn(complaints.iter().cloned());
+                self.warn(complaints);
                 Ok(())
             }
             FieldValidation::Strict => Err(format!("strict decoding error: {}", complaints.join(", "))),
@@ -99,13 +106,25 @@ fn check_type(kind: &Kind, value: &mut Value) -> Result<()> {
     }
     if !sent_kind.is_empty() && sent_kind != kind.kind {
         return Err(ApiError::bad_request(format!(
-            "{sent_kind} in version \"{}\" cannot be handled as a {}: the kind of the object does not match the path it was sent to",
-            kind.version, kind.kind
+            "{sent_kind} in version \"{}\" cannot be handled as a {}: converting ({}.{sent_kind}) to ({}.{}): unknown conversion",
+            kind.version,
+            kind.kind,
+            kind.version,
+            internal_package(kind),
+            kind.kind
         )));
     }
     value["kind"] = kind.kind.as_ref().into();
     value["apiVersion"] = kind.api_version.as_ref().into();
     Ok(())
+}
+
+/// The Go package of the internal form, as conversion errors name it.
+fn internal_package(kind: &Kind) -> &str {
+    match kind.group.split('.').next().unwrap_or_default() {
+        "" => "core",
+        group => group,
+    }
 }
 
 /// The namespace of an object must be the one in the path, or be left out.

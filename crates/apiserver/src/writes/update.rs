@@ -47,7 +47,7 @@ pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answ
     let mut writer = Writer::new(call, options);
     let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
     let mut object = writer.read_object(decoded)?;
-    check_name(call, &mut object)?;
+    check_name(call, &object)?;
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     if matches!(part, Part::Main) && call.kind.allows_create_on_update() && current(call).is_none() {
         let outcome = create::create_object(&mut writer, object, create::Recorded::NotYet).await?;
@@ -57,18 +57,23 @@ pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answ
     writer.answer(StatusCode::OK, outcome)
 }
 
-/// The name in the body must be the one in the path, or be left out.
-fn check_name(call: &Call, object: &mut Value) -> Result<()> {
+/// The name in the body must be the one in the path.
+fn check_name(call: &Call, object: &Value) -> Result<()> {
     let sent = object::name(object);
-    if sent.is_empty() {
-        object::set_meta(object, "name", Some(call.target.name.as_str().into()));
-    } else if sent != call.target.name {
-        return Err(ApiError::bad_request(format!(
+    if sent == call.target.name {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(if sent.is_empty() {
+        format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            call.target.name
+        )
+    } else {
+        format!(
             "the name of the object ({sent}) does not match the name on the URL ({})",
             call.target.name
-        )));
-    }
-    Ok(())
+        )
+    }))
 }
 
 fn current(call: &Call) -> Option<std::sync::Arc<store::Object>> {
@@ -104,7 +109,7 @@ pub(crate) async fn change(
         prepare(writer, part, &mut new, &old);
         stamps::on_update(writer, &mut new, &old);
         validate(writer, part, &new, &old)?;
-        admission::validate(writer, operation, Some(&new), Some(&old)).await?;
+        let turn = admission::validate(writer, operation, Some(&new), Some(&old)).await?;
         manifests::apply::restore_times(&old, &mut new);
         if new == old {
             return Ok(Outcome::Stored(stored));
@@ -126,6 +131,7 @@ pub(crate) async fn change(
                 .await
                 .map(Outcome::Stored)
         };
+        drop(turn);
         match result {
             Ok(outcome) => {
                 taken.keep();
@@ -258,21 +264,8 @@ fn spec_changed(kind: &crate::kind::Kind, new: &Value, old: &Value) -> bool {
 
 fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Result<()> {
     let kind = &writer.call.kind;
-    let (mut errors, warnings) = kind.validate_update(part, new, old);
+    let (errors, warnings) = kind.validate_update(part, new, old);
     writer.warn(warnings);
-    if object::is_deleting(old) {
-        let added: Vec<&str> = object::finalizers(new)
-            .filter(|finalizer| !object::finalizers(old).any(|known| known == *finalizer))
-            .collect();
-        if !added.is_empty() {
-            errors.push(FieldError::forbidden(
-                &Path::new("metadata").child("finalizers"),
-                format!(
-                    "no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"
-                ),
-            ));
-        }
-    }
     if errors.is_empty() {
         return Ok(());
     }

@@ -11,7 +11,9 @@ fn lines_match(pattern: &[&str], text: &[&str]) -> bool {
     match (pattern.split_first(), text.split_first()) {
         (None, None) => true,
         (Some((&"[...]", rest)), _) => (0..=text.len()).any(|skipped| lines_match(rest, &text[skipped..])),
-        (Some((first, pattern)), Some((line, text))) => line_matches(first, line) && lines_match(pattern, text),
+        (Some((first, pattern)), Some((line, text))) => {
+            line_matches(first, line) && lines_match(pattern, text)
+        }
         _ => false,
     }
 }
@@ -20,8 +22,12 @@ fn lines_match(pattern: &[&str], text: &[&str]) -> bool {
 /// ends.
 fn line_matches(pattern: &str, line: &str) -> bool {
     let mut pieces: Vec<&str> = pattern.split("[..]").collect();
-    let Some(last) = pieces.pop().filter(|_| !pieces.is_empty()) else { return pattern == line };
-    let Some(mut rest) = line.strip_prefix(pieces.remove(0)) else { return false };
+    let Some(last) = pieces.pop().filter(|_| !pieces.is_empty()) else {
+        return pattern == line;
+    };
+    let Some(mut rest) = line.strip_prefix(pieces.remove(0)) else {
+        return false;
+    };
     for piece in pieces {
         let Some(at) = rest.find(piece) else { return false };
         rest = &rest[at + piece.len()..];

@@ -22,7 +22,10 @@ pub(super) fn parse(text: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for line in text.lines() {
         if let Some(command) = line.strip_prefix("$ ") {
-            parts.push(Part::Step(Step { command: command.to_owned(), expected: String::new() }));
+            parts.push(Part::Step(Step {
+                command: command.to_owned(),
+                expected: String::new(),
+            }));
         } else if line.starts_with("# ") || line == "#" {
             parts.push(Part::Prose(line.to_owned()));
         } else {
@@ -78,7 +81,9 @@ mod tests {
     #[test]
     fn a_session_is_read_and_written_alike() {
         let parts = parse(SESSION);
-        let Part::Step(step) = &parts[1] else { panic!("{parts:?}") };
+        let Part::Step(step) = &parts[1] else {
+            panic!("{parts:?}")
+        };
         assert_eq!(step.command, "cat <<END\na\nEND");
         assert_eq!(step.expected, "a\n\nb");
         let written: String = parts.iter().map(ToString::to_string).collect();

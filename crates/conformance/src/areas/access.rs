@@ -11,14 +11,19 @@ const RBAC: &str = "rbac.authorization.k8s.io/v1";
 fn allow(cx: &Context<'_>, user: &str, rules: Value) -> Outcome {
     cx.create(RBAC, "roles", json!({"metadata": {"name": user}, "rules": rules}))?;
     let subjects = json!([{"kind": "User", "name": user}]);
-    let binding = json!({"metadata": {"name": user}, "roleRef": {"kind": "Role", "name": user}, "subjects": subjects});
+    let binding =
+        json!({"metadata": {"name": user}, "roleRef": {"kind": "Role", "name": user}, "subjects": subjects});
     cx.create(RBAC, "rolebindings", binding)?.done()
 }
 
 /// Asks whether a user may do something.
 fn review(cx: &Context<'_>, user: &str, attributes: Value) -> Outcome<Answer> {
     let spec = json!({"user": user, "resourceAttributes": attributes});
-    cx.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", json!({"spec": spec})).expect(201)
+    cx.post(
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        json!({"spec": spec}),
+    )
+    .expect(201)
 }
 
 pub(super) const CHECKS: &[Check] = &[

@@ -45,7 +45,10 @@ impl FromStr for Server {
         let form = || ServerError::Form(text.to_owned());
         let (name, rest) = text.split_once('=').ok_or_else(form)?;
         let mut parts = rest.split(',');
-        let address = parts.next().and_then(|url| url.strip_prefix("https://")).ok_or_else(form)?;
+        let address = parts
+            .next()
+            .and_then(|url| url.strip_prefix("https://"))
+            .ok_or_else(form)?;
         let (host, port) = address.trim_end_matches('/').rsplit_once(':').ok_or_else(form)?;
         let token = parts.next().ok_or_else(form)?;
         let authority = parts.next().map(read_authority).transpose()?;
@@ -61,7 +64,10 @@ impl FromStr for Server {
 }
 
 fn read_authority(path: &str) -> Result<Vec<u8>, ServerError> {
-    std::fs::read(path).map_err(|source| ServerError::Read { path: path.to_owned(), source })
+    std::fs::read(path).map_err(|source| ServerError::Read {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 impl Server {
@@ -76,7 +82,10 @@ impl Server {
         let (head, mut body) = self.open(request, no_body)?;
         let bytes = body.read_to_end(deadline)?;
         if let Some(connection) = body.into_reusable(&head) {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            self.idle
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(connection);
         }
         Ok((head, bytes))
     }
@@ -107,7 +116,11 @@ mod tests {
     fn a_server_is_read_from_its_argument() {
         let server: Server = "real=https://127.0.0.1:6443,secret".parse().unwrap();
         assert_eq!(
-            (server.name.as_str(), server.authority().as_str(), server.token.as_str()),
+            (
+                server.name.as_str(),
+                server.authority().as_str(),
+                server.token.as_str()
+            ),
             ("real", "127.0.0.1:6443", "secret")
         );
     }

@@ -45,6 +45,9 @@ mod tests {
     #[test]
     fn maps_and_lists_are_shown_as_go_does() {
         let patch = json!({"spec": {"replicas": "many", "list": [1, {"a": true}], "gone": null}});
-        assert_eq!(shown(&patch), "map[spec:map[gone:<nil> list:[1 map[a:true]] replicas:many]]");
+        assert_eq!(
+            shown(&patch),
+            "map[spec:map[gone:<nil> list:[1 map[a:true]] replicas:many]]"
+        );
     }
 }
