@@ -1,6 +1,7 @@
 //! What stands between a well-formed write and the store: the built-in plug-ins users notice, then
 //! the cluster's own webhooks and policies.
 
+pub(crate) mod escalation;
 pub(crate) mod limit_ranges;
 pub(crate) mod namespace_lifecycle;
 pub(crate) mod pod_defaults;
@@ -50,7 +51,7 @@ pub(crate) async fn mutate(
     }
     webhooks::mutate(writer, operation, object, old).await?;
     limit_ranges::admit(writer.call, operation, object, old);
-    Ok(())
+    escalation::check(writer.call, object, old)
 }
 
 /// Lets every plug-in refuse the write. Deletions have an old object only. What comes back is to be
