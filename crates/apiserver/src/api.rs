@@ -59,7 +59,8 @@ impl Api {
         request: Request<RequestBody>,
         certificate: Option<Arc<User>>,
     ) -> Answer {
-        let user = match authentication::authenticate(&self, request.headers(), certificate.as_deref()) {
+        let (path, headers) = (request.uri().path(), request.headers());
+        let user = match authentication::authenticate(&self, path, headers, certificate.as_deref()) {
             Ok(user) => user,
             Err(error) => return response::error(&error),
         };
@@ -150,7 +151,10 @@ impl Api {
                     user,
                     representation,
                 };
-                answer(call, parts.method, body).await
+                let deprecation = deprecation(&call.kind);
+                let mut answer = answer(call, parts.method, body).await?;
+                response::add_warnings(&mut answer, deprecation.as_slice());
+                Ok(answer)
             }
         }
     }
@@ -170,6 +174,12 @@ fn wants_indentation(query: &Query, headers: &http::HeaderMap, info: &RequestInf
             .iter()
             .any(|prefix| agent.starts_with(prefix))
     })
+}
+
+/// What every client of a kind on its way out is told.
+fn deprecation(kind: &crate::kind::Kind) -> Option<String> {
+    let is_endpoints = kind.group.is_empty() && kind.kind == "Endpoints";
+    is_endpoints.then(|| "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned())
 }
 
 fn unknown_resource(snapshot: &crate::registry::Snapshot, target: &ResourceRequest) -> Result<Answer> {

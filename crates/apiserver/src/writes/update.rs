@@ -184,9 +184,10 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
     let sent = object::resource_version(new);
     if sent.is_empty() || sent == "0" {
         if !kind.allows_unconditional_update() && matches!(call.target.verb, "update") {
+            // The real server says the resource here, where it otherwise says the kind.
             return Err(ApiError::invalid(
                 &kind.group,
-                &kind.kind,
+                &kind.plural,
                 &call.target.name,
                 &[FieldError::invalid(
                     &Path::new("metadata").child("resourceVersion"),
