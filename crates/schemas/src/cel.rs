@@ -1,7 +1,9 @@
 //! The Common Expression Language, as Kubernetes speaks it: parsing, type checking, cost estimates
-//! and evaluation within a budget. [`Expression`] is for admission policies and match conditions;
-//! the rules of custom resources have their own walk in `rules`.
+//! and evaluation within a budget. [`Expression`] is for anything over JSON variables, [`admission`]
+//! for policies and match conditions; the rules of custom resources have their own walk in `rules`.
 
+pub mod admission;
+pub mod authorization;
 mod check;
 pub(crate) mod declared;
 mod escape;
@@ -52,6 +54,7 @@ pub struct Expression {
 pub enum Returns {
     Bool,
     Text,
+    Null,
     Anything,
 }
 
@@ -76,7 +79,8 @@ impl Expression {
             (Returns::Anything, _)
             | (_, Type::Dyn)
             | (Returns::Bool, Type::Bool)
-            | (Returns::Text, Type::Text) => true,
+            | (Returns::Text, Type::Text)
+            | (Returns::Null, Type::Null) => true,
             _ => false,
         }
     }
@@ -110,7 +114,7 @@ impl Expression {
 
 fn to_json(value: &Val<'_>) -> Value {
     match value {
-        Val::Null | Val::Optional(None) | Val::Foreign(_) => Value::Null,
+        Val::Null | Val::Optional(None) | Val::Foreign(_) | Val::Inquiry(_) => Value::Null,
         Val::Bool(flag) => Value::Bool(*flag),
         Val::Int(integer) => Value::from(*integer),
         Val::UInt(integer) => Value::from(*integer),

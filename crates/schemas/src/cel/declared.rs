@@ -62,6 +62,23 @@ impl Declared {
         }
     }
 
+    /// A place of which only the type is known.
+    pub(crate) fn of_type(of: Type) -> Arc<Self> {
+        Self::scalar(of, 0, 0)
+    }
+
+    /// An object with these fields and no others.
+    pub(crate) fn object(name: &str, fields: BTreeMap<String, Arc<Self>>) -> Arc<Self> {
+        Arc::new(Self {
+            shape: Shape::Object {
+                name: name.to_owned(),
+                fields,
+            },
+            max_elements: 0,
+            min_size: 2,
+        })
+    }
+
     fn scalar(of: Type, min_size: i64, max_elements: i64) -> Arc<Self> {
         Arc::new(Self {
             shape: Shape::Scalar(of),
