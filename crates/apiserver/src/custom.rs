@@ -100,9 +100,9 @@ impl CustomVersion {
         &self.kind.versions[self.index]
     }
 
-    /// The schema as written and the name OpenAPI documents give it.
-    pub fn openapi(&self) -> &Value {
-        &self.version().openapi
+    /// The schemas OpenAPI documents publish of this version: of the kind and of its list.
+    pub fn openapi(&self, format: schemas::openapi::Format) -> [(String, Value); 2] {
+        schemas::openapi::schemas(&self.kind, self.version(), format)
     }
 
     pub fn deprecation_warning(&self) -> Option<&str> {

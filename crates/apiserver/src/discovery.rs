@@ -12,10 +12,9 @@ use crate::{
     response::{self, Answer},
 };
 
+/// Describes the registry; it has no state of its own.
 #[derive(Default)]
-pub struct Discovery {
-    pub openapi: OpenApi,
-}
+pub struct Discovery;
 
 const AGGREGATED: &str = "APIGroupDiscoveryList";
 

@@ -28,28 +28,36 @@ struct Field {
 
 /// The value on one line, as in `Invalid value: {...}`.
 pub fn compact(value: &Value, kind: &str) -> String {
-    let mut writer = Writer {
-        out: String::new(),
+    Writer {
         indent: None,
-    };
-    writer.value(value, &Value::Null, kind);
-    writer.out
+        shows_empty: true,
+        out: String::new(),
+    }
+    .written(value, kind)
 }
 
 /// The value over many lines, one space deeper each level, as differences are made of.
 pub fn pretty(value: &Value, kind: &str) -> String {
-    let mut writer = Writer {
-        out: String::new(),
+    Writer {
         indent: Some(0),
-    };
-    writer.value(value, &Value::Null, kind);
-    writer.out
+        shows_empty: true,
+        out: String::new(),
+    }
+    .written(value, kind)
 }
 
 /// Whether two values are the same to the real server: a missing list is an empty one, a missing
 /// number is zero, but an empty struct behind a pointer is not a missing one.
 pub fn same(a: &Value, b: &Value, kind: &str) -> bool {
-    a == b || compact(a, kind) == compact(b, kind)
+    let essence = |value| {
+        Writer {
+            indent: None,
+            shows_empty: false,
+            out: String::new(),
+        }
+        .written(value, kind)
+    };
+    a == b || essence(a) == essence(b)
 }
 
 /// An "invalid value" error that shows a structured value.
@@ -115,17 +123,23 @@ impl Field {
 }
 
 struct Writer {
-    out: String,
     indent: Option<usize>,
+    /// Whether an empty list is told from a missing one.
+    shows_empty: bool,
+    out: String,
 }
 
 impl Writer {
+    fn written(mut self, value: &Value, kind: &str) -> String {
+        self.value(value, &Value::Null, kind);
+        self.out
+    }
+
     fn value(&mut self, value: &Value, enclosing: &Value, kind: &str) {
         if let Some(kind) = kind.strip_prefix('*') {
-            if value.is_null() {
-                self.out.push_str("null")
-            } else {
-                self.value(value, enclosing, kind)
+            match value {
+                Value::Null => self.out.push_str("null"),
+                value => self.value(value, enclosing, kind),
             }
         } else if let Some(kind) = kind.strip_prefix("[]") {
             self.list(value, kind);
@@ -140,9 +154,9 @@ impl Writer {
 
     fn list(&mut self, value: &Value, kind: &str) {
         match value.as_array() {
-            Some(items) if !items.is_empty() => {
+            Some(items) if self.shows_empty || !items.is_empty() => {
                 self.block('[', ']', items.iter(), |writer, item| {
-                    writer.value(item, &Value::Null, kind)
+                    writer.value(item, &Value::Null, kind);
                 });
             }
             _ => self.out.push_str("null"),
@@ -151,7 +165,7 @@ impl Writer {
 
     fn map(&mut self, value: &Value, kind: &str) {
         match value.as_object() {
-            Some(entries) if !entries.is_empty() => {
+            Some(entries) if self.shows_empty || !entries.is_empty() => {
                 self.block('{', '}', entries.iter(), |writer, (key, value)| {
                     writer.key(key);
                     writer.value(value, &Value::Null, kind);

@@ -13,10 +13,12 @@ mod mounts;
 mod network;
 mod options;
 mod overlapping_paths;
+mod port_warnings;
 mod ports;
 mod probes;
 mod quality_of_service;
 pub mod resize;
+mod resource_claims;
 mod resources;
 mod security;
 mod spec;
@@ -65,14 +67,16 @@ fn prepare_for_create(pod: &mut Value) {
         merge_label_keys(spec, &labels);
     }
     if !list(get(pod, "spec"), "schedulingGates").is_empty() {
-        pod["status"]["conditions"] = json!([{
+        let mut condition = json!({
             "type": "PodScheduled",
             "status": "False",
             "reason": "SchedulingGated",
             "message": "Scheduling is blocked due to non-empty scheduling gates",
-            "lastProbeTime": null,
-            "lastTransitionTime": null,
-        }]);
+        });
+        if let Some(now) = get(pod, "metadata").get("creationTimestamp") {
+            condition["lastTransitionTime"] = now.clone();
+        }
+        pod["status"]["conditions"] = json!([condition]);
     }
     let annotations = get(get(pod, "metadata"), "annotations").clone();
     if let Some(spec) = pod.get_mut("spec") {
@@ -135,7 +139,7 @@ fn prepare_for_update(new: &mut Value, old: &Value) {
 }
 
 fn validate(pod: &Value, errors: &mut Errors) {
-    validate_pod(pod, Options::POD, errors);
+    validate_pod(pod, Options::NEW_POD, errors);
     let path = Path::new("spec");
     let spec = get(pod, "spec");
     if !list(spec, "ephemeralContainers").is_empty() {
@@ -225,6 +229,11 @@ fn keep_old(new: &mut Value, old: &Value) {
             None => meta.remove(key),
         };
     }
+}
+
+/// Where complaints about a pod as a whole point to, as the real server shows it.
+fn whole() -> Path {
+    Path::new("[]")
 }
 
 /// The lists of containers in the order in which the real server visits them.

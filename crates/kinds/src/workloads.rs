@@ -16,7 +16,7 @@ use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
 use crate::{
-    checks::{Errors, IMMUTABLE, not_negative, same},
+    checks::{Errors, IMMUTABLE, not_negative},
     internal_form, label_selector, object_meta,
     pods::{Options, template},
     read::{get, has, int, text},
@@ -99,11 +99,6 @@ fn validate_labels_match(selector: &Value, template: &Value, path: &Path, errors
 }
 
 fn refuse_labels(labels: &Value, path: &Path, errors: &mut Errors) {
-    let labels = if same(labels, &Value::Null) {
-        &Value::Null
-    } else {
-        labels
-    };
     let detail = "`selector` does not match template `labels`";
     errors.push(FieldError::invalid(
         &path.child("metadata").child("labels"),
@@ -139,14 +134,15 @@ fn validate_meta_update(new: &Value, old: &Value, errors: &mut Errors) {
 }
 
 fn validate_selector_unchanged(new: &Value, old: &Value, errors: &mut Errors) {
-    let (new, old) = (
-        get(get(new, "spec"), "selector"),
-        get(get(old, "spec"), "selector"),
+    let path = Path::new("spec");
+    immutable_struct(
+        get(new, "spec"),
+        get(old, "spec"),
+        "selector",
+        "*LabelSelector",
+        &path,
+        errors,
     );
-    if !same(new, old) {
-        let path = Path::new("spec").child("selector");
-        errors.push(label_selector::invalid(&path, new, IMMUTABLE));
-    }
 }
 
 /// Complains if a structured field differs from what it was.

@@ -25,7 +25,7 @@ impl Path {
         if self.0.is_empty() {
             return Self::new(name);
         }
-        Self(format!("{}.{name}", self.0))
+        self.extended(&[".", name])
     }
 
     /// The item of a list.
@@ -37,7 +37,16 @@ impl Path {
     /// The entry of a map.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
-        Self(format!("{}[{key}]", self.0))
+        self.extended(&["[", key, "]"])
+    }
+
+    /// Validation makes many paths, most of them for nothing: one allocation each.
+    fn extended(&self, parts: &[&str]) -> Self {
+        let length = self.0.len() + parts.iter().map(|part| part.len()).sum::<usize>();
+        let mut path = String::with_capacity(length);
+        path.push_str(&self.0);
+        path.extend(parts.iter().copied());
+        Self(path)
     }
 
     pub fn as_str(&self) -> &str {

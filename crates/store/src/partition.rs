@@ -65,6 +65,11 @@ impl Partition {
         (contents.objects.get(key).cloned(), contents.log.newest())
     }
 
+    /// The revision of the last change.
+    pub(crate) fn newest(&self) -> u64 {
+        self.contents.read().log.newest()
+    }
+
     pub(crate) fn keys(&self) -> Vec<Key> {
         self.contents.read().objects.keys().cloned().collect()
     }

@@ -58,10 +58,10 @@ fn spec(spec: &mut Value) {
     for key in ["initContainers", "containers", "ephemeralContainers"] {
         list_mut(spec, key).iter_mut().for_each(container);
     }
-    round_up(spec.get_mut("overhead"));
+    round_up(spec, "overhead");
     if let Some(resources) = spec.get_mut("resources") {
-        round_up(resources.get_mut("limits"));
-        round_up(resources.get_mut("requests"));
+        round_up(resources, "limits");
+        round_up(resources, "requests");
     }
 }
 
@@ -203,8 +203,8 @@ fn container(container: &mut Value) {
         }
     }
     if let Some(resources) = container.get_mut("resources") {
-        round_up(resources.get_mut("limits"));
-        round_up(resources.get_mut("requests"));
+        round_up(resources, "limits");
+        round_up(resources, "requests");
     }
     for key in ["livenessProbe", "readinessProbe", "startupProbe"] {
         if let Some(probe) = container.get_mut(key) {
@@ -247,11 +247,16 @@ fn field_reference(holder: &mut Value) {
     if let Some(reference) = holder.get_mut("fieldRef") {
         default_text(reference, "apiVersion", "v1");
     }
+    if let Some(reference) = holder.get_mut("resourceFieldRef") {
+        default(reference, "divisor", "0");
+    }
 }
 
 /// Amounts are kept to a thousandth.
-fn round_up(list: Option<&mut Value>) {
-    let Some(Value::Object(list)) = list else { return };
+fn round_up(holder: &mut Value, key: &str) {
+    let Some(Value::Object(list)) = holder.get_mut(key) else {
+        return;
+    };
     for value in list.values_mut() {
         let quantity = resources::amount(value);
         let rounded = quantity.rounded_up_to_milli();
@@ -292,14 +297,11 @@ fn volume(volume: &mut Value) {
                 default_text(source, "fsType", "xfs");
             }
             "ephemeral" => {
-                if let Some(spec) = source
-                    .get_mut("volumeClaimTemplate")
-                    .and_then(|claim| claim.get_mut("spec"))
-                {
-                    claim_spec(spec);
+                if let Some(claim) = source.get_mut("volumeClaimTemplate") {
+                    default(claim, "spec", json!({}));
+                    claim_spec(&mut claim["spec"]);
                 }
             }
-            "image" => default_text(source, "pullPolicy", pull_policy(text(source, "reference"))),
             _ => {}
         }
     }
@@ -309,8 +311,8 @@ fn volume(volume: &mut Value) {
 pub(crate) fn claim_spec(spec: &mut Value) {
     default(spec, "volumeMode", "Filesystem");
     if let Some(resources) = spec.get_mut("resources") {
-        round_up(resources.get_mut("limits"));
-        round_up(resources.get_mut("requests"));
+        round_up(resources, "limits");
+        round_up(resources, "requests");
     }
 }
 
@@ -332,8 +334,8 @@ mod tests {
 
     #[test]
     fn unused_quantities_round_up_to_a_thousandth() {
-        let mut list = json!({"cpu": "0.0001", "memory": "1Gi"});
-        round_up(Some(&mut list));
-        assert_eq!(list, json!({"cpu": "1m", "memory": "1Gi"}));
+        let mut resources = json!({"limits": {"cpu": "0.0001", "memory": "1Gi"}});
+        round_up(&mut resources, "limits");
+        assert_eq!(resources, json!({"limits": {"cpu": "1m", "memory": "1Gi"}}));
     }
 }

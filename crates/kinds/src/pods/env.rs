@@ -65,37 +65,39 @@ const RESOURCES: &[&str] = &[
 /// Checks `env` and `envFrom` of one container; `path` is the container's.
 pub(super) fn validate(container: &Value, path: &Path, errors: &mut Errors) {
     for (i, variable) in list(container, "env").iter().enumerate() {
+        let has_source = has(variable, "valueFrom");
+        // Most variables are plain and fine, and pods have many.
+        if !has_source && syntax::variable_name(text(variable, "name")).is_empty() {
+            continue;
+        }
         let path = path.child("env").index(i);
         require_syntax(variable, "name", syntax::variable_name, &path, errors);
-        if has(variable, "valueFrom") {
+        if has_source {
             validate_source(variable, &path.child("valueFrom"), errors);
         }
     }
-    let from_path = path.child("envFrom");
     for (i, source) in list(container, "envFrom").iter().enumerate() {
-        validate_bulk_source(source, &from_path, &from_path.index(i), errors);
+        let list_path = path.child("envFrom");
+        validate_bulk_source(source, &list_path, &list_path.index(i), errors);
     }
 }
 
 fn validate_source(variable: &Value, path: &Path, errors: &mut Errors) {
     let source = get(variable, "valueFrom");
     let mut count = 0;
-    let mut each = |key: &str, check: &mut dyn FnMut(&Value, &Path)| {
-        if has(source, key) {
-            count += 1;
-            check(get(source, key), &path.child(key));
+    for key in ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"] {
+        let reference = get(source, key);
+        if reference.is_null() {
+            continue;
         }
-    };
-    each("fieldRef", &mut |field, path| {
-        validate_field(field, VARIABLE_FIELDS, path, errors)
-    });
-    each("resourceFieldRef", &mut |field, path| {
-        validate_resource(field, false, path, errors)
-    });
-    each("configMapKeyRef", &mut |key, path| {
-        validate_key(key, path, errors)
-    });
-    each("secretKeyRef", &mut |key, path| validate_key(key, path, errors));
+        count += 1;
+        let path = path.child(key);
+        match key {
+            "fieldRef" => validate_field(reference, VARIABLE_FIELDS, &path, errors),
+            "resourceFieldRef" => validate_resource(reference, false, &path, errors),
+            _ => validate_key(reference, &path, errors),
+        }
+    }
     let detail = match count {
         0 => "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
         _ if !text(variable, "value").is_empty() => "may not be specified when `value` is not empty",

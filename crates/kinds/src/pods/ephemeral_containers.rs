@@ -31,7 +31,7 @@ pub fn prepare_for_update(new: &mut Value, old: &Value) {
 pub fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
     if has(get(get(old, "metadata"), "annotations"), annotations::MIRROR) {
         let detail = "static pods do not support ephemeral containers";
-        errors.push(FieldError::forbidden(&Path::root(), detail));
+        errors.push(FieldError::forbidden(&super::whole(), detail));
         return;
     }
     update::validate_meta(new, old, Options::after_pod(old), errors);

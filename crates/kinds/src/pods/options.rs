@@ -10,8 +10,12 @@ use crate::{
     read::{at, flag, get, has, list},
 };
 
-/// What validation lets pass. The default is for new objects.
-#[derive(Clone, Copy, Debug, Default)]
+/// What validation lets pass.
+#[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one rule that came later than some objects"
+)]
 pub struct Options {
     /// The object is a pod, not a template of one.
     pub is_pod: bool,
@@ -28,9 +32,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// For a new pod.
-    pub const POD: Self = Self {
-        is_pod: true,
+    /// For a new template.
+    pub const NEW: Self = Self {
+        is_pod: false,
         allow_invalid_deletion_cost: false,
         allow_invalid_selector_values: false,
         allow_invalid_node_affinity_values: false,
@@ -41,6 +45,12 @@ impl Options {
         allow_host_sysctls: false,
         allow_any_selinux_change_policy: false,
         allow_user_namespace_devices: false,
+    };
+
+    /// For a new pod.
+    pub const NEW_POD: Self = Self {
+        is_pod: true,
+        ..Self::NEW
     };
 
     /// For an object that was a pod or template with this metadata and spec before.

@@ -47,12 +47,7 @@ pub(super) fn warn(volumes: &[Value], warnings: &mut Vec<String>) {
                 ));
             }
         }
-        if has(volume, "projected") {
-            let files = projected(get(volume, "projected"), &name, warnings);
-            for overlap in overlaps(&files) {
-                warnings.push(format!("volume {name} (Projected): overlapping paths: {overlap}"));
-            }
-        }
+        warn_projected(get(volume, "projected"), &name, warnings);
     }
 }
 
@@ -83,32 +78,50 @@ fn items(source: &Value, description: &str) -> Vec<File> {
         .collect()
 }
 
-fn projected(volume: &Value, name: &str, warnings: &mut Vec<String>) -> Vec<File> {
-    let mut files = Vec::new();
+fn warn_projected(volume: &Value, name: &str, warnings: &mut Vec<String>) {
+    let mut files: Vec<File> = Vec::new();
     for source in list(volume, "sources") {
-        let named = |kind: &str, key: &str| format!("{kind} {}", quoted(text(get(source, key), "name")));
         if source.as_object().is_none_or(serde_json::Map::is_empty) {
             warnings.push(format!("volume {name} (Projected) has no sources provided"));
-        } else if has(get(source, "configMap"), "items") {
-            files.extend(items(get(source, "configMap"), &named("ConfigMap", "configMap")));
-        } else if has(get(source, "secret"), "items") {
-            files.extend(items(get(source, "secret"), &named("Secret", "secret")));
-        } else if has(get(source, "downwardAPI"), "items") {
-            files.extend(items(get(source, "downwardAPI"), "DownwardAPI"));
-        } else if has(source, "serviceAccountToken") {
-            let path = text(get(source, "serviceAccountToken"), "path");
-            files.push(File::new(path, "ServiceAccountToken"));
+        }
+        for file in projected_files(source) {
+            for overlap in overlaps_with(&file, &files) {
+                warnings.push(format!("volume {name} (Projected): overlapping paths: {overlap}"));
+            }
+            files.push(file);
         }
     }
-    files
 }
 
-fn overlaps(files: &[File]) -> Vec<String> {
-    let mut found = Vec::new();
-    for (i, file) in files.iter().enumerate() {
-        for earlier in files[..i].iter().filter(|earlier| file.overlaps(earlier)) {
-            found.push(format!("{} with {}", file.shown(), earlier.shown()));
-        }
+fn projected_files(source: &Value) -> Vec<File> {
+    let named = |kind: &str, key: &str| format!("{kind} {}", quoted(text(get(source, key), "name")));
+    if has(get(source, "configMap"), "items") {
+        items(get(source, "configMap"), &named("ConfigMap", "configMap"))
+    } else if has(get(source, "secret"), "items") {
+        items(get(source, "secret"), &named("Secret", "secret"))
+    } else if has(get(source, "downwardAPI"), "items") {
+        items(get(source, "downwardAPI"), "DownwardAPI")
+    } else if has(source, "serviceAccountToken") {
+        vec![File::new(
+            text(get(source, "serviceAccountToken"), "path"),
+            "ServiceAccountToken",
+        )]
+    } else {
+        Vec::new()
     }
-    found
+}
+
+/// Each file with those before it.
+fn overlaps(files: &[File]) -> impl Iterator<Item = String> {
+    files
+        .iter()
+        .enumerate()
+        .flat_map(|(i, file)| overlaps_with(file, &files[..i]))
+}
+
+fn overlaps_with(file: &File, earlier: &[File]) -> impl Iterator<Item = String> {
+    earlier
+        .iter()
+        .filter(|earlier| file.overlaps(earlier))
+        .map(|earlier| format!("{} with {}", file.shown(), earlier.shown()))
 }

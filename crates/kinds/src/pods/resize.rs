@@ -15,18 +15,17 @@ const LISTS: [&str; 2] = ["containers", "initContainers"];
 /// Only resources and resize policies of containers change through this endpoint.
 pub fn prepare_for_update(new: &mut Value, old: &Value) {
     let (new_spec, old_spec) = (get(new, "spec"), get(old, "spec"));
+    // Where containers come or go, all is left for validation to refuse.
     if LISTS
         .iter()
-        .any(|key| list(new_spec, key).len() != list(old_spec, key).len())
+        .all(|key| list(new_spec, key).len() == list(old_spec, key).len())
     {
-        // Left as it is for validation to refuse.
-        return;
-    }
-    let merged = LISTS.map(|key| merged(list(new_spec, key), list(old_spec, key)));
-    super::keep_old(new, old);
-    for (key, containers) in LISTS.into_iter().zip(merged) {
-        if !containers.is_empty() {
-            new["spec"][key] = Value::Array(containers);
+        let merged = LISTS.map(|key| merged(list(new_spec, key), list(old_spec, key)));
+        super::keep_old(new, old);
+        for (key, containers) in LISTS.into_iter().zip(merged) {
+            if !containers.is_empty() {
+                new["spec"][key] = Value::Array(containers);
+            }
         }
     }
     if let Some(spec) = new.get_mut("spec") {
@@ -65,7 +64,7 @@ fn with_resources_of(new: &Value, old: &Value) -> Value {
 pub fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
     let (spec, old_spec) = (get(new, "spec"), get(old, "spec"));
     if let Some(detail) = refusal(new, old) {
-        errors.push(FieldError::forbidden(&Path::root(), detail));
+        errors.push(FieldError::forbidden(&super::whole(), detail));
         return;
     }
     let before = errors.len();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
-use super::{Options, all_containers, is_sidecar};
+use super::{Options, all_containers, is_sidecar, resource_claims};
 use crate::{
     checks::{Errors, NOT_NEGATIVE, syntax_of},
     names,
@@ -92,7 +92,7 @@ pub(super) fn validate(
     errors: &mut Errors,
 ) {
     validate_lists(resources, container_name, options, path, errors);
-    validate_claims(list(resources, "claims"), claims, path, errors);
+    resource_claims::validate_uses(list(resources, "claims"), claims, path, errors);
 }
 
 /// Checks what a runtime class adds to a pod.
@@ -128,7 +128,7 @@ pub(super) fn validate_pod(
         errors.push(FieldError::forbidden(&path.child("claims"), detail));
     }
     validate_lists(resources, pod_name, options, &path, errors);
-    validate_claims(list(resources, "claims"), claims, &path, errors);
+    resource_claims::validate_uses(list(resources, "claims"), claims, &path, errors);
     validate_pod_against_containers(spec, resources, &path, errors);
 }
 
@@ -282,48 +282,6 @@ pub(super) fn has_indivisible_huge_pages(spec: &Value) -> bool {
         let resources = get(container, "resources");
         entries(resources, "limits").any(indivisible) || entries(resources, "requests").any(indivisible)
     }) || entries(spec, "overhead").any(indivisible)
-}
-
-fn validate_claims(claims: &[Value], of_pod: &BTreeSet<&str>, path: &Path, errors: &mut Errors) {
-    let mut seen: BTreeSet<String> = BTreeSet::new();
-    for (i, claim) in claims.iter().enumerate() {
-        let path = path.child("claims").index(i);
-        let (name, request) = (text(claim, "name"), text(claim, "request"));
-        if name.is_empty() {
-            errors.push(FieldError::required(&path, ""));
-            continue;
-        }
-        if seen.contains(name) {
-            errors.push(FieldError::duplicate(&path, &json!(name)));
-        } else {
-            let mut key = name.to_owned();
-            if !request.is_empty() {
-                syntax_of(request, names::dns_label, &path.child("request"), errors);
-                key = format!("{name}/{request}");
-            }
-            let of_whole = |seen: &&String| seen.split_once('/').is_some_and(|(whole, _)| whole == name);
-            if seen.contains(&key) {
-                errors.push(FieldError::duplicate(&path, &json!(key)));
-            } else if request.is_empty() {
-                for _ in seen.iter().filter(of_whole) {
-                    errors.push(FieldError::duplicate(&path, &json!(name)));
-                }
-            }
-            seen.insert(key);
-        }
-        if !of_pod.contains(name) {
-            let mut error = FieldError::not_found(&path, &json!(name));
-            error.detail = "must be one of the names in pod.spec.resourceClaims".to_owned();
-            if of_pod.is_empty() {
-                error.detail.push_str(" which is empty");
-            } else {
-                let names: Vec<&str> = of_pod.iter().copied().collect();
-                error.detail.push_str(": ");
-                error.detail.push_str(&names.join(", "));
-            }
-            errors.push(error);
-        }
-    }
 }
 
 fn validate_pod_against_containers(spec: &Value, resources: &Value, path: &Path, errors: &mut Errors) {

@@ -6,12 +6,11 @@ use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
 use super::{
-    Options, affinity, annotations, containers, containers::Surroundings, network, resources, security,
+    Options, affinity, containers, containers::Surroundings, network, resource_claims, resources, security,
     tolerations, topology_spread, volumes, windows,
 };
 use crate::{
     checks::{Errors, one_of, optional_syntax, range_error, syntax_of},
-    internal_form,
     label_selector::validate_labels,
     names,
     read::{get, has, int, list, text},
@@ -41,7 +40,7 @@ pub(super) fn validate(
         .map(|claim| text(claim, "name"))
         .filter(|name| !name.is_empty())
         .collect();
-    validate_resource_claims(spec, meta, path, errors);
+    resource_claims::validate(spec, meta, path, errors);
     let pod = Surroundings {
         spec,
         volumes,
@@ -108,39 +107,6 @@ fn validate_gates(spec: &Value, path: &Path, errors: &mut Errors) {
         syntax_of(name, names::qualified_name, &path, errors);
         if !seen.insert(name) {
             errors.push(FieldError::duplicate(&path, &json!(name)));
-        }
-    }
-}
-
-fn validate_resource_claims(spec: &Value, meta: Option<&Value>, path: &Path, errors: &mut Errors) {
-    let is_static = meta.is_some_and(|meta| has(get(meta, "annotations"), annotations::MIRROR));
-    let mut seen = HashSet::new();
-    for (i, claim) in list(spec, "resourceClaims").iter().enumerate() {
-        if is_static {
-            let detail = "static pods do not support resource claims";
-            errors.push(FieldError::forbidden(&Path::root(), detail));
-            continue;
-        }
-        let path = path.child("resourceClaims").index(i);
-        let name = text(claim, "name");
-        if name.is_empty() {
-            errors.push(FieldError::required(&path.child("name"), ""));
-        } else if seen.insert(name) {
-            crate::checks::syntax(claim, "name", names::dns_label, &path, errors);
-        } else {
-            errors.push(FieldError::duplicate(&path.child("name"), &json!(name)));
-        }
-        let sources = ["resourceClaimName", "resourceClaimTemplateName"];
-        let detail = match sources.iter().filter(|key| has(claim, key)).count() {
-            0 => "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
-            1 => "",
-            _ => "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified",
-        };
-        if !detail.is_empty() {
-            errors.push(internal_form::invalid(&path, claim, "PodResourceClaim", detail));
-        }
-        for key in sources.into_iter().filter(|key| has(claim, key)) {
-            crate::checks::syntax(claim, key, names::dns_subdomain, &path, errors);
         }
     }
 }

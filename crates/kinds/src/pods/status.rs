@@ -228,8 +228,9 @@ fn validate_ips(status: &Value, old: &Value, key: &str, kind: &str, path: &Path,
         .filter_map(|ip| addresses::parse(ip))
         .map(|ip| ip.is_ipv6())
         .collect();
-    if let Some(wrong) = now.iter().find(|ip| addresses::parse(ip).is_none()) {
-        let detail = format!("failed to check for dual stack with error:invalid IP[{wrong}]: ");
+    if let Some(wrong) = now.iter().position(|ip| addresses::parse(ip).is_none()) {
+        let ip = now[wrong];
+        let detail = format!("failed to check for dual stack with error:invalid IP[{wrong}]: {ip}");
         errors.push(FieldError::internal(&path, detail));
     }
     let is_dual = families.len() == now.len() && families.contains(&true) && families.contains(&false);

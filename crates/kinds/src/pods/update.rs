@@ -110,7 +110,8 @@ fn validate_gates(new: &Value, old: &Value, path: &Path, errors: &mut Errors) {
             .map(|gate| text(gate, "name"))
     };
     for (i, gate) in names(new).enumerate() {
-        if !names(old).any(|old| old == gate) {
+        let comes_again = names(new).skip(i + 1).any(|later| later == gate);
+        if !comes_again && !names(old).any(|old| old == gate) {
             let path = path.child("schedulingGates").index(i).child("name");
             let detail = format!("only deletion is allowed, but found new scheduling gate '{gate}'");
             errors.push(FieldError::forbidden(&path, detail));

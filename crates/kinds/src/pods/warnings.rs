@@ -1,12 +1,13 @@
 //! Things that are accepted but probably not meant: the texts of `Warning` headers.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use manifests::field::{Path, quoted};
 use serde_json::Value;
 
 use super::{
-    affinity, annotations, overlapping_paths, resources::amount, visit_containers, volumes::storage_warnings,
+    affinity, annotations, overlapping_paths, port_warnings, resources::amount, visit_containers,
+    volumes::storage_warnings,
 };
 use crate::{
     addresses, names,
@@ -158,7 +159,7 @@ fn collect(meta: &Value, spec: &Value, path: &Path, is_template: bool, warnings:
     duplicates(spec, &spec_path, warnings);
     fractions(get(spec, "overhead"), || spec_path.child("overhead"), warnings);
     security(meta, spec, &spec_path, &annotations_path, is_template, warnings);
-    ports(spec, &spec_path, warnings);
+    port_warnings::collect(spec, &spec_path, warnings);
     if int(spec, "terminationGracePeriodSeconds").is_some_and(|seconds| seconds < 0) {
         warnings.push(format!(
             "{}: must be >= 0; negative values are invalid and will be treated as 1",
@@ -401,65 +402,4 @@ fn hidden_variables(container: &Value, path: &dyn Fn() -> Path, warnings: &mut V
             ));
         }
     }
-}
-
-fn ports(spec: &Value, path: &Path, warnings: &mut Vec<String>) {
-    let host = |port: &Value| {
-        (
-            text(port, "hostIP").to_owned(),
-            int(port, "hostPort").unwrap_or_default(),
-        )
-    };
-    let mut taken: HashMap<String, Vec<(Path, (String, i64))>> = HashMap::new();
-    visit_containers(spec, path, |container, path| {
-        for (i, port) in list(container, "ports").iter().enumerate() {
-            let path = path().child("ports").index(i);
-            let (ip, number) = host(port);
-            let inside = int(port, "containerPort").unwrap_or_default();
-            let protocol = text(port, "protocol");
-            if !ip.is_empty() && number == 0 {
-                let name = text(port, "name");
-                warnings.push(format!(
-                    "{path}: hostIP set without hostPort: {{Name:{name} HostPort:0 ContainerPort:{inside} Protocol:{protocol} HostIP:{ip}}}"
-                ));
-            }
-            let others = taken.entry(format!("{inside}/{protocol}")).or_default();
-            for (other_path, (other_ip, other_number)) in others.iter() {
-                let relation = if ip == *other_ip && number == *other_number {
-                    "duplicate"
-                } else if number == 0 || *other_number == 0 {
-                    "overlapping"
-                } else if number == *other_number && (ip.is_empty() != other_ip.is_empty()) {
-                    "dangerously ambiguous"
-                } else {
-                    continue;
-                };
-                warnings.push(format!("{path}: {relation} port definition with {other_path}"));
-            }
-            others.push((path, (ip, number)));
-        }
-    });
-    port_names(spec, path, warnings);
-}
-
-fn port_names(spec: &Value, path: &Path, warnings: &mut Vec<String>) {
-    let mut named: HashMap<&str, Path> = HashMap::new();
-    visit_containers(spec, path, |container, path| {
-        for (i, port) in list(container, "ports").iter().enumerate() {
-            let name = text(port, "name");
-            if name.is_empty() {
-                continue;
-            }
-            let path = path().child("ports").index(i);
-            match named.get(name) {
-                Some(first) => warnings.push(format!(
-                    "{path}: duplicate port name {} with {first}, services and probes that select ports by name will use {first}",
-                    quoted(name)
-                )),
-                None => {
-                    named.insert(name, path);
-                }
-            }
-        }
-    });
 }

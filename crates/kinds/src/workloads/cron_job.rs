@@ -80,7 +80,7 @@ fn drop_disabled(cron_job: &mut Value, old: &Value) {
 fn validate(cron_job: &Value, errors: &mut Errors) {
     let (meta, path) = (get(cron_job, "metadata"), Path::new("metadata"));
     object_meta::validate(meta, true, names::dns_subdomain, &path, errors);
-    validate_spec(get(cron_job, "spec"), &Value::Null, Options::default(), errors);
+    validate_spec(get(cron_job, "spec"), &Value::Null, Options::NEW, errors);
     let name = text(meta, "name");
     if name.len() > NAME_LIMIT {
         let detail = format!("must be no more than {NAME_LIMIT} characters");

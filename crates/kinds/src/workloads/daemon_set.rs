@@ -85,7 +85,7 @@ fn validate(daemon_set: &Value, errors: &mut Errors) {
         &path,
         errors,
     );
-    validate_spec(daemon_set, Options::default(), errors);
+    validate_spec(daemon_set, Options::NEW, errors);
 }
 
 fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {

@@ -73,7 +73,7 @@ fn validate(deployment: &Value, errors: &mut Errors) {
         &path,
         errors,
     );
-    validate_spec(get(deployment, "spec"), Options::default(), errors);
+    validate_spec(get(deployment, "spec"), Options::NEW, errors);
 }
 
 fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {

@@ -2,28 +2,25 @@
 
 mod failure_policy;
 mod indexes;
+mod selector;
 mod status;
 mod success_policy;
+mod update;
 
 use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
 use super::{
-    NAME_USE, default_template, immutable_struct, options_after, prepare_for_status_update,
-    prepare_for_update, validate_labels_match, validate_meta_update, validate_selector_unchanged,
+    NAME_USE, default_template, prepare_for_status_update, prepare_for_update, validate_labels_match,
+    validate_meta_update,
 };
 use crate::{
-    checks::{Errors, IMMUTABLE, not_negative, same},
-    internal_form, label_selector, names, object_meta,
+    checks::{Errors, not_negative},
+    label_selector, names, object_meta,
     pods::{Options, template, warnings::hostname_warning},
-    read::{default, entries, flag, get, has, int, list, list_mut, object_mut, text},
+    read::{default, entries, flag, get, has, int, list, list_mut, text},
     strategy::Strategy,
 };
-
-const CONTROLLER_UID: &str = "batch.kubernetes.io/controller-uid";
-const JOB_NAME: &str = "batch.kubernetes.io/job-name";
-const OLD_CONTROLLER_UID: &str = "controller-uid";
-const OLD_JOB_NAME: &str = "job-name";
 
 const MANY_INDEXES: i64 = 100_000;
 const FEW_INDEXES: i64 = 10_000;
@@ -33,13 +30,13 @@ pub static JOB: Strategy = Strategy {
     default: set_defaults,
     prepare_for_create: |job| {
         if !flag(get(job, "spec"), "manualSelector") {
-            generate_selector(job);
+            selector::generate(job);
         }
         super::prepare_for_create(job);
     },
     prepare_for_update,
-    validate: |job, errors| validate_job(job, Options::default(), true, errors),
-    validate_update,
+    validate: |job, errors| validate_job(job, Options::NEW, true, errors),
+    validate_update: update::validate,
     prepare_for_status_update,
     validate_status_update: |new, old, errors| {
         validate_meta_update(new, old, errors);
@@ -102,28 +99,10 @@ pub(super) fn default_conditions(spec: &mut Value) {
     }
 }
 
-/// Jobs find their pods by their own uid, so that two jobs of one name never share pods.
-fn generate_selector(job: &mut Value) {
-    let meta = get(job, "metadata");
-    let (name, uid) = (text(meta, "name").to_owned(), text(meta, "uid").to_owned());
-    let pod_template = &mut job["spec"]["template"];
-    object_mut(pod_template, "metadata");
-    let labels = object_mut(&mut pod_template["metadata"], "labels");
-    for key in [OLD_JOB_NAME, JOB_NAME] {
-        labels.entry(key).or_insert_with(|| json!(name));
-    }
-    for key in [OLD_CONTROLLER_UID, CONTROLLER_UID] {
-        labels.entry(key).or_insert_with(|| json!(uid));
-    }
-    object_mut(&mut job["spec"], "selector");
-    let selected = object_mut(&mut job["spec"]["selector"], "matchLabels");
-    selected.entry(CONTROLLER_UID).or_insert_with(|| json!(uid));
-}
-
 fn validate_job(job: &Value, options: Options, new_labels: bool, errors: &mut Errors) {
     let (meta, spec) = (get(job, "metadata"), get(job, "spec"));
     object_meta::validate(meta, true, names::dns_subdomain, &Path::new("metadata"), errors);
-    validate_generated_selector(job, new_labels, errors);
+    selector::validate(job, new_labels, errors);
     validate_spec_and_selector(spec, options, errors);
     let completions = int(spec, "completions").unwrap_or_default();
     if is_indexed(spec) && completions > 0 {
@@ -133,50 +112,6 @@ fn validate_job(job: &Value, options: Options, new_labels: bool, errors: &mut Er
             let detail = format!("will not able to create pod with invalid DNS label: {hostname}");
             errors.push(FieldError::invalid(&path, &json!(text(meta, "name")), detail));
         }
-    }
-}
-
-fn validate_generated_selector(job: &Value, new_labels: bool, errors: &mut Errors) {
-    let (meta, spec) = (get(job, "metadata"), get(job, "spec"));
-    let selector = get(spec, "selector");
-    if flag(spec, "manualSelector") || selector.is_null() {
-        return;
-    }
-    let (name, uid) = (text(meta, "name"), text(meta, "uid"));
-    if uid.is_empty() {
-        errors.push(FieldError::required(&Path::new("metadata").child("uid"), ""));
-    }
-    let mut expected = vec![(OLD_CONTROLLER_UID, uid), (OLD_JOB_NAME, name)];
-    if new_labels {
-        expected.extend([(CONTROLLER_UID, uid), (JOB_NAME, name)]);
-    }
-    let labels = get(get(get(spec, "template"), "metadata"), "labels");
-    for (key, value) in &expected {
-        let path = || {
-            Path::new("spec")
-                .child("template")
-                .child("metadata")
-                .child("labels")
-                .key(key)
-        };
-        let detail = || format!("must be '{value}'");
-        match labels.get(key) {
-            None => errors.push(FieldError::required(&path(), detail())),
-            Some(label) if label == value => {}
-            Some(_) => errors.push(FieldError::invalid(&path(), labels, detail())),
-        }
-    }
-    let expected: Value = expected
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), json!(value)))
-        .collect();
-    if label_selector::is_usable(selector) && !label_selector::matches(selector, &expected) {
-        let path = Path::new("spec").child("selector");
-        errors.push(label_selector::invalid(
-            &path,
-            selector,
-            "`selector` not auto-generated",
-        ));
     }
 }
 
@@ -355,103 +290,6 @@ fn validate_restart_policy(spec: &Value, path: &Path, errors: &mut Errors) {
             &["OnFailure", "Never"],
         )),
     }
-}
-
-fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
-    let (spec, old_spec) = (get(new, "spec"), get(old, "spec"));
-    let mut options = options_after(old);
-    options.allow_invalid_selector_values |= label_selector::has_invalid_value(get(old_spec, "selector"));
-    let old_labels = get(get(get(old_spec, "template"), "metadata"), "labels");
-    let new_labels = has(old_labels, JOB_NAME) && has(old_labels, CONTROLLER_UID);
-    validate_job(new, options, new_labels, errors);
-    validate_meta_update(new, old, errors);
-    // The real server looks at the spec twice; the message says it once.
-    validate_spec_and_selector(spec, options, errors);
-    let path = Path::new("spec");
-    validate_completions_unchanged(spec, old_spec, &path, errors);
-    validate_selector_unchanged(new, old, errors);
-    validate_template_unchanged(new, old, &path, errors);
-    immutable_struct(spec, old_spec, "completionMode", "*s", &path, errors);
-    immutable_struct(
-        spec,
-        old_spec,
-        "podFailurePolicy",
-        "*PodFailurePolicy",
-        &path,
-        errors,
-    );
-    immutable_struct(spec, old_spec, "backoffLimitPerIndex", "*i", &path, errors);
-    immutable_struct(spec, old_spec, "managedBy", "*s", &path, errors);
-    immutable_struct(spec, old_spec, "successPolicy", "*SuccessPolicy", &path, errors);
-}
-
-/// Indexed jobs can grow and shrink, if all their indexes run at once.
-fn validate_completions_unchanged(new: &Value, old: &Value, path: &Path, errors: &mut Errors) {
-    const KEY: &str = "completions";
-    let (now, before) = (get(new, KEY), get(old, KEY));
-    if now == before {
-        return;
-    }
-    let detail = if !is_indexed(new) {
-        IMMUTABLE
-    } else if !now.is_null() && now != get(new, "parallelism") {
-        "can only be modified in tandem with spec.parallelism"
-    } else {
-        return;
-    };
-    errors.push(FieldError::invalid(&path.child(KEY), now, detail));
-}
-
-/// A job that waits to start for the first time may still be told where to run.
-fn validate_template_unchanged(new: &Value, old: &Value, path: &Path, errors: &mut Errors) {
-    let (now, before) = (
-        get(get(new, "spec"), "template"),
-        get(get(old, "spec"), "template"),
-    );
-    let waits = flag(get(old, "spec"), "suspend") && !has(get(old, "status"), "startTime");
-    let allowed = if waits {
-        &with_placement_of(now, before)
-    } else {
-        before
-    };
-    if !internal_form::same(now, allowed, "PodTemplateSpec") {
-        errors.push(internal_form::invalid(
-            &path.child("template"),
-            now,
-            "PodTemplateSpec",
-            IMMUTABLE,
-        ));
-    }
-}
-
-fn with_placement_of(now: &Value, before: &Value) -> Value {
-    let mut allowed = before.clone();
-    let mut take = |part: &str, key: &str| {
-        let fields = object_mut(&mut allowed, part);
-        match get(now, part).get(key) {
-            Some(value) => fields.insert(key.to_owned(), value.clone()),
-            None => fields.remove(key),
-        };
-    };
-    for key in ["nodeSelector", "tolerations", "schedulingGates"] {
-        take("spec", key);
-    }
-    for key in ["annotations", "labels"] {
-        take("metadata", key);
-    }
-    let nodes = get(get(get(now, "spec"), "affinity"), "nodeAffinity");
-    let spec = &mut allowed["spec"];
-    if !nodes.is_null() {
-        object_mut(spec, "affinity").insert("nodeAffinity".to_owned(), nodes.clone());
-    } else if let Some(Value::Object(affinity)) = spec.get_mut("affinity") {
-        affinity.remove("nodeAffinity");
-        if affinity.is_empty() && !has(get(now, "spec"), "affinity") {
-            object_mut(&mut allowed, "spec").remove("affinity");
-        }
-    } else if same(get(get(now, "spec"), "affinity"), &json!({})) && has(get(now, "spec"), "affinity") {
-        spec["affinity"] = json!({});
-    }
-    allowed
 }
 
 /// What to tell about the spec of a job; `path` is that of the spec.

@@ -38,7 +38,7 @@ fn validate(object: &Value, errors: &mut Errors) {
     object_meta::validate(get(object, "metadata"), true, names::dns_subdomain, &path, errors);
     template::validate(
         get(object, "template"),
-        Options::default(),
+        Options::NEW,
         &Path::new("template"),
         errors,
     );

@@ -45,7 +45,7 @@ fn validate(replica_set: &Value, errors: &mut Errors) {
         &path,
         errors,
     );
-    validate_spec(get(replica_set, "spec"), Options::default(), errors);
+    validate_spec(get(replica_set, "spec"), Options::NEW, errors);
 }
 
 fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {

@@ -9,7 +9,7 @@ use super::{
     validate_meta_update, validate_parts, warnings_on_create,
 };
 use crate::{
-    checks::{Errors, not_negative, same},
+    checks::{Errors, not_negative},
     names, object_meta,
     pods::{Options, template},
     read::{default, entries, get, has},
@@ -63,7 +63,7 @@ fn validate(controller: &Value, errors: &mut Errors) {
         &path,
         errors,
     );
-    validate_spec(get(controller, "spec"), Options::default(), errors);
+    validate_spec(get(controller, "spec"), Options::NEW, errors);
 }
 
 fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
@@ -78,8 +78,7 @@ fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
 fn validate_spec(spec: &Value, options: Options, errors: &mut Errors) {
     let path = Path::new("spec");
     not_negative(spec, "minReadySeconds", &path, errors);
-    let selector = get(spec, "selector");
-    let is_empty = same(selector, &json!({}));
+    let is_empty = entries(spec, "selector").next().is_none();
     if is_empty {
         errors.push(FieldError::required(&path.child("selector"), ""));
     }

@@ -114,13 +114,7 @@ fn validate(stateful_set: &Value, errors: &mut Errors) {
         errors,
     );
     let spec = get(stateful_set, "spec");
-    validate_spec(
-        spec,
-        Options::default(),
-        Skipped::default(),
-        &Path::new("spec"),
-        errors,
-    );
+    validate_spec(spec, Options::NEW, Skipped::default(), &Path::new("spec"), errors);
 }
 
 fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {

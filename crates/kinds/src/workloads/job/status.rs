@@ -228,7 +228,7 @@ fn validate_pods(report: &Report<'_>, errors: &mut Errors) {
     }
     let counts_changed =
         report.changed("ready") || report.number("active") != int(report.old, "active").unwrap_or_default();
-    if counts_changed && report.number("ready") > report.number("active") {
+    if counts_changed && int(report.new, "ready").is_some_and(|ready| ready > report.number("active")) {
         report.refuse("ready", "cannot set more ready pods than active", errors);
     }
     let met = report.is("SuccessCriteriaMet");
