@@ -6,6 +6,7 @@
 mod ci;
 mod dist;
 mod e2e;
+mod processes;
 mod real_kubernetes;
 mod run;
 mod test;

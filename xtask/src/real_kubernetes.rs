@@ -131,6 +131,23 @@ pub(crate) fn ensure(component: Component) -> Result<PathBuf> {
     Ok(target)
 }
 
+/// The folder of a module's source, downloaded if it is not there.
+pub(crate) fn module_dir(module: &str, version: &str) -> Result<PathBuf> {
+    let answer = download(module, version)?;
+    let Some(dir) = answer["Dir"].as_str() else {
+        bail!("cannot download {module}@{version}: {}", answer["Error"]);
+    };
+    Ok(dir.into())
+}
+
+fn download(module: &str, version: &str) -> Result<serde_json::Value> {
+    let output = Command::new("go")
+        .args(["mod", "download", "-json", &format!("{module}@{version}")])
+        .output()
+        .context("cannot start go")?;
+    serde_json::from_slice(&output.stdout).context("`go mod download` did not answer in JSON")
+}
+
 /// A module of our own that requires the one to build, with the replacements its own file has for
 /// modules that are published apart.
 fn write_module(work: &Path, source: &Source) -> Result<()> {
@@ -152,12 +169,7 @@ fn write_module(work: &Path, source: &Source) -> Result<()> {
 
 /// The modules Kubernetes keeps in its own tree: each `=> ./staging/...` line of its go.mod.
 fn staging_modules(source: &Source) -> Result<Vec<String>> {
-    let output = Command::new("go")
-        .args(["mod", "download", "-json", &format!("{}@{}", source.module, source.version)])
-        .output()
-        .context("cannot start go")?;
-    let answer: serde_json::Value =
-        serde_json::from_slice(&output.stdout).context("`go mod download` did not answer in JSON")?;
+    let answer = download(source.module, source.version)?;
     let Some(path) = answer["GoMod"].as_str() else {
         bail!("cannot download {}@{}: {}", source.module, source.version, answer["Error"]);
     };

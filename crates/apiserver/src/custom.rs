@@ -191,7 +191,7 @@ impl CustomVersion {
 
     /// Validates a change; rules that fail on what did not change come back as warnings.
     pub fn validate_update(&self, new: &Value, old: &Value, status: bool, errors: &mut Vec<FieldError>) -> Vec<String> {
-        object_meta::validate_update(
+        object_meta::validate_any_update(
             kinds::read::get(new, "metadata"),
             kinds::read::get(old, "metadata"),
             &Path::new("metadata"),
@@ -210,7 +210,7 @@ impl CustomVersion {
     }
 
     fn validate_metadata(&self, object: &Value, errors: &mut Vec<FieldError>) {
-        object_meta::validate(
+        object_meta::validate_any(
             kinds::read::get(object, "metadata"),
             self.kind.namespaced,
             names::dns_subdomain,

@@ -2,7 +2,8 @@
 //!
 //! A kind that is stored in another form than it is served in has its rules on the stored form.
 
-use manifests::field::FieldError;
+use kinds::object_meta;
+use manifests::field::{FieldError, Path};
 use serde_json::Value;
 
 use crate::{
@@ -53,6 +54,9 @@ impl Kind {
             Definition::BuiltIn(built_in) => {
                 let object = built_in.stored(object);
                 (built_in.strategy.validate)(&object, &mut errors);
+                if errors.is_empty() {
+                    self.validate_metadata(&object, &mut errors);
+                }
                 (built_in.strategy.warnings_on_create)(&object)
             }
             Definition::Custom(custom) => {
@@ -73,6 +77,8 @@ impl Kind {
             }
             (Definition::BuiltIn(built_in), part) => {
                 let (new, old) = (built_in.stored(new), built_in.stored(old));
+                self.validate_metadata(&new, &mut errors);
+                self.validate_metadata_update(&new, &old, &mut errors);
                 if matches!(part, Part::Status) {
                     (built_in.strategy.validate_status_update)(&new, &old, &mut errors);
                     Vec::new()
@@ -88,6 +94,29 @@ impl Kind {
             }
         };
         (errors, warnings)
+    }
+}
+
+impl Kind {
+    /// What holds for the metadata of every object, whatever its kind.
+    fn validate_metadata(&self, object: &Value, errors: &mut Vec<FieldError>) {
+        object_meta::validate_any(
+            kinds::read::get(object, "metadata"),
+            self.namespaced,
+            kinds::names::path_segment,
+            &Path::new("metadata"),
+            errors,
+        );
+    }
+
+    #[expect(clippy::unused_self, reason = "reads as its neighbours")]
+    fn validate_metadata_update(&self, new: &Value, old: &Value, errors: &mut Vec<FieldError>) {
+        object_meta::validate_any_update(
+            kinds::read::get(new, "metadata"),
+            kinds::read::get(old, "metadata"),
+            &Path::new("metadata"),
+            errors,
+        );
     }
 }
 

@@ -27,8 +27,6 @@ pub enum DecodeError {
     },
     #[error(transparent)]
     Quantity(#[from] quantity::ParseError),
-    #[error("unable to parse quantity's suffix")]
-    QuantitySuffix,
     #[error(transparent)]
     Time(#[from] time::ParseError),
     #[error("illegal base64 data at input byte {0}")]

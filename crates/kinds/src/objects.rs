@@ -33,7 +33,7 @@ mod pod_disruption_budget;
 mod priority_class;
 mod rbac;
 mod resource_claim;
-mod resource_names;
+pub(crate) mod resource_names;
 mod resource_quota;
 mod resource_slice;
 mod reviews;

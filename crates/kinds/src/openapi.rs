@@ -12,6 +12,7 @@ mod naming;
 mod operation;
 mod parameters;
 mod paths;
+mod protobuf;
 mod schema;
 mod special;
 #[cfg(test)]

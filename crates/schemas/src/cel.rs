@@ -33,16 +33,6 @@ use self::{
 /// What one evaluation may cost.
 pub const PER_CALL_LIMIT: u64 = 1_000_000;
 
-/// The variables of admission policies and match conditions.
-const ADMISSION_VARIABLES: [&str; 6] = [
-    "object",
-    "oldObject",
-    "request",
-    "params",
-    "namespaceObject",
-    "variables",
-];
-
 /// A compiled expression over JSON variables.
 #[derive(Debug)]
 pub struct Expression {
@@ -62,7 +52,9 @@ impl Expression {
     /// Compiles an expression over the variables of admission (`object`, `request`, `variables`, ...).
     /// The error is the compiler's own text, with position and excerpt.
     pub fn compile(source: &str) -> Result<Self, String> {
-        Self::compile_with(source, &ADMISSION_VARIABLES)
+        Ok(Self {
+            checked: compile(source, &admission::variables())?,
+        })
     }
 
     /// Compiles an expression over the named variables; nothing is known of their types.
@@ -73,15 +65,16 @@ impl Expression {
         })
     }
 
-    /// Whether the expression can come to what is wanted.
-    pub fn returns(&self, wanted: Returns) -> bool {
-        match (wanted, self.checked.type_of(&self.checked.expr)) {
+    /// Says why the expression cannot come to what is wanted.
+    pub fn must_return(&self, wanted: Returns) -> Result<(), String> {
+        let own = self.checked.type_of(&self.checked.expr);
+        match (wanted, own) {
             (Returns::Anything, _)
             | (_, Type::Dyn)
             | (Returns::Bool, Type::Bool)
             | (Returns::Text, Type::Text)
-            | (Returns::Null, Type::Null) => true,
-            _ => false,
+            | (Returns::Null, Type::Null) => Ok(()),
+            (wanted, own) => Err(admission::wrong_type(&[wanted], own)),
         }
     }
 
@@ -237,6 +230,15 @@ mod tests {
             expression.evaluate(&[("object", &numbers)]),
             Err(error.to_owned())
         );
+        let deep: Value = (0..10).map(|_| (0..20_000).collect::<Value>()).collect();
+        for source in [
+            "range.all(x, object == object)",
+            "range.all(x, (object[0] + object[1]).size() > 0)",
+        ] {
+            let expression = Expression::compile_with(source, &["range", "object"]).unwrap();
+            let outcome = expression.evaluate(&[("range", &numbers), ("object", &deep)]);
+            assert_eq!(outcome, Err(error.to_owned()), "for {source}");
+        }
         let text = Value::from("x".repeat(1_000_000));
         for source in [
             "object.replace('', object)",
@@ -260,6 +262,26 @@ mod tests {
         assert_eq!(Expression::compile(&long).unwrap().evaluate(&[]), Ok(json!(true)));
         let sum = vec!["1"; 1000].join(" + ");
         assert!(Expression::compile(&sum).is_err());
+    }
+
+    #[test]
+    fn requests_have_types_and_results_are_checked() {
+        let error = Expression::compile("request.foo == 1").unwrap_err();
+        assert_eq!(
+            error,
+            "ERROR: <input>:1:8: undefined field 'foo'\n | request.foo == 1\n | .......^"
+        );
+        let request = json!({"operation": "CREATE", "namespace": "a", "userInfo": {"groups": ["x"]}});
+        let source =
+            "request.operation == 'CREATE' && request.namespace == 'a' && 'x' in request.userInfo.groups";
+        let expression = Expression::compile(source).unwrap();
+        assert_eq!(expression.evaluate(&[("request", &request)]), Ok(json!(true)));
+        assert_eq!(expression.must_return(Returns::Bool), Ok(()));
+        let number = Expression::compile("1").unwrap();
+        assert_eq!(
+            number.must_return(Returns::Bool),
+            Err("must evaluate to bool but got int".to_owned())
+        );
     }
 
     #[test]

@@ -32,7 +32,9 @@ pub fn default(value: &mut Value, schema: &Structural) {
         }
         Value::Array(items) => {
             if let Some(schema) = &schema.items {
-                items.iter_mut().for_each(|item| default_or_null(item, schema));
+                for item in items {
+                    default_or_null(item, schema);
+                }
             }
         }
         _ => {}
@@ -61,7 +63,9 @@ pub fn drop_nulls(value: &mut Value, schema: &Structural) {
         }),
         Value::Array(items) => {
             if let Some(schema) = &schema.items {
-                items.iter_mut().for_each(|item| drop_nulls(item, schema));
+                for item in items {
+                    drop_nulls(item, schema);
+                }
             }
         }
         _ => {}

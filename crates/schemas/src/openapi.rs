@@ -271,8 +271,8 @@ fn reduce(out: &mut Map<String, Value>, schema: &Value) {
     if let Some(Value::Array(required)) = out.get_mut("required") {
         let specified = schema
             .get("properties")
-            .filter(|_| out_has_properties(schema))
-            .is_some();
+            .as_ref()
+            .is_some_and(|_| out_has_properties(schema));
         required.retain(|name| !(specified && name.as_str().is_some_and(nullable)));
         if required.is_empty() {
             out.remove("required");

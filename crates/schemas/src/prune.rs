@@ -32,6 +32,7 @@ pub enum CoerceError {
 }
 
 fn apply(object: &mut Value, schema: &Structural, invalid: Invalid) -> Result<Vec<String>, CoerceError> {
+    write_whole_numbers(object);
     let mut unknown = Vec::new();
     if let Some(metadata) = object.get_mut("metadata") {
         let mut paths = Vec::new();
@@ -56,6 +57,22 @@ fn apply(object: &mut Value, schema: &Structural, invalid: Invalid) -> Result<Ve
     embedded.sort();
     unknown.append(&mut embedded);
     Ok(unknown)
+}
+
+/// `1.0` is stored and answered as `1`, and is then an integer.
+fn write_whole_numbers(value: &mut Value) {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64().unwrap_or_default();
+            if float.fract() == 0.0 && float.abs() < EXACT && float.is_sign_positive() == (float >= 0.0) {
+                *value = Value::from(float as i64);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(write_whole_numbers),
+        Value::Object(entries) => entries.values_mut().for_each(write_whole_numbers),
+        _ => {}
+    }
 }
 
 /// Removes what the schema does not know from a value that is not a whole resource.
@@ -101,7 +118,7 @@ impl Pruner<'_> {
                 if is_resource && is_resource_field(name) {
                     return true;
                 }
-                if let Some(below) = schema.and_then(|schema| below(schema, name)) {
+                if let Some(Said::Allowed(below)) = schema.map(|schema| said(schema, name)) {
                     self.prune_below(value, below, &trail.field(name));
                     return true;
                 }
@@ -135,7 +152,7 @@ impl Pruner<'_> {
                     if is_resource && is_resource_field(name) {
                         continue;
                     }
-                    if let Some(below) = below(schema, name) {
+                    if let Said::Allowed(below) = said(schema, name) {
                         self.prune_below(value, below, &trail.field(name));
                     }
                 }
@@ -152,11 +169,18 @@ impl Pruner<'_> {
     }
 }
 
-/// What the schema says of a field: nothing (`None`), or that it may be there, with a schema or not.
-fn below<'a>(schema: &'a Structural, name: &str) -> Option<Option<&'a Structural>> {
-    match schema.properties.get(name) {
-        Some(property) => Some(Some(property)),
-        None => schema.additional.as_ref().map(|_| schema.additional_schema()),
+/// What a schema says of a field.
+enum Said<'a> {
+    Nothing,
+    /// It may be there; this is what is known of its value.
+    Allowed(Option<&'a Structural>),
+}
+
+fn said<'a>(schema: &'a Structural, name: &str) -> Said<'a> {
+    match (schema.properties.get(name), &schema.additional) {
+        (Some(property), _) => Said::Allowed(Some(property)),
+        (None, Some(_)) => Said::Allowed(schema.additional_schema()),
+        (None, None) => Said::Nothing,
     }
 }
 

@@ -2,6 +2,7 @@
 //! ([`Structural`]), what values must be like ([`Checks`]), and the rules written in CEL.
 
 mod parse;
+mod pattern;
 mod shape;
 
 use std::collections::BTreeMap;
@@ -9,12 +10,13 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
-pub(crate) use self::parse::compile_pattern;
+pub(crate) use self::pattern::compile_pattern;
 pub use self::shape::Place;
 use crate::{cel::rules::Rules, validate::formats::Format};
 
 /// One place of a schema. Values below it are described by `properties`, `additional` or `items`.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the schema")]
 pub struct Structural {
     pub(crate) kind: Option<Kind>,
     pub(crate) nullable: bool,

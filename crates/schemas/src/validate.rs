@@ -69,7 +69,7 @@ pub(crate) fn validate_embedded_at(
     validate_embedded(value, schema, &Trail::ROOT, errors);
     if !base.as_str().is_empty() {
         for error in &mut errors[before..] {
-            error.field = base.child(&error.field).as_str().to_owned();
+            error.field = base.child(&error.field).to_string();
         }
     }
 }

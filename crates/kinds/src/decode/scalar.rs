@@ -85,31 +85,16 @@ fn bytes(at: &Position<'_>, ty: TypeRef, value: &mut Value) -> Result<(), Decode
 
 /// A quantity as text or as a bare number.
 fn quantity(value: &mut Value) -> Result<(), DecodeError> {
-    let parse = |text: &str| Quantity::parse(text).map_err(|error| quantity_error(text, error));
     let canonical = match value {
-        Value::String(text) => parse(text.trim())?.to_string(),
-        Value::Number(number) => parse(&number.to_string())?.to_string(),
-        _ => return Err(ParseError.into()),
+        Value::String(text) => Quantity::parse(text.trim())?.to_string(),
+        Value::Number(number) => Quantity::parse(&number.to_string())?.to_string(),
+        _ => return Err(ParseError::Format.into()),
     };
     match value {
         Value::String(text) if *text == canonical => {}
         other => *other = Value::String(canonical),
     }
     Ok(())
-}
-
-/// A text that only looks like a quantity has an unknown suffix.
-fn quantity_error(text: &str, error: ParseError) -> DecodeError {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let suffix = unsigned.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let letters = suffix.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
-    let exponent = letters.strip_prefix(['+', '-']).unwrap_or(letters);
-    let is_number = suffix.len() < unsigned.len() && !suffix.is_empty();
-    if is_number && exponent.bytes().all(|byte| byte.is_ascii_digit()) {
-        DecodeError::QuantitySuffix
-    } else {
-        error.into()
-    }
 }
 
 fn moment(at: &Position<'_>, value: &mut Value, precision: Precision) -> Result<(), DecodeError> {

@@ -48,24 +48,24 @@ impl<'a> Document<'a> {
             docs,
         }
     }
+
+    /// The paths, each made when it is asked for.
+    pub(super) fn paths(&self) -> impl Iterator<Item = (&String, Value)> {
+        let each = self.paths.iter();
+        each.map(|(path, item)| (path, item.to_value(self.dialect)))
+    }
+
+    /// The schemas, each made when it is asked for.
+    pub(super) fn schemas(&self) -> impl Iterator<Item = (&String, Value)> {
+        let each = self.components.iter();
+        each.map(|(name, component)| (name, component.schema(name, self.dialect, self.docs)))
+    }
 }
 
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let paths = Members(|| {
-            let each = self.paths.iter();
-            each.map(|(path, item)| (path, item.to_value(self.dialect)))
-        });
-        let schemas = Members(|| {
-            let each = self.components.iter();
-            each.map(|(name, component)| (name, component.schema(name, self.dialect, self.docs)))
-        });
-        let token = json!({"BearerToken": {
-            "type": "apiKey",
-            "name": "authorization",
-            "in": "header",
-            "description": "Bearer Token authentication",
-        }});
+        let paths = Members(|| self.paths());
+        let schemas = Members(|| self.schemas());
         let mut document = serializer.serialize_map(None)?;
         match self.dialect {
             Dialect::V2 => {
@@ -73,8 +73,8 @@ impl Serialize for Document<'_> {
                 document.serialize_entry("info", &info())?;
                 document.serialize_entry("paths", &paths)?;
                 document.serialize_entry("definitions", &schemas)?;
-                document.serialize_entry("securityDefinitions", &token)?;
-                document.serialize_entry("security", &json!([{"BearerToken": []}]))?;
+                document.serialize_entry("securityDefinitions", &security_definitions())?;
+                document.serialize_entry("security", &security())?;
             }
             Dialect::V3 => {
                 document.serialize_entry("openapi", "3.0.0")?;
@@ -82,7 +82,7 @@ impl Serialize for Document<'_> {
                 document.serialize_entry("paths", &paths)?;
                 let components = Components {
                     schemas,
-                    security_schemes: token,
+                    security_schemes: security_definitions(),
                 };
                 document.serialize_entry("components", &components)?;
             }
@@ -112,6 +112,19 @@ where
     }
 }
 
-fn info() -> Value {
+pub(super) fn info() -> Value {
     json!({"title": "Kubernetes", "version": "v1.34.4"})
+}
+
+pub(super) fn security_definitions() -> Value {
+    json!({"BearerToken": {
+        "type": "apiKey",
+        "name": "authorization",
+        "in": "header",
+        "description": "Bearer Token authentication",
+    }})
+}
+
+pub(super) fn security() -> Value {
+    json!([{"BearerToken": []}])
 }

@@ -14,7 +14,7 @@ use super::{
     PER_CALL_LIMIT, Returns,
     authorization::{self, Authorizer, Inquiry, What, Who},
     check::Checked,
-    declared::Declared,
+    declared::{Declared, Shape},
     evaluate::{Composed, Surroundings, evaluate_in},
     program::compile,
     to_json,
@@ -23,6 +23,18 @@ use super::{
 };
 
 const REQUEST_RESOURCE: &str = "authorizer.requestResource";
+
+/// The variables of admission, for expressions that stand alone.
+pub(super) fn variables() -> [(&'static str, Type); 6] {
+    [
+        ("object", Type::Dyn),
+        ("oldObject", Type::Dyn),
+        ("request", types::REQUEST.clone()),
+        ("params", Type::Dyn),
+        ("namespaceObject", Type::Dyn),
+        ("variables", Type::Dyn),
+    ]
+}
 
 /// What expressions of one webhook or policy may use.
 #[derive(Clone, Debug, Default)]
@@ -123,9 +135,12 @@ impl Environment {
         if self.variables.is_some() {
             let fields = mentioned
                 .iter()
-                .map(|(name, _, of)| ((*name).to_owned(), Declared::of_type(Type::clone(of))));
-            let declared = Declared::object("kubernetes.variables", fields.collect());
-            globals.push(("variables", Type::Object(declared)));
+                .map(|(name, _, of)| ((*name).to_owned(), Declared::of_shape(Shape::Scalar(Type::clone(of)))));
+            let shape = Shape::Object {
+                name: "kubernetes.variables".to_owned(),
+                fields: fields.collect(),
+            };
+            globals.push(("variables", Declared::of_shape(shape).type_of()));
         }
         globals.extend(
             mentioned
@@ -152,7 +167,7 @@ fn compilation_failed(issues: String) -> String {
     format!("compilation failed: {issues}")
 }
 
-fn wrong_type(wanted: &[Returns], got: &Type) -> String {
+pub(super) fn wrong_type(wanted: &[Returns], got: &Type) -> String {
     let names: Vec<&str> = wanted.iter().map(|wanted| wanted.name()).collect();
     let got = match got {
         Type::Null => "null_type".to_owned(),

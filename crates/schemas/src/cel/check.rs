@@ -1,6 +1,8 @@
 //! Static checks of an expression: every name is declared, every call has a signature that fits.
 //! What is found is said in the words of the reference implementation.
 
+mod literals;
+
 use std::collections::HashMap;
 
 use super::{
@@ -9,7 +11,6 @@ use super::{
     syntax::{Comprehension, Entry, Expr, Literal, Node, operator, qualified_name},
     types::{Bindings, Type, more_general},
 };
-use crate::{structural::compile_pattern, validate::formats};
 
 /// The types of all nodes, and what the cost estimate needs to know of calls.
 #[derive(Debug)]
@@ -45,15 +46,16 @@ pub(crate) fn check(parsed: Parsed, variables: &[(&str, Type)]) -> Result<Checke
     };
     let mut expr = parsed.expr;
     checker.check(&mut expr);
-    let types = checker
+    let types: Vec<Type> = checker
         .types
         .iter()
         .map(|of| checker.bindings.resolve(of, true))
         .collect();
-    if checker.issues.is_empty() {
-        checker.check_literals(&expr);
+    let mut issues = checker.issues;
+    if issues.is_empty() {
+        literals::check(&expr, &types, false, &mut issues);
     }
-    if checker.issues.is_empty() {
+    if issues.is_empty() {
         return Ok(Checked {
             expr,
             types,
@@ -61,8 +63,8 @@ pub(crate) fn check(parsed: Parsed, variables: &[(&str, Type)]) -> Result<Checke
             uses: checker.uses,
         });
     }
-    checker.issues.sort_by_key(|issue| issue.offset);
-    Err(checker.issues)
+    issues.sort_by_key(|issue| issue.offset);
+    Err(issues)
 }
 
 struct Checker {
@@ -141,7 +143,7 @@ impl Checker {
         if self.scopes.iter().any(|(variable, _)| variable == first) {
             return None;
         }
-        named_type(&name).map(|of| Type::TypeOf(of.into()))
+        named_type(&name).map(|of| Type::Meta(of.into()))
     }
 
     /// Variables may have dots in their names: `authorizer.requestResource`.
@@ -318,7 +320,7 @@ impl Checker {
             if optional.contains(&i) {
                 of = self.unwrapped(item, of);
             }
-            joined = Some(self.join(item, joined, of));
+            joined = Some(self.join(joined, of));
         }
         let item = joined.unwrap_or_else(|| self.fresh());
         Type::list(item)
@@ -328,12 +330,12 @@ impl Checker {
         let (mut keys, mut values) = (None, None);
         for entry in entries {
             let key = self.check(&mut entry.key);
-            keys = Some(self.join(&entry.key, keys, key));
+            keys = Some(self.join(keys, key));
             let mut value = self.check(&mut entry.value);
             if entry.optional {
                 value = self.unwrapped(&entry.value, value);
             }
-            values = Some(self.join(&entry.value, values, value));
+            values = Some(self.join(values, value));
         }
         let key = keys.unwrap_or_else(|| self.fresh());
         let value = values.unwrap_or_else(|| self.fresh());
@@ -352,13 +354,13 @@ impl Checker {
         }
     }
 
-    /// Items of one literal must agree on a type.
-    fn join(&mut self, at: &Expr, previous: Option<Type>, current: Type) -> Type {
-        let Some(previous) = previous else { return current };
-        if self.bindings.assign(&previous, &current) {
-            return more_general(&previous, &current);
+    /// The type of items that may differ; whether they may is checked once all types are known.
+    fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
+        match previous {
+            None => current,
+            Some(previous) if self.bindings.assign(&previous, &current) => more_general(&previous, &current),
+            Some(_) => Type::Dyn,
         }
-        self.complain(at, format!("expected type '{previous}' but found '{current}'"))
     }
 
     fn check_comprehension(&mut self, inner: &mut Comprehension) -> Type {
@@ -407,31 +409,6 @@ impl Checker {
             );
             self.complain(expr, format!("expected type '{wanted}' but found '{actual}'"));
         }
-    }
-
-    /// Literals that can never be what the function they are given to reads.
-    fn check_literals(&mut self, expr: &Expr) {
-        if let Node::Call { function, args, .. } = &expr.node
-            && let Some(Expr {
-                node: Node::Literal(Literal::Text(text)),
-                offset,
-                ..
-            }) = args.last()
-        {
-            let good = match function.as_str() {
-                "duration" => formats::go_duration(text).is_some(),
-                "timestamp" => formats::date_time(text).is_some(),
-                "matches" => compile_pattern(text).is_ok(),
-                _ => true,
-            };
-            if !good {
-                self.issues.push(Issue {
-                    offset: *offset,
-                    message: format!("invalid {function} argument"),
-                });
-            }
-        }
-        for_each_child(expr, &mut |child| self.check_literals(child));
     }
 }
 
@@ -486,7 +463,7 @@ pub(crate) fn named_type(name: &str) -> Option<Type> {
         "null_type" => Type::Null,
         "list" => Type::list(Type::Dyn),
         "map" => Type::map(Type::Dyn, Type::Dyn),
-        "type" => Type::TypeOf(Type::Dyn.into()),
+        "type" => Type::Meta(Type::Dyn.into()),
         "dyn" => Type::Dyn,
         "google.protobuf.Timestamp" => Type::Timestamp,
         "google.protobuf.Duration" => Type::Duration,

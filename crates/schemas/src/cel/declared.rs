@@ -62,20 +62,12 @@ impl Declared {
         }
     }
 
-    /// A place of which only the type is known.
-    pub(crate) fn of_type(of: Type) -> Arc<Self> {
-        Self::scalar(of, 0, 0)
-    }
-
-    /// An object with these fields and no others.
-    pub(crate) fn object(name: &str, fields: BTreeMap<String, Arc<Self>>) -> Arc<Self> {
+    /// A declaration without bounds, for types that no schema describes.
+    pub(crate) fn of_shape(shape: Shape) -> Arc<Self> {
         Arc::new(Self {
-            shape: Shape::Object {
-                name: name.to_owned(),
-                fields,
-            },
-            max_elements: 0,
-            min_size: 2,
+            shape,
+            max_elements: MAX_REQUEST,
+            min_size: 1,
         })
     }
 

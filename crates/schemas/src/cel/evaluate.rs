@@ -53,7 +53,7 @@ pub(crate) fn evaluate_in<'a>(
 ) -> (Outcome<'a>, u64) {
     let scopes = variables
         .iter()
-        .map(|(name, value)| ((*name).to_owned(), Ok(value.clone())))
+        .map(|(name, value)| (*name, Ok(value.clone())))
         .collect();
     let mut evaluator = Evaluator {
         scopes,
@@ -61,22 +61,25 @@ pub(crate) fn evaluate_in<'a>(
         surroundings,
         spent: 0,
         limit,
+        work: 0,
     };
     let outcome = evaluator.evaluate(expr);
     (outcome, evaluator.spent)
 }
 
-struct Evaluator<'a, 'e> {
+struct Evaluator<'e, 'a> {
     /// Variables, innermost last. The result a comprehension gathers may be an error for a while.
-    scopes: Vec<(String, Outcome<'a>)>,
+    scopes: Vec<(&'e str, Outcome<'a>)>,
     /// The variables that were given.
     globals: &'e [(&'e str, Val<'a>)],
     surroundings: &'e mut Surroundings<'a>,
     spent: u64,
     limit: u64,
+    /// What was gone through so far, priced or not.
+    work: u64,
 }
 
-impl<'a> Evaluator<'a, '_> {
+impl<'e, 'a> Evaluator<'e, 'a> {
     fn charge(&mut self, cost: u64) -> Result<(), EvalError> {
         self.spent = self.spent.saturating_add(cost);
         if self.spent > self.limit {
@@ -86,7 +89,7 @@ impl<'a> Evaluator<'a, '_> {
         }
     }
 
-    fn evaluate(&mut self, expr: &Expr) -> Outcome<'a> {
+    fn evaluate(&mut self, expr: &'e Expr) -> Outcome<'a> {
         match &expr.node {
             Node::Literal(literal) => Ok(literal_value(literal)),
             Node::Ident(name) => {
@@ -123,13 +126,13 @@ impl<'a> Evaluator<'a, '_> {
         }
     }
 
-    fn is_variable(&self, expr: &Expr) -> bool {
+    fn is_variable(&self, expr: &'e Expr) -> bool {
         let name = qualified_name(expr).unwrap_or_default();
         let first = name.split('.').next().unwrap_or_default();
-        self.scopes.iter().any(|(variable, _)| variable == first)
+        self.scopes.iter().any(|(variable, _)| *variable == first)
     }
 
-    fn call(&mut self, function: &str, target: Option<&Expr>, args: &[Expr]) -> Outcome<'a> {
+    fn call(&mut self, function: &str, target: Option<&'e Expr>, args: &'e [Expr]) -> Outcome<'a> {
         match (function, args) {
             (operator::AND, [left, right]) => self.logical(left, right, false),
             (operator::OR, [left, right]) => self.logical(left, right, true),
@@ -149,24 +152,27 @@ impl<'a> Evaluator<'a, '_> {
             }
             (operator::ADD | operator::INSERT, [first, ..]) if is_accumulator(first) => {
                 let accumulated = self.take_accumulated()?;
-                self.apply(function, Some(accumulated), &args[1..], false)
+                // The result grows in place, so what is there already costs no work.
+                self.apply(function, Some(accumulated), &args[1..], false, 1)
             }
             ("or" | "orValue", [other]) if target.is_some() => self.or(function, target, other),
             _ => {
                 let target = target.map(|target| self.evaluate(target)).transpose()?;
                 let is_member = target.is_some();
-                self.apply(function, target, args, is_member)
+                self.apply(function, target, args, is_member, 0)
             }
         }
     }
 
-    /// Evaluates the arguments that are left and applies the function to all of them.
+    /// Evaluates the arguments that are left and applies the function to all of them. The first
+    /// `free` of them are not gone through by the function.
     fn apply(
         &mut self,
         function: &str,
         first: Option<Val<'a>>,
-        args: &[Expr],
+        args: &'e [Expr],
         is_member: bool,
+        free: usize,
     ) -> Outcome<'a> {
         let mut values = Vec::with_capacity(args.len() + 1);
         values.extend(first);
@@ -175,6 +181,10 @@ impl<'a> Evaluator<'a, '_> {
         }
         // The price is paid before the work: it bounds time and memory.
         self.charge(spending::price(function, &values))?;
+        self.work += spending::work(function, &values[free.min(values.len())..]);
+        if self.work > spending::MAX_WORK {
+            return Err(EvalError::Cancelled);
+        }
         if let [Val::Inquiry(inquiry), rest @ ..] = values.as_slice()
             && is_member
         {
@@ -184,7 +194,7 @@ impl<'a> Evaluator<'a, '_> {
     }
 
     /// `&&` and `||`: the deciding value wins over an error on the other side.
-    fn logical(&mut self, left: &Expr, right: &Expr, deciding: bool) -> Outcome<'a> {
+    fn logical(&mut self, left: &'e Expr, right: &'e Expr, deciding: bool) -> Outcome<'a> {
         let left = self.evaluate(left);
         match left {
             Ok(Val::Bool(value)) if value == deciding => return Ok(Val::Bool(deciding)),
@@ -201,7 +211,7 @@ impl<'a> Evaluator<'a, '_> {
     }
 
     /// `optional.or(other)`: the other is looked at only when it is needed.
-    fn or(&mut self, function: &str, target: Option<&Expr>, other: &Expr) -> Outcome<'a> {
+    fn or(&mut self, function: &str, target: Option<&'e Expr>, other: &'e Expr) -> Outcome<'a> {
         let target = target.map(|target| self.evaluate(target)).transpose()?;
         match target {
             Some(Val::Optional(Some(value))) if function == "orValue" => Ok(Val::clone(&value)),
@@ -218,14 +228,14 @@ impl<'a> Evaluator<'a, '_> {
         match self
             .scopes
             .iter_mut()
-            .rfind(|(variable, _)| variable == ACCUMULATOR)
+            .rfind(|(variable, _)| *variable == ACCUMULATOR)
         {
             Some((_, value)) => std::mem::replace(value, Ok(Val::Null)),
             None => Err(EvalError::failed("no such attribute")),
         }
     }
 
-    fn list(&mut self, items: &[Expr], optional: &[usize]) -> Outcome<'a> {
+    fn list(&mut self, items: &'e [Expr], optional: &[usize]) -> Outcome<'a> {
         let mut made = Vec::with_capacity(items.len());
         for (i, item) in items.iter().enumerate() {
             match self.evaluate(item)? {
@@ -239,7 +249,7 @@ impl<'a> Evaluator<'a, '_> {
         Ok(Val::list(made))
     }
 
-    fn map(&mut self, entries: &[Entry]) -> Outcome<'a> {
+    fn map(&mut self, entries: &'e [Entry]) -> Outcome<'a> {
         let mut made = std::collections::BTreeMap::new();
         for entry in entries {
             let key = self.evaluate(&entry.key)?;
@@ -259,17 +269,17 @@ impl<'a> Evaluator<'a, '_> {
         Ok(Val::Map(MapVal::Made(Arc::new(made))))
     }
 
-    fn comprehension(&mut self, inner: &Comprehension) -> Outcome<'a> {
+    fn comprehension(&mut self, inner: &'e Comprehension) -> Outcome<'a> {
         let range = self.evaluate(&inner.range)?;
         let start = self.evaluate(&inner.start);
         let depth = self.scopes.len();
-        self.scopes.push((inner.accumulator.clone(), start));
+        self.scopes.push((&inner.accumulator, start));
         let outcome = self.gather(inner, &range, depth);
         self.scopes.truncate(depth);
         outcome
     }
 
-    fn gather(&mut self, inner: &Comprehension, range: &Val<'a>, depth: usize) -> Outcome<'a> {
+    fn gather(&mut self, inner: &'e Comprehension, range: &Val<'a>, depth: usize) -> Outcome<'a> {
         let two = inner.second.is_some();
         match range {
             Val::List(list) => {
@@ -286,8 +296,7 @@ impl<'a> Evaluator<'a, '_> {
                 }
             }
             Val::Map(map) => {
-                for key in map.keys() {
-                    let value = key.key().and_then(|key| map.get(&key)).unwrap_or(Val::Null);
+                for (key, value) in map.iter() {
                     if !self.iterate(inner, key, value, depth)? {
                         break;
                     }
@@ -306,14 +315,14 @@ impl<'a> Evaluator<'a, '_> {
     /// One round; false when the condition says that the result is settled.
     fn iterate(
         &mut self,
-        inner: &Comprehension,
+        inner: &'e Comprehension,
         first: Val<'a>,
         second: Val<'a>,
         depth: usize,
     ) -> Result<bool, EvalError> {
-        self.scopes.push((inner.variable.clone(), Ok(first)));
+        self.scopes.push((&inner.variable, Ok(first)));
         if let Some(name) = &inner.second {
-            self.scopes.push((name.clone(), Ok(second)));
+            self.scopes.push((name, Ok(second)));
         }
         let proceed = match self.evaluate(&inner.condition) {
             Err(EvalError::Cancelled) => return Err(EvalError::Cancelled),

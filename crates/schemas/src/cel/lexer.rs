@@ -120,13 +120,14 @@ impl Lexer<'_> {
         if self.peek(0) == '0' && self.peek(1) == 'x' {
             self.at += 2;
             let digits = self.take(|c| c.is_ascii_hexdigit());
-            return match self.unsigned_suffix() {
-                true => u64::from_str_radix(&digits, 16)
+            return if self.unsigned_suffix() {
+                u64::from_str_radix(&digits, 16)
                     .map(Literal::UInt)
-                    .or_else(|_| self.error("invalid uint literal")),
-                false => i64::from_str_radix(&digits, 16)
+                    .or_else(|_| self.error("invalid uint literal"))
+            } else {
+                i64::from_str_radix(&digits, 16)
                     .map(Literal::Int)
-                    .or_else(|_| self.error("invalid int literal")),
+                    .or_else(|_| self.error("invalid int literal"))
             };
         }
         self.take(|c| c.is_ascii_digit());

@@ -12,6 +12,7 @@ use kube_cel::{
         objects::{Key as ForeignKey, Map as ForeignMap},
     },
 };
+use manifests::field::quoted;
 use regex::Regex;
 
 use super::{
@@ -30,11 +31,65 @@ thread_local! {
 
 /// Calls a library function; a target is the first argument.
 pub(crate) fn call<'a>(function: &str, args: &[Val<'a>], is_member: bool) -> Result<Val<'a>, String> {
-    if let ("format.named", [Val::Text(name)]) = (function, args) {
-        return Ok(named_format(name));
+    match (function, args) {
+        ("format.named", [Val::Text(name)]) => return Ok(named_format(name)),
+        ("find", [Val::Text(text), Val::Text(pattern)]) => return find(text, pattern),
+        ("findAll", [Val::Text(text), Val::Text(pattern)]) => return find_all(text, pattern, -1),
+        ("findAll", [Val::Text(text), Val::Text(pattern), Val::Int(limit)]) => {
+            return find_all(text, pattern, *limit);
+        }
+        _ => {}
     }
     let foreign = args.iter().map(to_foreign).collect::<Result<Vec<_>, _>>()?;
-    from_foreign(call_foreign(function, foreign, is_member)?)
+    let answer = call_foreign(function, foreign, is_member);
+    from_foreign(answer.map_err(|message| reworded(function, args, message))?)
+}
+
+/// Where the libraries word their errors differently from the real ones.
+fn reworded(function: &str, args: &[Val<'_>], message: String) -> String {
+    let text = |i: usize| args.get(i).map(plain).unwrap_or_default();
+    match function {
+        "quantity" => {
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+                .to_owned()
+        }
+        "ip" | "ip.isCanonical" => {
+            let address = quoted(&text(0));
+            format!(
+                "IP Address {address} parse error during conversion from string: ParseAddr({address}): unable to parse IP"
+            )
+        }
+        "containsIP" => "no such overload".to_owned(),
+        "cidr" | "containsCIDR" => {
+            const ERROR: &str = "network address parse error during conversion from string";
+            let address = text(args.len() - 1);
+            let complaint = if address.contains('/') {
+                "unable to parse IP"
+            } else {
+                "no '/'"
+            };
+            format!(
+                "{ERROR}: {ERROR}: netip.ParsePrefix({}): {complaint}",
+                quoted(&address)
+            )
+        }
+        "url" => {
+            format!(
+                "URL parse error during conversion from string: parse {}: invalid URI for request",
+                quoted(&text(0))
+            )
+        }
+        "semver" if text(0).splitn(3, '.').count() < 3 => "No Major.Minor.Patch elements found".to_owned(),
+        "charAt" | "substring" => {
+            let length = args.first().map_or(0, Val::size) as i64;
+            let outside = |arg: &&Val<'_>| matches!(arg, Val::Int(index) if !(0..=length).contains(index));
+            match args.iter().skip(1).find(outside) {
+                Some(index) => format!("index out of range: {}", plain(index)),
+                None => message,
+            }
+        }
+        _ => message,
+    }
 }
 
 /// `format.named('dns1123Label')` is the optional of `format.dns1123Label()`.
@@ -90,17 +145,42 @@ fn message(error: &ExecutionError) -> String {
 
 /// Whether the pattern is found in the text.
 pub(crate) fn matches(text: &str, pattern: &str) -> Result<bool, String> {
+    with_regex(pattern, |regex| regex.is_match(text))
+}
+
+/// The first match, or nothing.
+fn find<'a>(text: &str, pattern: &str) -> Result<Val<'a>, String> {
+    with_regex(pattern, |regex| {
+        Val::text(regex.find(text).map_or("", |found| found.as_str()))
+    })
+}
+
+/// All matches, or as many as are asked for.
+fn find_all<'a>(text: &str, pattern: &str, limit: i64) -> Result<Val<'a>, String> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    with_regex(pattern, |regex| {
+        Val::list(
+            regex
+                .find_iter(text)
+                .take(limit)
+                .map(|found| Val::text(found.as_str()))
+                .collect(),
+        )
+    })
+}
+
+fn with_regex<T>(pattern: &str, apply: impl FnOnce(&Regex) -> T) -> Result<T, String> {
     REGEXES.with_borrow_mut(|regexes| {
         if let Some(regex) = regexes.get(pattern) {
-            return Ok(regex.is_match(text));
+            return Ok(apply(regex));
         }
         let regex = crate::structural::compile_pattern(pattern)?;
-        let found = regex.is_match(text);
+        let answer = apply(&regex);
         if regexes.len() >= PATTERNS {
             regexes.clear();
         }
         regexes.insert(pattern.to_owned(), regex);
-        Ok(found)
+        Ok(answer)
     })
 }
 

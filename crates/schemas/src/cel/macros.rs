@@ -118,35 +118,9 @@ impl Maker<'_> {
             .make(self.offset, Node::Comprehension(Box::new(comprehension)))
     }
 
-    /// The variables at the head of the arguments; the rest stays.
-    fn variables(&self, args: &mut Vec<Expr>, count: usize) -> Result<(String, Option<String>), Issue> {
-        let mut names = Vec::new();
-        for arg in args.drain(..count) {
-            match arg.node {
-                Node::Ident(name) if name != ACCUMULATOR && name != "__result__" => names.push(name),
-                Node::Ident(_) => {
-                    let message = "iteration variable overwrites accumulator variable".to_owned();
-                    return Err(Issue {
-                        offset: arg.offset,
-                        message,
-                    });
-                }
-                _ => {
-                    let message = "argument must be a simple name".to_owned();
-                    return Err(Issue {
-                        offset: arg.offset,
-                        message,
-                    });
-                }
-            }
-        }
-        let mut names = names.into_iter();
-        Ok((names.next().unwrap_or_default(), names.next()))
-    }
-
     fn quantifier(&mut self, name: &str, range: Expr, mut args: Vec<Expr>) -> Result<Expr, Issue> {
         let count = args.len() - 1;
-        let (variable, second) = self.variables(&mut args, count)?;
+        let (variable, second) = variables(&mut args, count)?;
         let predicate = args.swap_remove(0);
         let (start, condition, step, result);
         match name {
@@ -192,7 +166,7 @@ impl Maker<'_> {
     }
 
     fn list(&mut self, name: &str, range: Expr, mut args: Vec<Expr>) -> Result<Expr, Issue> {
-        let (variable, second) = self.variables(&mut args, 1)?;
+        let (variable, second) = variables(&mut args, 1)?;
         let last = args.pop();
         let filter = args.pop();
         let (filter, item) = match (name, last) {
@@ -204,7 +178,7 @@ impl Maker<'_> {
     }
 
     fn transform_list(&mut self, range: Expr, mut args: Vec<Expr>) -> Result<Expr, Issue> {
-        let (variable, second) = self.variables(&mut args, 2)?;
+        let (variable, second) = variables(&mut args, 2)?;
         let item = args.swap_remove(args.len() - 1);
         let filter = args.pop();
         Ok(self.gathered(range, variable, second, filter, item))
@@ -243,7 +217,7 @@ impl Maker<'_> {
     }
 
     fn transform_map(&mut self, range: Expr, mut args: Vec<Expr>) -> Result<Expr, Issue> {
-        let (variable, second) = self.variables(&mut args, 2)?;
+        let (variable, second) = variables(&mut args, 2)?;
         let value = args.swap_remove(args.len() - 1);
         let filter = args.pop();
         let start = self.nodes.make(self.offset, Node::Map(Vec::<Entry>::new()));
@@ -270,7 +244,7 @@ impl Maker<'_> {
 
     /// `target.optMap(x, body)`: the body with `x` bound to the value, when there is one.
     fn optional(&mut self, name: &str, target: Expr, mut args: Vec<Expr>) -> Result<Expr, Issue> {
-        let (variable, _) = self.variables(&mut args, 1)?;
+        let (variable, _) = variables(&mut args, 1)?;
         let body = args.swap_remove(0);
         let copy = renumbered(self.nodes, &target);
         let present = self.method("hasValue", copy);
@@ -296,6 +270,32 @@ impl Maker<'_> {
         let none = self.call("optional.none", Vec::new());
         Ok(self.call(operator::CONDITIONAL, vec![present, some, none]))
     }
+}
+
+/// The variables at the head of the arguments; the rest stays.
+fn variables(args: &mut Vec<Expr>, count: usize) -> Result<(String, Option<String>), Issue> {
+    let mut names = Vec::new();
+    for arg in args.drain(..count) {
+        match arg.node {
+            Node::Ident(name) if name != ACCUMULATOR && name != "__result__" => names.push(name),
+            Node::Ident(_) => {
+                let message = "iteration variable overwrites accumulator variable".to_owned();
+                return Err(Issue {
+                    offset: arg.offset,
+                    message,
+                });
+            }
+            _ => {
+                let message = "argument must be a simple name".to_owned();
+                return Err(Issue {
+                    offset: arg.offset,
+                    message,
+                });
+            }
+        }
+    }
+    let mut names = names.into_iter();
+    Ok((names.next().unwrap_or_default(), names.next()))
 }
 
 /// A copy of a tree with numbers of its own.

@@ -36,9 +36,10 @@ fn syntax_error(source: &str, issue: Issue) -> String {
         .iter()
         .map(|error| Issue {
             offset: located(error.pos.0, error.pos.1),
-            message: match error.msg.starts_with("Syntax error") {
-                true => error.msg.clone(),
-                false => format!("Syntax error: {}", error.msg),
+            message: if error.msg.starts_with("Syntax error") {
+                error.msg.clone()
+            } else {
+                format!("Syntax error: {}", error.msg)
             },
         })
         .collect();

@@ -30,7 +30,7 @@ const LONGEST_MESSAGE: usize = 5 * 1024;
 /// The rules of a place of a schema and of the places below it.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    rules: Vec<Rule>,
+    own: Vec<Rule>,
     /// The type of the place; errors show it instead of the value.
     kind: &'static str,
     properties: BTreeMap<String, Rules>,
@@ -110,13 +110,13 @@ impl Rules {
         };
         let additional = below("additionalProperties", structural.additional_schema());
         let items = below("items", structural.items.as_deref());
-        let rules = compile::compile_all(schema, structural, is_resource);
-        if rules.is_empty() && properties.is_empty() && additional.is_none() && items.is_none() {
+        let own = compile::compile_all(schema, structural, is_resource);
+        if own.is_empty() && properties.is_empty() && additional.is_none() && items.is_none() {
             return None;
         }
         let kind = structural.kind.map_or("", crate::structural::Kind::name);
         Some(Self {
-            rules,
+            own,
             kind,
             properties,
             additional,
@@ -284,11 +284,11 @@ impl Walk<'_> {
         correlation: Correlation<'_>,
         trail: &Trail<'_>,
     ) -> Result<(), Exhausted> {
-        if rules.rules.is_empty() {
+        if rules.own.is_empty() {
             return Ok(());
         }
         let this = Val::of(value, Some(schema));
-        for rule in &rules.rules {
+        for rule in &rules.own {
             let program = match &rule.compiled.program {
                 Ok(Some(program)) => program,
                 Ok(None) => continue,
@@ -338,16 +338,13 @@ impl Walk<'_> {
             self.report(kind, trail, text);
             return Err(Exhausted);
         }
-        match self.budget.checked_sub(cost) {
-            Some(left) => {
-                self.budget = left;
-                Ok(())
-            }
-            None => {
-                let text = "validation failed due to running out of cost budget, no further validation rules will be run";
-                self.report(kind, trail, text.to_owned());
-                Err(Exhausted)
-            }
+        if let Some(left) = self.budget.checked_sub(cost) {
+            self.budget = left;
+            Ok(())
+        } else {
+            let text = "validation failed due to running out of cost budget, no further validation rules will be run";
+            self.report(kind, trail, text.to_owned());
+            Err(Exhausted)
         }
     }
 

@@ -77,7 +77,7 @@ fn named(text: &str) -> Option<Type> {
         "bytes" => Type::Bytes,
         "duration" => Type::Duration,
         "time" => Type::Timestamp,
-        "type" => Type::TypeOf(Type::Param(0).into()),
+        "type" => Type::Meta(Type::Param(0).into()),
         "Quantity" => Type::Opaque("kubernetes.Quantity"),
         "URL" => Type::Opaque("kubernetes.URL"),
         "IP" => Type::Opaque("net.IP"),

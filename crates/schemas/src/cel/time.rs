@@ -30,11 +30,13 @@ impl Instant {
     }
 
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let ((year, month, day), second, nanos, offset) = formats::date_time(text)?;
-        let seconds = days_from_civil(year.into(), month.into(), day.into()) * DAY + i64::from(second);
+        let written = formats::date_time(text)?;
+        let (year, month, day) = written.day;
+        let midnight = days_from_civil(year.into(), month.into(), day.into()) * DAY;
+        let seconds = midnight + i64::from(written.second_of_day) - i64::from(written.offset);
         Some(Self {
-            seconds: seconds - i64::from(offset),
-            nanos,
+            seconds,
+            nanos: written.nanos,
         })
     }
 

@@ -20,7 +20,7 @@ pub(crate) enum Type {
     Duration,
     Timestamp,
     /// The type of a type: `int` in `type(x) == int`.
-    TypeOf(Arc<Type>),
+    Meta(Arc<Type>),
     List(Arc<Type>),
     Map(Arc<Type>, Arc<Type>),
     Object(Arc<Declared>),
@@ -71,8 +71,9 @@ impl Type {
 
     pub(crate) fn is_exactly(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::List(a), Self::List(b)) | (Self::Optional(a), Self::Optional(b)) => a.is_exactly(b),
-            (Self::TypeOf(a), Self::TypeOf(b)) => a.is_exactly(b),
+            (Self::List(a), Self::List(b))
+            | (Self::Optional(a), Self::Optional(b))
+            | (Self::Meta(a), Self::Meta(b)) => a.is_exactly(b),
             (Self::Map(a, b), Self::Map(c, d)) => a.is_exactly(c) && b.is_exactly(d),
             (Self::Object(a), Self::Object(b)) => a.name() == b.name(),
             (Self::Opaque(a), Self::Opaque(b)) => a == b,
@@ -96,7 +97,7 @@ impl fmt::Display for Type {
             Self::Bytes => f.write_str("bytes"),
             Self::Duration => f.write_str("duration"),
             Self::Timestamp => f.write_str("timestamp"),
-            Self::TypeOf(inner) => write!(f, "type({inner})"),
+            Self::Meta(inner) => write!(f, "type({inner})"),
             Self::List(item) => write!(f, "list({item})"),
             Self::Map(key, value) => write!(f, "map({key}, {value})"),
             Self::Object(object) => f.write_str(object.name()),
@@ -152,7 +153,7 @@ impl Bindings {
                     | Type::Duration
                     | Type::Timestamp
             ),
-            (Type::TypeOf(_), Type::TypeOf(_)) => true,
+            (Type::Meta(_), Type::Meta(_)) => true,
             (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => self.fits(a, b),
             (Type::Map(a, b), Type::Map(c, d)) => self.fits(a, c) && self.fits(b, d),
             _ => a.is_exactly(b),
@@ -191,7 +192,7 @@ impl Bindings {
                 .0
                 .get(other)
                 .is_none_or(|known| self.is_free_of(known, number)),
-            Type::List(item) | Type::Optional(item) | Type::TypeOf(item) => self.is_free_of(item, number),
+            Type::List(item) | Type::Optional(item) | Type::Meta(item) => self.is_free_of(item, number),
             Type::Map(key, value) => self.is_free_of(key, number) && self.is_free_of(value, number),
             _ => true,
         }
@@ -208,7 +209,7 @@ impl Bindings {
             },
             Type::List(item) => Type::List(resolve(item)),
             Type::Optional(inner) => Type::Optional(resolve(inner)),
-            Type::TypeOf(inner) => Type::TypeOf(resolve(inner)),
+            Type::Meta(inner) => Type::Meta(resolve(inner)),
             Type::Map(key, value) => Type::Map(resolve(key), resolve(value)),
             other => other.clone(),
         }
@@ -226,7 +227,7 @@ pub(crate) fn more_general(a: &Type, b: &Type) -> Type {
 
 fn is_at_least_as_general(a: &Type, b: &Type) -> bool {
     match (a, b) {
-        (Type::Dyn | Type::Param(_), _) | (Type::TypeOf(_), Type::TypeOf(_)) => true,
+        (Type::Dyn | Type::Param(_), _) | (Type::Meta(_), Type::Meta(_)) => true,
         (_, Type::Dyn | Type::Param(_)) => false,
         (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => {
             is_at_least_as_general(a, b)

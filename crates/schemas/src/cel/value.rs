@@ -303,12 +303,11 @@ impl<'a> List<'a> {
                 let mut places: BTreeMap<_, _> =
                     made.iter().enumerate().map(|(i, item)| (key(item), i)).collect();
                 for item in other.iter() {
-                    match places.get(&key(&item)) {
-                        Some(&place) => made[place] = item,
-                        None => {
-                            places.insert(key(&item), made.len());
-                            made.push(item);
-                        }
+                    if let Some(&place) = places.get(&key(&item)) {
+                        made[place] = item;
+                    } else {
+                        places.insert(key(&item), made.len());
+                        made.push(item);
                     }
                 }
             }
@@ -360,6 +359,17 @@ impl<'a> MapVal<'a> {
                 }
             }
             _ => self.get_text(identifier),
+        }
+    }
+
+    /// The keys and values, in the order of the keys.
+    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = (Val<'a>, Val<'a>)> + '_> {
+        match self {
+            Self::Json { entries, schema } => Box::new(entries.iter().map(|(name, value)| {
+                let value = Val::of(value, schema.and_then(|schema| schema.field(name)));
+                (Val::Text(Text::Borrowed(name)), value)
+            })),
+            Self::Made(entries) => Box::new(entries.iter().map(|(key, value)| (key.to_val(), value.clone()))),
         }
     }
 

@@ -33,17 +33,14 @@ pub fn name_conditions<'a>(crd: &Value, others: impl IntoIterator<Item = &'a Val
         ("listKind", "ListKindConflict", &used.kinds),
     ];
     for (field, reason, used) in fields {
-        let taken: Vec<String> = match field {
-            "shortNames" => {
-                let known: Vec<&str> = texts(before, field).collect();
-                let new = texts(requested, field).filter(|name| !known.contains(name));
-                new.filter(|name| used.contains(*name)).map(in_use).collect()
-            }
-            _ => {
-                let name = text(requested, field);
-                let taken = name != text(before, field) && used.contains(name);
-                taken.then(|| in_use(name)).into_iter().collect()
-            }
+        let taken: Vec<String> = if field == "shortNames" {
+            let known: Vec<&str> = texts(before, field).collect();
+            let new = texts(requested, field).filter(|name| !known.contains(name));
+            new.filter(|name| used.contains(*name)).map(in_use).collect()
+        } else {
+            let name = text(requested, field);
+            let taken = name != text(before, field) && used.contains(name);
+            taken.then(|| in_use(name)).into_iter().collect()
         };
         if taken.is_empty() {
             accept(&mut accepted, requested, field);

@@ -226,3 +226,28 @@ fn accessor_error(path: &str, value: &Value, wanted: &str) -> String {
     let shown = golang::go_value(value);
     format!(".{path} accessor error: {shown} is of the type {actual}, expected {wanted}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_shared_between_threads() {
+        fn is_shared<T: Send + Sync>() {}
+        is_shared::<CustomKind>();
+    }
+
+    #[test]
+    fn selectable_fields_read_as_text() {
+        let version =
+            json!({"name": "v1", "selectableFields": [{"jsonPath": ".spec.n"}, {"jsonPath": ".spec.t"}]});
+        let kind = CustomKind::of(&json!({"spec": {"versions": [version]}}));
+        let fields = &kind.versions[0].selectable_fields;
+        let object = json!({"spec": {"n": 3}});
+        let values: Vec<_> = fields
+            .iter()
+            .map(|field| (field.name.as_str(), field.value(&object)))
+            .collect();
+        assert_eq!(values, [("spec.n", "3".to_owned()), ("spec.t", String::new())]);
+    }
+}

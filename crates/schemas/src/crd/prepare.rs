@@ -135,6 +135,11 @@ pub(super) fn storage_version(crd: &Value) -> Option<&str> {
 }
 
 fn empty_status(stored: &[String]) -> Value {
+    let stored = if stored.is_empty() {
+        Value::Null
+    } else {
+        json!(stored)
+    };
     json!({"acceptedNames": {"plural": "", "kind": ""}, "conditions": null, "storedVersions": stored})
 }
 

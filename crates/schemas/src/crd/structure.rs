@@ -4,10 +4,8 @@
 use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
-use super::{
-    openapi_schema::pattern_error,
-    props::{at, default, entries, flag, list, object, text},
-};
+use super::props::{at, default, entries, flag, list, object, text};
+use crate::structural::compile_pattern;
 
 const EMBEDDED: &str = "x-kubernetes-embedded-resource";
 const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
@@ -58,7 +56,7 @@ fn validate_place(schema: &Value, level: Level, path: &Path, errors: &mut Vec<Fi
     match object(schema, "items") {
         Some(items) => validate_place(items, Level::Item, &path.child("items"), errors),
         None if kind == "array" => {
-            errors.push(FieldError::required(&path.child("items"), "must be specified"))
+            errors.push(FieldError::required(&path.child("items"), "must be specified"));
         }
         None => {}
     }
@@ -202,7 +200,7 @@ fn validate_junctors(
     let pattern = text(schema, "pattern");
     if let Some(complaint) = Some(pattern)
         .filter(|pattern| !pattern.is_empty())
-        .and_then(pattern_error)
+        .and_then(|pattern| compile_pattern(pattern).err())
     {
         let detail = format!("must be a valid regular expression, but isn't: {complaint}");
         errors.push(FieldError::invalid(

@@ -14,6 +14,7 @@ use super::{
 
 /// What an update is not held to because the definition already broke it.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 pub(super) struct Options<'a> {
     pub(super) review_versions: bool,
     pub(super) schema_required: bool,

@@ -12,7 +12,10 @@ use super::{
     props::{at, flag, list, text},
     validate::Options,
 };
-use crate::{cel::rules::field_path, structural::Structural};
+use crate::{
+    cel::rules::field_path,
+    structural::{Kind, Structural},
+};
 
 const MAX_SELECTABLE_FIELDS: usize = 8;
 
@@ -89,10 +92,9 @@ pub(super) fn validate(spec: &Value, shared: &Shared, options: &Options<'_>, err
         errors.push(FieldError {
             kind: ErrorKind::Invalid,
             field: path.as_str().to_owned(),
-            value: if versions.is_empty() {
-                "null".to_owned()
-            } else {
-                internal::versions(versions, &shared.fields)
+            value: match at(spec, &["versions"]) {
+                Value::Null => "null".to_owned(),
+                _ => internal::versions(versions, &shared.fields),
             },
             detail: detail.to_owned(),
         });
@@ -279,7 +281,6 @@ fn validate_selectable(fields: &[Value], schema: &Structural, path: &Path, error
         if found.as_str().split(['.', '[']).next() == Some("metadata") {
             invalid("must not point to fields in metadata".to_owned());
         }
-        use crate::structural::Kind;
         if !matches!(place.kind, Some(Kind::String | Kind::Boolean | Kind::Integer)) {
             invalid("must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.".to_owned());
         }

@@ -2,10 +2,9 @@
 
 use std::{collections::HashSet, sync::Mutex};
 
-use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::{Additional, Checks, Kind, ListType, Pattern, Structural};
+use super::{Additional, Checks, Kind, ListType, Pattern, Structural, compile_pattern};
 use crate::validate::formats::Format;
 
 pub(super) fn parse(schema: &Value) -> Structural {
@@ -124,11 +123,6 @@ fn pattern(text: &str) -> Pattern {
         text: text.to_owned(),
         regex: compile_pattern(text),
     }
-}
-
-/// Compiles a pattern written for RE2. The syntaxes agree but for `\z` and a bare `\Q..\E`.
-pub(crate) fn compile_pattern(text: &str) -> Result<Regex, String> {
-    Regex::new(text).map_err(|error| error.to_string())
 }
 
 fn texts<'a>(schema: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {

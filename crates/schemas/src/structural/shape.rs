@@ -105,3 +105,46 @@ impl Shape for Place<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn places_answer_from_the_schema_and_from_metadata() {
+        let schema = Structural::new(
+            &json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+                "list": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "p"],
+                    "items": {"type": "object", "properties": {"k": {"type": "string"}, "p": {"type": "string", "default": "TCP"}}}},
+                "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+                "whole": {"type": "object", "x-kubernetes-map-type": "atomic"},
+                "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+                "template": {"type": "object", "x-kubernetes-embedded-resource": true, "properties": {"spec": {"type": "object"}}},
+            }}}}),
+        );
+        let at = |path: &[&str]| {
+            path.iter()
+                .try_fold(Place::root(&schema), |place, field| place.field(field))
+        };
+        let list = at(&["spec", "list"]).unwrap();
+        assert_eq!(list.list_kind(), ListKind::Map(&["k", "p"]));
+        assert_eq!(list.key_default("p"), Some(json!("TCP")));
+        assert_eq!(list.element().unwrap().key_default("p"), Some(json!("TCP")));
+        assert_eq!(at(&["spec", "set"]).unwrap().list_kind(), ListKind::Set);
+        assert!(at(&["spec", "whole"]).unwrap().is_atomic_object());
+        assert!(at(&["spec", "free", "anything", "below"]).is_some());
+        assert!(at(&["spec", "unknown"]).is_none());
+        for path in [&["metadata"][..], &["spec", "template", "metadata"]] {
+            let metadata = at(path).unwrap();
+            assert_eq!(metadata.field("finalizers").unwrap().list_kind(), ListKind::Set);
+            assert_eq!(
+                metadata.field("ownerReferences").unwrap().list_kind(),
+                ListKind::Map(&["uid"])
+            );
+            assert!(metadata.field("labels").unwrap().field("any").is_some());
+            assert!(metadata.field("nothing").is_none());
+        }
+    }
+}

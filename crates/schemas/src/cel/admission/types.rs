@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use crate::cel::{declared::Declared, types::Type};
+use crate::cel::{
+    declared::{Declared, Shape},
+    types::Type,
+};
 
 /// The request, as `request` describes it.
 pub(super) static REQUEST: LazyLock<Type> = LazyLock::new(|| {
@@ -68,11 +71,14 @@ fn object(name: &str, plain: &[(&str, Type)], objects: &[(&str, Arc<Declared>)])
     let plain = plain.iter().flat_map(|(names, of)| {
         names
             .split(' ')
-            .map(|name| (name.to_owned(), Declared::of_type(of.clone())))
+            .map(|name| (name.to_owned(), Declared::of_shape(Shape::Scalar(of.clone()))))
     });
     let objects = objects
         .iter()
         .map(|(name, of)| ((*name).to_owned(), Arc::clone(of)));
     let fields: BTreeMap<_, _> = plain.chain(objects).collect();
-    Declared::object(&format!("kubernetes.{name}"), fields)
+    Declared::of_shape(Shape::Object {
+        name: format!("kubernetes.{name}"),
+        fields,
+    })
 }

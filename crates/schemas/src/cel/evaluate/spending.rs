@@ -1,9 +1,11 @@
 //! What a call costs, given the values it is called with.
 
+use serde_json::Value;
+
 use crate::cel::{
     estimate::{NAMED_FORMAT_LENGTH, REGEX_FACTOR, STRING_FACTOR},
     syntax::operator,
-    value::Val,
+    value::{List, MapVal, Val},
 };
 
 /// More than any budget: for results that would not fit into memory.
@@ -50,10 +52,7 @@ pub(super) fn price(function: &str, args: &[Val<'_>]) -> u64 {
             .saturating_mul(scaled(NAMED_FORMAT_LENGTH as u64, REGEX_FACTOR)),
         "containsIP" | "containsCIDR" => 5 + scaled(size(1), STRING_FACTOR),
         operator::IN if matches!(args.get(1), Some(Val::List(_))) => size(1),
-        operator::EQUALS | operator::NOT_EQUALS => {
-            // The real price is by the shorter side; deep values are compared down to their leaves.
-            scaled(size(0).min(size(1)), STRING_FACTOR).max(deep_comparison(args))
-        }
+        operator::EQUALS | operator::NOT_EQUALS => scaled(size(0).min(size(1)), STRING_FACTOR),
         operator::LESS | operator::LESS_EQUALS | operator::GREATER | operator::GREATER_EQUALS if text(0) => {
             scaled(size(0).min(size(1)), STRING_FACTOR)
         }
@@ -81,12 +80,49 @@ fn traversal(value: &Val<'_>) -> u64 {
     }
 }
 
-/// Lists and maps inside of lists and maps are free in the real server; time is not. A tenth of a
-/// unit for each nested item keeps budgets honest without changing what passes.
-fn deep_comparison(args: &[Val<'_>]) -> u64 {
-    match args {
-        [Val::List(a), Val::List(b)] if a.len() == b.len() => a.len() as u64 / 10,
-        _ => 0,
+/// What one evaluation may go through. Prices look at the outermost list or map only, as those of
+/// the real server do; deep values would make cheap comparisons long.
+pub(super) const MAX_WORK: u64 = 5_000_000;
+
+/// The size of everything a function goes through.
+pub(super) fn work(function: &str, args: &[Val<'_>]) -> u64 {
+    match function {
+        operator::INDEX
+        | operator::OPTIONAL_INDEX
+        | operator::OPTIONAL_SELECT
+        | operator::INSERT
+        | "size"
+        | "type"
+        | "dyn"
+        | "value"
+        | "hasValue"
+        | "optional.of"
+        | "first"
+        | "last" => 1,
+        _ => args.iter().map(weight).sum(),
+    }
+}
+
+fn weight(value: &Val<'_>) -> u64 {
+    let of_text = |text: &str| 1 + text.len() as u64 / 64;
+    match value {
+        Val::Text(text) => of_text(text),
+        Val::Bytes(bytes) => 1 + bytes.len() as u64 / 64,
+        Val::List(List::Json { items, .. }) => 1 + items.iter().map(json_weight).sum::<u64>(),
+        Val::List(List::Made(items)) => 1 + items.iter().map(weight).sum::<u64>(),
+        Val::Map(MapVal::Json { entries, .. }) => 1 + entries.values().map(json_weight).sum::<u64>(),
+        Val::Map(MapVal::Made(entries)) => 1 + entries.values().map(weight).sum::<u64>(),
+        Val::Optional(Some(inner)) => weight(inner),
+        _ => 1,
+    }
+}
+
+fn json_weight(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => 1 + text.len() as u64 / 64,
+        Value::Array(items) => 1 + items.iter().map(json_weight).sum::<u64>(),
+        Value::Object(entries) => 1 + entries.values().map(json_weight).sum::<u64>(),
+        _ => 1,
     }
 }
 

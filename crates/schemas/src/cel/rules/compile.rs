@@ -95,7 +95,7 @@ pub(crate) fn compile_rule(
         };
     }
     if let Ok((path, _)) = field_path(&source.field_path, structural, true) {
-        compiled.field_path = path.as_str().to_owned();
+        compiled.field_path = path.to_string();
     }
     compiled
 }

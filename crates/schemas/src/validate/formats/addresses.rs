@@ -100,9 +100,8 @@ pub(super) fn is_request_uri(text: &str) -> bool {
     if text == "*" {
         return true;
     }
-    let (scheme, rest) = match scheme(text) {
-        Ok(split) => split,
-        Err(()) => return false,
+    let Some((scheme, rest)) = scheme(text) else {
+        return false;
     };
     let rest = rest.split_once('?').map_or(rest, |(path, _)| path);
     if !rest.starts_with('/') {
@@ -121,18 +120,18 @@ pub(super) fn is_request_uri(text: &str) -> bool {
     has_good_escapes(path)
 }
 
-/// Splits off the scheme; an error when there is a colon without one.
-fn scheme(text: &str) -> Result<(&str, &str), ()> {
+/// Splits off the scheme; `None` when there is a colon without one.
+fn scheme(text: &str) -> Option<(&str, &str)> {
     for (i, b) in text.bytes().enumerate() {
         match b {
             b'a'..=b'z' | b'A'..=b'Z' => {}
             b'0'..=b'9' | b'+' | b'-' | b'.' if i > 0 => {}
-            b':' if i == 0 => return Err(()),
-            b':' => return Ok((&text[..i], &text[i + 1..])),
+            b':' if i == 0 => return None,
+            b':' => return Some((&text[..i], &text[i + 1..])),
             _ => break,
         }
     }
-    Ok(("", text))
+    Some(("", text))
 }
 
 fn is_authority(text: &str) -> bool {

@@ -27,8 +27,17 @@ fn digits(text: &str) -> Option<u32> {
         .then(|| text.parse().ok())?
 }
 
-/// An instant: the day, the seconds into it, the nanoseconds, and the offset from UTC in seconds.
-pub(crate) fn date_time(text: &str) -> Option<((i32, u32, u32), u32, u32, i32)> {
+/// An instant as it is written.
+pub(crate) struct DateTime {
+    /// Year, month and day.
+    pub(crate) day: (i32, u32, u32),
+    pub(crate) second_of_day: u32,
+    pub(crate) nanos: u32,
+    /// Seconds the clock is ahead of UTC.
+    pub(crate) offset: i32,
+}
+
+pub(crate) fn date_time(text: &str) -> Option<DateTime> {
     let day = date(text.get(..10)?)?;
     let rest = text.get(11..)?;
     let (hour, minute, second) = (
@@ -50,7 +59,13 @@ pub(crate) fn date_time(text: &str) -> Option<((i32, u32, u32), u32, u32, i32)> 
         }
         None => (0, rest),
     };
-    Some((day, hour * 3600 + minute * 60 + second, nanos, offset(zone)?))
+    let second_of_day = hour * 3600 + minute * 60 + second;
+    Some(DateTime {
+        day,
+        second_of_day,
+        nanos,
+        offset: offset(zone)?,
+    })
 }
 
 fn nanoseconds(fraction: &str) -> Option<u32> {

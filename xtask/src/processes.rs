@@ -1,0 +1,62 @@
+//! Programs that run beside a command and end with it.
+
+use std::{
+    fs::File,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+/// A program in the background. Killed when it goes out of scope.
+pub(crate) struct Background {
+    name: String,
+    child: Child,
+}
+
+impl Background {
+    /// Starts a program with its output in `LOGS/NAME.log`.
+    pub(crate) fn start(name: &str, command: &mut Command, logs: &Path) -> Result<Self> {
+        let path = logs.join(format!("{name}.log"));
+        let log = File::create(&path).with_context(|| format!("cannot create `{}`", path.display()))?;
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
+        Ok(Self { name: name.to_owned(), child })
+    }
+
+    /// Fails when the program has ended.
+    pub(crate) fn check_alive(&mut self) -> Result<()> {
+        if let Some(status) = self.child.try_wait()? {
+            bail!("{} ended: {status}", self.name);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Asks again and again until the answer is yes or the patience is used up.
+pub(crate) fn wait_until(what: &str, patience: Duration, mut ready: impl FnMut() -> Result<bool>) -> Result<()> {
+    let deadline = Instant::now() + patience;
+    while !ready()? {
+        if Instant::now() > deadline {
+            bail!("gave up waiting: {what}");
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
