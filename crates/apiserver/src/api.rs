@@ -43,6 +43,7 @@ pub struct Api {
     pub ca_pem: String,
     pub metrics: Metrics,
     pub webhooks: crate::admission::webhooks::Caller,
+    pub policies: crate::admission::policies::Policies,
     pub(crate) stopping: watch::Receiver<bool>,
 }
 

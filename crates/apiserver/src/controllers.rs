@@ -20,5 +20,6 @@ pub(crate) fn start(api: &Arc<Api>) -> JoinSet<()> {
     tasks.spawn(garbage::run(api.clone()));
     tasks.spawn(namespaces::run(api.clone()));
     tasks.spawn(cluster_roles::run(api.clone()));
+    tasks.spawn(crate::admission::policies::status::run(api.clone()));
     tasks
 }

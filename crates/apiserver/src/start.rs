@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::{
-    admission::webhooks, allocation::Allocations, api::Api, authorization::Authorizer, bootstrap, built_in,
+    admission::{policies::Policies, webhooks}, allocation::Allocations, api::Api, authorization::Authorizer, bootstrap, built_in,
     controllers, discovery::Discovery, error::ApiError, metrics::Metrics, pki::{Pki, PkiError},
     registry::Registry, server,
 };
@@ -91,6 +91,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         ca_pem: pki.ca_pem,
         metrics: Metrics::default(),
         webhooks: webhooks::Caller::new(),
+        policies: Policies::new(),
         stopping: stopping.clone(),
         store,
     });

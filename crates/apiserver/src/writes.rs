@@ -28,6 +28,10 @@ pub(crate) struct Writer<'a> {
     pub options: WriteOptions,
     pub warnings: Vec<String>,
     pub now: Timestamp,
+    /// How to delete, for a write that deletes.
+    pub deletion: Option<delete::DeleteOptions>,
+    /// The request was admitted as a whole; what it does to stored objects is not admitted again.
+    pub admitted: bool,
 }
 
 /// What a write left behind.
@@ -42,7 +46,7 @@ pub(crate) enum Outcome {
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(call: &'a Call, options: WriteOptions) -> Self {
-        Self { call, options, warnings: Vec::new(), now: Timestamp::now() }
+        Self { call, options, warnings: Vec::new(), now: Timestamp::now(), deletion: None, admitted: false }
     }
 
     pub(crate) fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
