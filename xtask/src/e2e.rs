@@ -44,12 +44,13 @@ enum Group {
 }
 
 /// Controllers that the API server has itself.
-const OWN_CONTROLLERS: [&str; 5] = [
+const OWN_CONTROLLERS: [&str; 6] = [
     "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",
     "root-ca-certificate-publisher-controller",
     "clusterrole-aggregation-controller",
+    "resourcequota-controller",
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -92,24 +93,43 @@ impl Cluster {
     fn start(work: &Path) -> Result<Self> {
         let data = work.join("data");
         let kubeconfig = data.join("kubeconfig");
-        run::run("cargo", &["build", "--release", "--package", "trainyard"])?;
-        let mut cluster = Self { work: work.to_owned(), kubeconfig: kubeconfig.clone(), parts: Vec::new() };
-        let server = run::root().join("target/release/trainyard");
-        cluster.add("trainyard", Command::new(server).args(["up", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&data))?;
-        wait_until("the API server", Duration::from_secs(20), || Ok(data.join("instance.json").exists()))?;
+        run::run("cargo", &["build", "--package", "trainyard"])?;
+        let mut cluster = Self {
+            work: work.to_owned(),
+            kubeconfig: kubeconfig.clone(),
+            parts: Vec::new(),
+        };
+        let server = run::root().join("target/debug/trainyard");
+        cluster.add(
+            "trainyard",
+            Command::new(server)
+                .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
+                .arg(&data),
+        )?;
+        wait_until("the API server", Duration::from_secs(20), || {
+            Ok(data.join("instance.json").exists())
+        })?;
         let disabled = OWN_CONTROLLERS.map(|name| format!("-{name}")).join(",");
-        let component = |component| -> Result<Command> { Ok(Command::new(real_kubernetes::ensure(component)?)) };
+        let component =
+            |component| -> Result<Command> { Ok(Command::new(real_kubernetes::ensure(component)?)) };
         cluster.add(
             "kube-controller-manager",
             component(Component::KubeControllerManager)?
                 .arg("--kubeconfig")
                 .arg(&kubeconfig)
-                .args(["--leader-elect=false", "--secure-port=0", "--use-service-account-credentials=false"])
+                .args([
+                    "--leader-elect=false",
+                    "--secure-port=0",
+                    "--use-service-account-credentials=false",
+                ])
                 .arg(format!("--controllers=*,{disabled}")),
         )?;
         cluster.add(
             "kube-scheduler",
-            component(Component::KubeScheduler)?.arg("--kubeconfig").arg(&kubeconfig).args(["--leader-elect=false", "--secure-port=0"]),
+            component(Component::KubeScheduler)?
+                .arg("--kubeconfig")
+                .arg(&kubeconfig)
+                .args(["--leader-elect=false", "--secure-port=0"]),
         )?;
         cluster.add_nodes()?;
         Ok(cluster)
@@ -133,12 +153,20 @@ impl Cluster {
         self.kubectl(&["apply", "-f", &file.to_string_lossy()])?;
         let stages = real_kubernetes::module_dir("sigs.k8s.io/kwok", "v0.8.0")?.join("kustomize/stage");
         let mut kwok = Command::new(real_kubernetes::ensure(Component::Kwok)?);
-        kwok.arg("--kubeconfig").arg(&self.kubeconfig).args(["--manage-all-nodes", "--node-lease-duration-seconds=40"]);
+        kwok.arg("--kubeconfig")
+            .arg(&self.kubeconfig)
+            .args(["--manage-all-nodes", "--node-lease-duration-seconds=40"]);
         for folder in ["node/fast", "node/heartbeat-with-lease", "pod/fast"] {
             for entry in fs::read_dir(stages.join(folder))? {
                 let path = entry?.path();
-                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                if name.ends_with(".yaml") && name != "kustomization.yaml" {
+                let name = path
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
+                if path.extension().is_some_and(|extension| extension == "yaml")
+                    && name != "kustomization.yaml"
+                {
                     kwok.arg("--config").arg(path);
                 }
             }
@@ -149,7 +177,12 @@ impl Cluster {
 
     fn kubectl(&self, arguments: &[&str]) -> Result<()> {
         let kubectl = real_kubernetes::ensure(Component::Kubectl)?;
-        run::check(Command::new(kubectl).arg("--kubeconfig").arg(&self.kubeconfig).args(arguments))
+        run::check(
+            Command::new(kubectl)
+                .arg("--kubeconfig")
+                .arg(&self.kubeconfig)
+                .args(arguments),
+        )
     }
 
     fn run_specs(&mut self, specs: &[String], procs: usize) -> Result<()> {
@@ -160,14 +193,18 @@ impl Cluster {
         ginkgo
             .arg("run")
             .arg(format!("--procs={procs}"))
-            .arg(format!("--focus=^({})$", focus.join("|")))
+            .arg(format!("--focus={}", focus.join("|")))
             .arg(format!("--junit-report={}", report.display()))
             .args(["--timeout=40m", "--succinct"])
             .arg(real_kubernetes::ensure(Component::E2eTest)?)
             .arg("--")
             .arg(format!("--kubeconfig={}", self.kubeconfig.display()))
             .arg(format!("--kubectl-path={}", kubectl.display()))
-            .args(["--provider=skeleton", "--allowed-not-ready-nodes=-1", "--minStartupPods=0"])
+            .args([
+                "--provider=skeleton",
+                "--allowed-not-ready-nodes=-1",
+                "--minStartupPods=0",
+            ])
             .current_dir(&self.work);
         run::check(&mut ginkgo)
     }

@@ -26,7 +26,10 @@ impl Background {
             .stderr(log)
             .spawn()
             .with_context(|| format!("cannot start {name}"))?;
-        Ok(Self { name: name.to_owned(), child })
+        Ok(Self {
+            name: name.to_owned(),
+            child,
+        })
     }
 
     /// Fails when the program has ended.
@@ -35,10 +38,6 @@ impl Background {
             bail!("{} ended: {status}", self.name);
         }
         Ok(())
-    }
-
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
     }
 }
 
@@ -50,7 +49,11 @@ impl Drop for Background {
 }
 
 /// Asks again and again until the answer is yes or the patience is used up.
-pub(crate) fn wait_until(what: &str, patience: Duration, mut ready: impl FnMut() -> Result<bool>) -> Result<()> {
+pub(crate) fn wait_until(
+    what: &str,
+    patience: Duration,
+    mut ready: impl FnMut() -> Result<bool>,
+) -> Result<()> {
     let deadline = Instant::now() + patience;
     while !ready()? {
         if Instant::now() > deadline {

@@ -59,7 +59,11 @@ impl Component {
 
     /// Where the source is: the module that is required, its version, and the package to build.
     fn source(self) -> Source {
-        let kubernetes = |package| Source { module: "k8s.io/kubernetes", version: VERSION, package };
+        let kubernetes = |package| Source {
+            module: "k8s.io/kubernetes",
+            version: VERSION,
+            package,
+        };
         match self {
             Self::KubeApiserver => kubernetes("k8s.io/kubernetes/cmd/kube-apiserver"),
             Self::Kubectl => kubernetes("k8s.io/kubernetes/cmd/kubectl"),
@@ -68,9 +72,21 @@ impl Component {
             Self::E2eTest => kubernetes("k8s.io/kubernetes/test/e2e"),
             // The suite insists on the ginkgo it was built with, so this one comes from its module graph.
             Self::Ginkgo => kubernetes("github.com/onsi/ginkgo/v2/ginkgo"),
-            Self::Etcd => Source { module: "go.etcd.io/etcd/server/v3", version: "v3.6.7", package: "go.etcd.io/etcd/server/v3" },
-            Self::Kwok => Source { module: "sigs.k8s.io/kwok", version: "v0.8.0", package: "sigs.k8s.io/kwok/cmd/kwok" },
-            Self::Helm => Source { module: "helm.sh/helm/v4", version: "v4.3.1", package: "helm.sh/helm/v4/cmd/helm" },
+            Self::Etcd => Source {
+                module: "go.etcd.io/etcd/server/v3",
+                version: "v3.6.7",
+                package: "go.etcd.io/etcd/server/v3",
+            },
+            Self::Kwok => Source {
+                module: "sigs.k8s.io/kwok",
+                version: "v0.8.0",
+                package: "sigs.k8s.io/kwok/cmd/kwok",
+            },
+            Self::Helm => Source {
+                module: "helm.sh/helm/v4",
+                version: "v4.3.1",
+                package: "helm.sh/helm/v4/cmd/helm",
+            },
         }
     }
 }
@@ -82,7 +98,11 @@ struct Source {
 }
 
 pub(crate) fn run(components: &[Component]) -> Result<()> {
-    let components = if components.is_empty() { &Component::ALL } else { components };
+    let components = if components.is_empty() {
+        &Component::ALL
+    } else {
+        components
+    };
     for component in components {
         let path = ensure(*component)?;
         println!("{}", path.display());
@@ -110,7 +130,10 @@ pub(crate) fn ensure(component: Component) -> Result<PathBuf> {
         bail!("building {} needs Go, which is not installed", component.binary());
     }
     let source = component.source();
-    let work = run::cache()?.join("real-kubernetes").join("build").join(source.module.replace('/', "_"));
+    let work = run::cache()?
+        .join("real-kubernetes")
+        .join("build")
+        .join(source.module.replace('/', "_"));
     fs::create_dir_all(&work).with_context(|| format!("cannot create `{}`", work.display()))?;
     write_module(&work, &source)?;
     let target = bin_dir()?.join(component.binary());
@@ -124,8 +147,14 @@ pub(crate) fn ensure(component: Component) -> Result<PathBuf> {
         Component::E2eTest => command.args(["test", "-c"]),
         _ => command.arg("build"),
     };
-    command.args(["-trimpath", "-o"]).arg(&building).arg(source.package);
-    command.current_dir(&work).env("CGO_ENABLED", "0").env("GOFLAGS", "-mod=mod -buildvcs=false");
+    command
+        .args(["-trimpath", "-o"])
+        .arg(&building)
+        .arg(source.package);
+    command
+        .current_dir(&work)
+        .env("CGO_ENABLED", "0")
+        .env("GOFLAGS", "-mod=mod -buildvcs=false");
     run::check(&mut command)?;
     fs::rename(&building, &target).context("cannot move the built program to its place")?;
     Ok(target)
@@ -151,7 +180,10 @@ fn download(module: &str, version: &str) -> Result<serde_json::Value> {
 /// A module of our own that requires the one to build, with the replacements its own file has for
 /// modules that are published apart.
 fn write_module(work: &Path, source: &Source) -> Result<()> {
-    let mut text = format!("module real\n\ngo 1.24.0\n\nrequire {} {}\n", source.module, source.version);
+    let mut text = format!(
+        "module real\n\ngo 1.24.0\n\nrequire {} {}\n",
+        source.module, source.version
+    );
     if source.module == "k8s.io/kubernetes" {
         text.push_str("\nreplace (\n");
         for module in staging_modules(source)? {
@@ -161,7 +193,9 @@ fn write_module(work: &Path, source: &Source) -> Result<()> {
     }
     let path = work.join("go.mod");
     // An existing file has been completed by Go; it is written anew only when the pins changed.
-    if fs::read_to_string(&path).is_ok_and(|old| old.contains(&format!("{} {}", source.module, source.version))) {
+    if fs::read_to_string(&path)
+        .is_ok_and(|old| old.contains(&format!("{} {}", source.module, source.version)))
+    {
         return Ok(());
     }
     fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))
@@ -171,12 +205,20 @@ fn write_module(work: &Path, source: &Source) -> Result<()> {
 fn staging_modules(source: &Source) -> Result<Vec<String>> {
     let answer = download(source.module, source.version)?;
     let Some(path) = answer["GoMod"].as_str() else {
-        bail!("cannot download {}@{}: {}", source.module, source.version, answer["Error"]);
+        bail!(
+            "cannot download {}@{}: {}",
+            source.module,
+            source.version,
+            answer["Error"]
+        );
     };
     let text = fs::read_to_string(path).with_context(|| format!("cannot read `{path}`"))?;
     let module = |line: &str| {
         let (name, target) = line.split_once("=>")?;
-        target.trim().starts_with("./staging/").then(|| name.trim().trim_start_matches("replace ").to_owned())
+        target
+            .trim()
+            .starts_with("./staging/")
+            .then(|| name.trim().trim_start_matches("replace ").to_owned())
     };
     Ok(text.lines().filter_map(module).collect())
 }

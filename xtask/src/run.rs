@@ -9,7 +9,10 @@ use anyhow::{Context as _, Result, bail};
 
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or_else(|| Path::new(".")).to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or_else(|| Path::new("."))
+        .to_owned()
 }
 
 /// Where large things that are the same for every checkout are kept.
@@ -30,7 +33,9 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<()> {
 pub(crate) fn check(command: &mut Command) -> Result<()> {
     let shown = shown(command);
     eprintln!("$ {shown}");
-    let status: ExitStatus = command.status().with_context(|| format!("cannot start `{shown}`"))?;
+    let status: ExitStatus = command
+        .status()
+        .with_context(|| format!("cannot start `{shown}`"))?;
     if !status.success() {
         bail!("`{shown}` failed: {status}");
     }
@@ -50,9 +55,4 @@ fn shown(command: &Command) -> String {
 pub(crate) fn is_installed(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
         || Command::new(program).arg("version").output().is_ok()
-}
-
-/// Whether this is the merge gate, where a missing tool is a failure and not a reason to skip.
-pub(crate) fn is_ci() -> bool {
-    std::env::var("CI").is_ok_and(|value| value == "true")
 }

@@ -24,10 +24,17 @@ const ROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that may not know of time, files, network or threads.
-const PURE: &[&str] = &["kinds", "schemas", "manifests"];
+const PURE: &[&str] = &["kinds", "manifests", "schemas"];
 const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "redb", "rustls", "ring"];
-const IMPURE_WORDS: &[&str] =
-    &["std::fs", "std::net", "std::env", "std::process", "SystemTime", "Instant::now", "Timestamp::now"];
+const IMPURE_WORDS: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "SystemTime",
+    "Instant::now",
+    "Timestamp::now",
+];
 
 /// Who may use an adapter.
 const ONLY_USED_BY: &[(&str, &[&str])] = &[("store", &["apiserver"])];
@@ -76,7 +83,10 @@ fn check_arrows(crates: &BTreeMap<String, Vec<String>>, problems: &mut Vec<Strin
             if let Some(other) = row(dependency)
                 && other <= own
             {
-                problems.push(format!("`{name}` ({}) must not use `{dependency}` ({})", ROWS[own].0, ROWS[other].0));
+                problems.push(format!(
+                    "`{name}` ({}) must not use `{dependency}` ({})",
+                    ROWS[own].0, ROWS[other].0
+                ));
             }
             if PURE.contains(&name.as_str()) && IMPURE_DEPENDENCIES.contains(&dependency.as_str()) {
                 problems.push(format!("`{name}` is pure and must not use `{dependency}`"));
@@ -96,12 +106,15 @@ fn check_sources(problems: &mut Vec<String>) -> Result<()> {
     for file in files {
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
         let shown = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
-        let is_source = shown.contains("/src/") && !shown.ends_with("/tests.rs") && !shown.contains("/tests/");
+        let is_source =
+            shown.contains("/src/") && !shown.ends_with("/tests.rs") && !shown.contains("/tests/");
         if is_source && !text.starts_with("//!") {
             problems.push(format!("{shown}: no `//!` header that says what the file is for"));
         }
         if file.file_name().is_some_and(|name| name == "mod.rs") {
-            problems.push(format!("{shown}: modules are `foo.rs` beside `foo/`, not `mod.rs`"));
+            problems.push(format!(
+                "{shown}: modules are `foo.rs` beside `foo/`, not `mod.rs`"
+            ));
         }
         check_purity(&shown, &text, problems);
     }
@@ -109,7 +122,9 @@ fn check_sources(problems: &mut Vec<String>) -> Result<()> {
 }
 
 fn check_purity(shown: &str, text: &str, problems: &mut Vec<String>) {
-    let pure = PURE.iter().any(|name| shown.starts_with(&format!("crates/{name}/src/")));
+    let pure = PURE
+        .iter()
+        .any(|name| shown.starts_with(&format!("crates/{name}/src/")));
     if !pure {
         return;
     }

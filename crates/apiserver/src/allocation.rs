@@ -70,7 +70,11 @@ impl Drop for Taken {
 
 impl InUse {
     fn release(&mut self, plan: &Plan) {
-        for address in plan.released_ips.iter().filter_map(|text| text.parse::<Ipv4Addr>().ok()) {
+        for address in plan
+            .released_ips
+            .iter()
+            .filter_map(|text| text.parse::<Ipv4Addr>().ok())
+        {
             self.addresses.remove(&u32::from(address));
         }
         for port in &plan.released_ports {
@@ -82,12 +86,18 @@ impl InUse {
 impl Allocations {
     pub fn load(store: &Store) -> Self {
         let mut in_use = InUse::default();
-        for stored in store.list(&Collection::new("", "services"), None, None, None).items {
+        for stored in store
+            .list(&Collection::new("", "services"), None, None, None)
+            .items
+        {
             let service: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
             // What a Service would give back is what it holds.
             let held = plan_delete(&service);
             in_use.ports.extend(&held.released_ports);
-            let addresses = held.released_ips.iter().filter_map(|text| text.parse::<Ipv4Addr>().ok());
+            let addresses = held
+                .released_ips
+                .iter()
+                .filter_map(|text| text.parse::<Ipv4Addr>().ok());
             in_use.addresses.extend(addresses.map(u32::from));
         }
         Self(Arc::new(Mutex::new(in_use)))
@@ -151,10 +161,15 @@ fn wanted_address(in_use: &InUse, object: &Value, text: &str) -> Result<u32> {
     let refused = |why: &str| {
         let detail = format!("failed to allocate IP {text}: {why}");
         let asked = kinds::read::get(kinds::read::get(object, "spec"), "clusterIPs");
-        invalid(object, FieldError::invalid(&Path::new("spec").child("clusterIPs"), asked, detail))
+        invalid(
+            object,
+            FieldError::invalid(&Path::new("spec").child("clusterIPs"), asked, detail),
+        )
     };
     let outside = || {
-        refused(&format!("the provided IP ({text}) is not in the valid range. The range of valid IPs is 10.96.0.0/16"))
+        refused(&format!(
+            "the provided IP ({text}) is not in the valid range. The range of valid IPs is 10.96.0.0/16"
+        ))
     };
     let address = text.parse::<Ipv4Addr>().map(u32::from).map_err(|_| outside())?;
     if !(FIRST..=LAST).contains(&address) {
@@ -170,15 +185,22 @@ fn free_address(in_use: &InUse) -> Option<u32> {
     let size = LAST - FIRST_ANY;
     // A random start keeps an address that was just given back from being reused at once.
     let start = random() % size;
-    (0..size).map(|step| FIRST_ANY + (start + step) % size).find(|address| !in_use.addresses.contains(address))
+    (0..size)
+        .map(|step| FIRST_ANY + (start + step) % size)
+        .find(|address| !in_use.addresses.contains(address))
 }
 
 fn take_ports(api: &Api, plan: &Plan, object: &mut Value, taken: &mut Taken) -> Result<()> {
     let mut in_use = api.allocations.0.lock();
     for place in &plan.node_ports {
-        let path = Path::new("spec").child("ports").index(place.index).child("nodePort");
+        let path = Path::new("spec")
+            .child("ports")
+            .index(place.index)
+            .child("nodePort");
         let port = match place.ask {
-            Ask::SameAs(earlier) => object["spec"]["ports"][earlier]["nodePort"].as_i64().unwrap_or_default(),
+            Ask::SameAs(earlier) => object["spec"]["ports"][earlier]["nodePort"]
+                .as_i64()
+                .unwrap_or_default(),
             ask => take_port(&mut in_use, object, ask, &path, taken)?,
         };
         object["spec"]["ports"][place.index]["nodePort"] = port.into();
@@ -194,13 +216,14 @@ fn take_ports(api: &Api, plan: &Plan, object: &mut Value, taken: &mut Taken) -> 
 fn take_port(in_use: &mut InUse, object: &Value, ask: Ask, path: &Path, taken: &mut Taken) -> Result<i64> {
     let port = match ask {
         Ask::Exactly(port) => port,
-        Ask::Any | Ask::SameAs(_) => {
-            free_port(in_use).ok_or_else(|| ApiError::internal("failed to allocate a nodePort: range is full"))?
-        }
+        Ask::Any | Ask::SameAs(_) => free_port(in_use)
+            .ok_or_else(|| ApiError::internal("failed to allocate a nodePort: range is full"))?,
     };
     let refused = |why: &str| invalid(object, FieldError::invalid(path, &json!(port), why));
     if !PORTS.contains(&port) {
-        return Err(refused("provided port is not in the valid range. The range of valid ports is 30000-32767"));
+        return Err(refused(
+            "provided port is not in the valid range. The range of valid ports is 30000-32767",
+        ));
     }
     if !in_use.ports.insert(port) {
         return Err(refused("provided port is already allocated"));
@@ -212,7 +235,9 @@ fn take_port(in_use: &mut InUse, object: &Value, ask: Ask, path: &Path, taken: &
 fn free_port(in_use: &InUse) -> Option<i64> {
     let size = PORTS.end() - PORTS.start() + 1;
     let start = i64::from(random()) % size;
-    (0..size).map(|step| PORTS.start() + (start + step) % size).find(|port| !in_use.ports.contains(port))
+    (0..size)
+        .map(|step| PORTS.start() + (start + step) % size)
+        .find(|port| !in_use.ports.contains(port))
 }
 
 fn random() -> u32 {

@@ -14,7 +14,6 @@ use crate::{
     authorization::{self, Attributes, Authorizer},
     body::{self, RequestBody},
     call::Call,
-    discovery::Discovery,
     error::{ApiError, Result},
     get, list,
     metrics::Metrics,
@@ -35,13 +34,13 @@ use crate::{
 pub struct Api {
     pub store: Store,
     pub registry: Registry,
-    pub discovery: Discovery,
     pub authorizer: Authorizer,
     pub allocations: Allocations,
     pub signer: Signer,
     pub admin_token: String,
     pub ca_pem: String,
     pub metrics: Metrics,
+    pub(crate) quota_turns: crate::admission::resource_quotas::Turns,
     pub webhooks: crate::admission::webhooks::Caller,
     pub policies: crate::admission::policies::Policies,
     pub(crate) stopping: watch::Receiver<bool>,
@@ -56,7 +55,11 @@ impl Api {
     }
 
     /// Authenticates and answers a request from the network.
-    pub async fn serve(self: Arc<Self>, request: Request<RequestBody>, certificate: Option<Arc<User>>) -> Answer {
+    pub async fn serve(
+        self: Arc<Self>,
+        request: Request<RequestBody>,
+        certificate: Option<Arc<User>>,
+    ) -> Answer {
         let user = match authentication::authenticate(&self, request.headers(), certificate.as_deref()) {
             Ok(user) => user,
             Err(error) => return response::error(&error),
@@ -83,7 +86,9 @@ impl Api {
     }
 
     fn impersonate(&self, user: User, headers: &http::HeaderMap) -> Result<User> {
-        let Some(wanted) = authentication::impersonated(headers)? else { return Ok(user) };
+        let Some(wanted) = authentication::impersonated(headers)? else {
+            return Ok(user);
+        };
         let may = |group: &str, resource: &str, namespace: &str, name: &str| {
             let attributes = Attributes::Resource {
                 verb: "impersonate",
@@ -102,7 +107,11 @@ impl Api {
             Some((namespace, name)) => may("", "serviceaccounts", namespace, name)?,
             None => may("", "users", "", &wanted.name)?,
         }
-        for group in headers.get_all("impersonate-group").iter().filter_map(|value| value.to_str().ok()) {
+        for group in headers
+            .get_all("impersonate-group")
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+        {
             may("", "groups", "", group)?;
         }
         Ok(wanted)
@@ -132,7 +141,15 @@ impl Api {
                 let kind = kind.clone();
                 check_scope(&kind, &target)?;
                 let representation = negotiate::accept(&parts.headers)?;
-                let call = Call { api: self, kind, target, query, headers: parts.headers, user, representation };
+                let call = Call {
+                    api: self,
+                    kind,
+                    target,
+                    query,
+                    headers: parts.headers,
+                    user,
+                    representation,
+                };
                 answer(call, parts.method, body).await
             }
         }
@@ -188,7 +205,7 @@ async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result
                 return Err(ApiError::method_not_allowed());
             }
             let bytes = body::read(request_body).await?;
-            match subresources::reviews::answer(call, &bytes) {
+            match subresources::reviews::answer(call, &bytes).await {
                 Some(answer) => answer,
                 None => create::create(call, &bytes).await,
             }

@@ -6,7 +6,11 @@ use std::collections::BTreeMap;
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use crate::{api::Api, error::{ApiError, Result}, tokens};
+use crate::{
+    api::Api,
+    error::{ApiError, Result},
+    tokens,
+};
 
 /// An authenticated user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,8 +26,17 @@ pub(crate) const AUTHENTICATED: &str = "system:authenticated";
 
 impl User {
     pub fn new(name: &str, groups: &[&str]) -> Self {
-        let groups = groups.iter().copied().chain([AUTHENTICATED]).map(str::to_owned).collect();
-        Self { name: name.to_owned(), groups, ..Self::default() }
+        let groups = groups
+            .iter()
+            .copied()
+            .chain([AUTHENTICATED])
+            .map(str::to_owned)
+            .collect();
+        Self {
+            name: name.to_owned(),
+            groups,
+            ..Self::default()
+        }
     }
 
     /// The administrator whose token is in the kubeconfig.
@@ -61,7 +74,11 @@ impl User {
             uid: kinds::read::text(info, "uid").to_owned(),
             groups: texts(info.get("groups")),
             extra: extra
-                .map(|map| map.iter().map(|(key, value)| (key.clone(), texts(Some(value)))).collect())
+                .map(|map| {
+                    map.iter()
+                        .map(|(key, value)| (key.clone(), texts(Some(value))))
+                        .collect()
+                })
                 .unwrap_or_default(),
         }
     }
@@ -70,13 +87,19 @@ impl User {
 /// The user behind a request, or 401.
 pub(crate) fn authenticate(api: &Api, headers: &HeaderMap, certificate: Option<&User>) -> Result<User> {
     if let Some(token) = bearer_token(headers) {
-        return authenticate_token(api, token, &[]).map(|(user, _)| user).ok_or_else(ApiError::unauthorized);
+        return authenticate_token(api, token, &[])
+            .map(|(user, _)| user)
+            .ok_or_else(ApiError::unauthorized);
     }
     certificate.cloned().ok_or_else(ApiError::unauthorized)
 }
 
 /// The user behind a token and the audiences it is good for.
-pub(crate) fn authenticate_token(api: &Api, token: &str, audiences: &[String]) -> Option<(User, Vec<String>)> {
+pub(crate) fn authenticate_token(
+    api: &Api,
+    token: &str,
+    audiences: &[String],
+) -> Option<(User, Vec<String>)> {
     let own = vec![tokens::ISSUER.to_owned()];
     let wanted = if audiences.is_empty() { &own } else { audiences };
     if same(token.as_bytes(), api.admin_token.as_bytes()) {
@@ -88,7 +111,10 @@ pub(crate) fn authenticate_token(api: &Api, token: &str, audiences: &[String]) -
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then(|| token.trim())
+        .filter(|token| !token.is_empty())
 }
 
 /// Compares without telling by its time how much was right.
@@ -100,7 +126,9 @@ fn same(a: &[u8], b: &[u8]) -> bool {
 pub(crate) fn impersonated(headers: &HeaderMap) -> Result<Option<User>> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let Some(name) = text("impersonate-user") else {
-        let any = headers.keys().any(|name| name.as_str().starts_with("impersonate-"));
+        let any = headers
+            .keys()
+            .any(|name| name.as_str().starts_with("impersonate-"));
         return if any {
             Err(ApiError::internal(
                 "requested &user.DefaultInfo{} to be impersonated without impersonating a user",
@@ -109,13 +137,19 @@ pub(crate) fn impersonated(headers: &HeaderMap) -> Result<Option<User>> {
             Ok(None)
         };
     };
-    let mut user = User { name: name.to_owned(), uid: text("impersonate-uid").unwrap_or_default().to_owned(), ..User::default() };
+    let mut user = User {
+        name: name.to_owned(),
+        uid: text("impersonate-uid").unwrap_or_default().to_owned(),
+        ..User::default()
+    };
     for value in headers.get_all("impersonate-group") {
         user.groups.extend(value.to_str().ok().map(str::to_owned));
     }
     for (header, value) in headers {
         if let (Some(key), Ok(value)) = (header.as_str().strip_prefix("impersonate-extra-"), value.to_str()) {
-            let key = percent_encoding::percent_decode_str(key).decode_utf8_lossy().into_owned();
+            let key = percent_encoding::percent_decode_str(key)
+                .decode_utf8_lossy()
+                .into_owned();
             user.extra.entry(key).or_default().push(value.to_owned());
         }
     }

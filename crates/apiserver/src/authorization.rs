@@ -21,8 +21,18 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum Attributes<'a> {
-    Resource { verb: &'a str, group: &'a str, resource: &'a str, subresource: &'a str, namespace: &'a str, name: &'a str },
-    Path { verb: &'a str, path: &'a str },
+    Resource {
+        verb: &'a str,
+        group: &'a str,
+        resource: &'a str,
+        subresource: &'a str,
+        namespace: &'a str,
+        name: &'a str,
+    },
+    Path {
+        verb: &'a str,
+        path: &'a str,
+    },
 }
 
 impl<'a> From<&'a RequestInfo> for Attributes<'a> {
@@ -87,7 +97,10 @@ impl Authorizer {
     pub fn new() -> Self {
         let collections = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"]
             .map(|plural| Collection::new(GROUP, plural));
-        Self { collections, compiled: RwLock::default() }
+        Self {
+            collections,
+            compiled: RwLock::default(),
+        }
     }
 
     /// Why the user may do it, if they may.
@@ -115,7 +128,8 @@ impl Authorizer {
         let mut resource_rules = Vec::new();
         let mut path_rules = Vec::new();
         if user.is_master() {
-            resource_rules.push(serde_json::json!({ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }));
+            resource_rules
+                .push(serde_json::json!({ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }));
             path_rules.push(serde_json::json!({ "verbs": ["*"], "nonResourceURLs": ["*"] }));
         }
         for binding in &compiled.bindings {
@@ -143,7 +157,12 @@ impl Authorizer {
     }
 
     fn compiled(&self, store: &Store) -> Arc<Compiled> {
-        let revision = self.collections.iter().map(|c| store.last_change(c)).max().unwrap_or_default();
+        let revision = self
+            .collections
+            .iter()
+            .map(|c| store.last_change(c))
+            .max()
+            .unwrap_or_default();
         {
             let compiled = self.compiled.read();
             if compiled.revision >= revision && revision > 0 {
@@ -172,8 +191,19 @@ pub(crate) fn denied(user: &User, attributes: Attributes<'_>) -> ApiError {
             error.details = Some(serde_json::json!({}));
             error
         }
-        Attributes::Resource { verb, group, resource, subresource, namespace, name } => {
-            let full = if subresource.is_empty() { resource.to_owned() } else { format!("{resource}/{subresource}") };
+        Attributes::Resource {
+            verb,
+            group,
+            resource,
+            subresource,
+            namespace,
+            name,
+        } => {
+            let full = if subresource.is_empty() {
+                resource.to_owned()
+            } else {
+                format!("{resource}/{subresource}")
+            };
             let place = if namespace.is_empty() {
                 "at the cluster scope".to_owned()
             } else {
@@ -183,7 +213,14 @@ pub(crate) fn denied(user: &User, attributes: Attributes<'_>) -> ApiError {
                 "User \"{}\" cannot {verb} resource \"{full}\" in API group \"{group}\" {place}",
                 user.name
             );
-            ApiError::forbidden(Qualified { group, name: resource }, name, &why)
+            ApiError::forbidden(
+                Qualified {
+                    group,
+                    name: resource,
+                },
+                name,
+                &why,
+            )
         }
     }
 }
@@ -192,20 +229,35 @@ fn compile(store: &Store, collections: &[Collection; 4], revision: u64) -> Compi
     let [cluster_roles, cluster_bindings, roles, bindings] = collections;
     let read = |collection: &Collection| -> Vec<Value> {
         let objects = store.list(collection, None, None, None).items;
-        objects.iter().filter_map(|object| serde_json::from_slice(object.json()).ok()).collect()
+        objects
+            .iter()
+            .filter_map(|object| serde_json::from_slice(object.json()).ok())
+            .collect()
     };
     let rules = |collection: &Collection| -> std::collections::HashMap<(String, String), Arc<Vec<Rule>>> {
         read(collection)
             .iter()
             .map(|role| {
-                let key = (crate::object::namespace(role).to_owned(), crate::object::name(role).to_owned());
-                (key, Arc::new(kinds::read::list(role, "rules").iter().map(Rule::read).collect()))
+                let key = (
+                    crate::object::namespace(role).to_owned(),
+                    crate::object::name(role).to_owned(),
+                );
+                (
+                    key,
+                    Arc::new(kinds::read::list(role, "rules").iter().map(Rule::read).collect()),
+                )
             })
             .collect()
     };
     let (cluster_rules, namespace_rules) = (rules(cluster_roles), rules(roles));
-    let mut compiled = Compiled { revision, bindings: Vec::new() };
-    for (collection, kind) in [(cluster_bindings, "ClusterRoleBinding"), (bindings, "RoleBinding")] {
+    let mut compiled = Compiled {
+        revision,
+        bindings: Vec::new(),
+    };
+    for (collection, kind) in [
+        (cluster_bindings, "ClusterRoleBinding"),
+        (bindings, "RoleBinding"),
+    ] {
         for binding in read(collection) {
             let namespace = crate::object::namespace(&binding).to_owned();
             let role = kinds::read::get(&binding, "roleRef");
@@ -216,12 +268,23 @@ fn compile(store: &Store, collections: &[Collection; 4], revision: u64) -> Compi
                 namespace_rules.get(&(namespace.clone(), role_name.to_owned()))
             };
             let Some(rules) = found else { continue };
-            let subjects: Vec<Subject> =
-                kinds::read::list(&binding, "subjects").iter().filter_map(|subject| Subject::read(subject, &namespace)).collect();
+            let subjects: Vec<Subject> = kinds::read::list(&binding, "subjects")
+                .iter()
+                .filter_map(|subject| Subject::read(subject, &namespace))
+                .collect();
             let name = crate::object::name(&binding);
-            let named = if namespace.is_empty() { name.to_owned() } else { format!("{name}/{namespace}") };
+            let named = if namespace.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{name}/{namespace}")
+            };
             let reason = format!("{kind} \"{named}\" of {role_kind} \"{role_name}\"");
-            compiled.bindings.push(Binding { subjects, namespace, rules: rules.clone(), reason });
+            compiled.bindings.push(Binding {
+                subjects,
+                namespace,
+                rules: rules.clone(),
+                reason,
+            });
         }
     }
     compiled
@@ -235,7 +298,11 @@ impl Subject {
             "Group" => Some(Self::Group(name.to_owned())),
             "ServiceAccount" => {
                 let namespace = kinds::read::text(subject, "namespace");
-                let namespace = if namespace.is_empty() { binding_namespace } else { namespace };
+                let namespace = if namespace.is_empty() {
+                    binding_namespace
+                } else {
+                    namespace
+                };
                 Some(Self::User(tokens::username(namespace, name)))
             }
             _ => None,
@@ -253,7 +320,11 @@ impl Subject {
 impl Rule {
     fn read(rule: &Value) -> Self {
         let texts = |field: &str| {
-            kinds::read::list(rule, field).iter().filter_map(Value::as_str).map(str::to_owned).collect()
+            kinds::read::list(rule, field)
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect()
         };
         Self {
             verbs: texts("verbs"),
@@ -267,7 +338,14 @@ impl Rule {
     fn allows(&self, attributes: Attributes<'_>) -> bool {
         let has = |list: &[String], wanted: &str| list.iter().any(|item| item == "*" || item == wanted);
         match attributes {
-            Attributes::Resource { verb, group, resource, subresource, name, .. } => {
+            Attributes::Resource {
+                verb,
+                group,
+                resource,
+                subresource,
+                name,
+                ..
+            } => {
                 has(&self.verbs, verb)
                     && has(&self.groups, group)
                     && self.allows_resource(resource, subresource)
@@ -278,20 +356,24 @@ impl Rule {
                     && self.paths.iter().any(|allowed| {
                         allowed == "*"
                             || allowed == path
-                            || allowed.strip_suffix('*').is_some_and(|prefix| path.starts_with(prefix))
+                            || allowed
+                                .strip_suffix('*')
+                                .is_some_and(|prefix| path.starts_with(prefix))
                     })
             }
         }
     }
 
     fn allows_resource(&self, resource: &str, subresource: &str) -> bool {
-        self.resources.iter().any(|allowed| match allowed.split_once('/') {
-            None if allowed == "*" => true,
-            None => subresource.is_empty() && allowed == resource,
-            Some(("*", allowed_sub)) => allowed_sub == subresource,
-            Some((allowed_resource, allowed_sub)) => {
-                allowed_resource == resource && allowed_sub == subresource && !subresource.is_empty()
-            }
-        })
+        self.resources
+            .iter()
+            .any(|allowed| match allowed.split_once('/') {
+                None if allowed == "*" => true,
+                None => subresource.is_empty() && allowed == resource,
+                Some(("*", allowed_sub)) => allowed_sub == subresource,
+                Some((allowed_resource, allowed_sub)) => {
+                    allowed_resource == resource && allowed_sub == subresource && !subresource.is_empty()
+                }
+            })
     }
 }

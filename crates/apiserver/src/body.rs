@@ -37,7 +37,9 @@ pub(crate) async fn read(body: RequestBody) -> Result<Bytes> {
     match Limited::new(body, LIMIT).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(ApiError::too_large(LIMIT)),
-        Err(error) => Err(ApiError::bad_request(format!("the body could not be read: {error}"))),
+        Err(error) => Err(ApiError::bad_request(format!(
+            "the body could not be read: {error}"
+        ))),
     }
 }
 
@@ -57,18 +59,38 @@ pub(crate) fn decode_options(content_type: &str, bytes: &[u8], kind: &str) -> Re
         return Ok(Value::Object(serde_json::Map::new()));
     }
     // Options come with patch-like content types from some clients; what they hold is JSON.
-    let content_type = if ACCEPTED.contains(&content_type) { content_type } else { "" };
+    let content_type = if ACCEPTED.contains(&content_type) {
+        content_type
+    } else {
+        ""
+    };
     Ok(decode(content_type, bytes, kind)?.value)
 }
 
 fn decode_json(bytes: &[u8], kind: &str) -> Result<Decoded> {
-    let parsed = manifests::json::parse(bytes).map_err(|error| unrecognized(kind, &error.to_string(), bytes))?;
-    object_only(Decoded { value: parsed.value, duplicates: parsed.duplicates }, kind, bytes)
+    let parsed =
+        manifests::json::parse(bytes).map_err(|error| unrecognized(kind, &error.to_string(), bytes))?;
+    object_only(
+        Decoded {
+            value: parsed.value,
+            duplicates: parsed.duplicates,
+        },
+        kind,
+        bytes,
+    )
 }
 
 fn decode_yaml(bytes: &[u8], kind: &str) -> Result<Decoded> {
-    let parsed = manifests::yaml::parse(bytes).map_err(|error| unrecognized(kind, &error.to_string(), bytes))?;
-    object_only(Decoded { value: parsed.value, duplicates: parsed.duplicates }, kind, bytes)
+    let parsed =
+        manifests::yaml::parse(bytes).map_err(|error| unrecognized(kind, &error.to_string(), bytes))?;
+    object_only(
+        Decoded {
+            value: parsed.value,
+            duplicates: parsed.duplicates,
+        },
+        kind,
+        bytes,
+    )
 }
 
 fn decode_protobuf(bytes: &[u8], kind: &str) -> Result<Decoded> {
@@ -78,7 +100,10 @@ fn decode_protobuf(bytes: &[u8], kind: &str) -> Result<Decoded> {
         fields.insert("apiVersion".to_owned(), api_version.into());
         fields.insert("kind".to_owned(), object_kind.into());
     }
-    Ok(Decoded { value, duplicates: Vec::new() })
+    Ok(Decoded {
+        value,
+        duplicates: Vec::new(),
+    })
 }
 
 fn object_only(decoded: Decoded, kind: &str, bytes: &[u8]) -> Result<Decoded> {
@@ -108,13 +133,24 @@ fn summary(bytes: &[u8]) -> String {
         [b'{', ..] if bytes.len() > SHOWN => format!("{text} ..."),
         [b'{', ..] => text,
         _ => {
-            let hex: String = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
-            if bytes.len() > SHOWN { format!("{hex} ...") } else { hex }
+            let hex: String = bytes
+                .iter()
+                .take(SHOWN)
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            if bytes.len() > SHOWN {
+                format!("{hex} ...")
+            } else {
+                hex
+            }
         }
     }
 }
 
 /// Brings a decoded value into the exact form of its type; the fields nobody knows are named.
-pub(crate) fn normalize(shape: TypeRef, value: &mut Value) -> Result<Vec<String>, kinds::decode::DecodeError> {
+pub(crate) fn normalize(
+    shape: TypeRef,
+    value: &mut Value,
+) -> Result<Vec<String>, kinds::decode::DecodeError> {
     kinds::decode::normalize(shape, value)
 }

@@ -32,22 +32,35 @@ pub(crate) async fn ensure(api: &Arc<Api>, path: &str, object: &Value) -> Result
     if code.is_success() || code == StatusCode::CONFLICT {
         return Ok(());
     }
-    Err(ApiError::internal(format!("cannot create {path}/{name}: {}", body["message"])))
+    Err(ApiError::internal(format!(
+        "cannot create {path}/{name}: {}",
+        body["message"]
+    )))
 }
 
 /// Whether the object is in the store, looked up without a request.
 fn exists(api: &Api, path: &str, name: &str) -> bool {
     let info = crate::request_info::RequestInfo::read(&Method::GET, &format!("{path}/{name}"), false);
-    let crate::request_info::RequestInfo::Resource(target) = info else { return false };
+    let crate::request_info::RequestInfo::Resource(target) = info else {
+        return false;
+    };
     let snapshot = api.registry.snapshot();
-    let Some(kind) = snapshot.get(&target.group, &target.version, &target.resource) else { return false };
-    let namespace = if kind.namespaced { target.namespace.as_str() } else { "" };
+    let Some(kind) = snapshot.get(&target.group, &target.version, &target.resource) else {
+        return false;
+    };
+    let namespace = if kind.namespaced {
+        target.namespace.as_str()
+    } else {
+        ""
+    };
     api.store.get(&kind.collection, namespace, name).is_some()
 }
 
 /// A POST by the system itself, through the same door as everybody's.
 pub(crate) async fn post(api: &Arc<Api>, path: &str, object: &Value) -> (StatusCode, Value) {
-    let body = Full::from(object.to_string()).map_err(|never| match never {}).boxed_unsync();
+    let body = Full::from(object.to_string())
+        .map_err(|never| match never {})
+        .boxed_unsync();
     let mut request = Request::new(body);
     *request.method_mut() = Method::POST;
     if let Ok(uri) = format!("{path}?fieldManager=trainyard").parse() {
@@ -69,8 +82,16 @@ fn objects(address: SocketAddr) -> Vec<(&'static str, Value)> {
     }
     all.extend(crate::bootstrap_roles::objects());
     for (name, value, text) in [
-        ("system-cluster-critical", 2_000_000_000, "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."),
-        ("system-node-critical", 2_000_001_000, "Used for system critical pods that must not be moved from their current node."),
+        (
+            "system-cluster-critical",
+            2_000_000_000,
+            "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+        ),
+        (
+            "system-node-critical",
+            2_000_001_000,
+            "Used for system critical pods that must not be moved from their current node.",
+        ),
     ] {
         all.push((
             "/apis/scheduling.k8s.io/v1/priorityclasses",

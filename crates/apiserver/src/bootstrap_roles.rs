@@ -8,37 +8,81 @@ const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 
 pub(crate) fn objects() -> Vec<(&'static str, Value)> {
     let mut all = vec![
-        (ROLES, role("cluster-admin", json!([
-            { "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] },
-            { "nonResourceURLs": ["*"], "verbs": ["*"] },
-        ]))),
-        (ROLES, role("system:discovery", json!([{
-            "nonResourceURLs": ["/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version", "/version/"],
-            "verbs": ["get"],
-        }]))),
-        (ROLES, role("system:public-info-viewer", json!([{
-            "nonResourceURLs": ["/healthz", "/livez", "/readyz", "/version", "/version/"], "verbs": ["get"],
-        }]))),
-        (ROLES, role("system:basic-user", json!([
-            { "apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"], "verbs": ["create"] },
-            { "apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"], "verbs": ["create"] },
-        ]))),
-        (ROLES, role("system:auth-delegator", json!([
-            { "apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"] },
-            { "apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"] },
-        ]))),
-        (ROLES, role("system:service-account-issuer-discovery", json!([{
-            "nonResourceURLs": ["/.well-known/openid-configuration", "/.well-known/openid-configuration/", "/openid/v1/jwks", "/openid/v1/jwks/"],
-            "verbs": ["get"],
-        }]))),
+        (
+            ROLES,
+            role(
+                "cluster-admin",
+                json!([
+                    { "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] },
+                    { "nonResourceURLs": ["*"], "verbs": ["*"] },
+                ]),
+            ),
+        ),
+        (
+            ROLES,
+            role(
+                "system:discovery",
+                json!([{
+                    "nonResourceURLs": ["/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version", "/version/"],
+                    "verbs": ["get"],
+                }]),
+            ),
+        ),
+        (
+            ROLES,
+            role(
+                "system:public-info-viewer",
+                json!([{
+                    "nonResourceURLs": ["/healthz", "/livez", "/readyz", "/version", "/version/"], "verbs": ["get"],
+                }]),
+            ),
+        ),
+        (
+            ROLES,
+            role(
+                "system:basic-user",
+                json!([
+                    { "apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"], "verbs": ["create"] },
+                    { "apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"], "verbs": ["create"] },
+                ]),
+            ),
+        ),
+        (
+            ROLES,
+            role(
+                "system:auth-delegator",
+                json!([
+                    { "apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"] },
+                    { "apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"] },
+                ]),
+            ),
+        ),
+        (
+            ROLES,
+            role(
+                "system:service-account-issuer-discovery",
+                json!([{
+                    "nonResourceURLs": ["/.well-known/openid-configuration", "/.well-known/openid-configuration/", "/openid/v1/jwks", "/openid/v1/jwks/"],
+                    "verbs": ["get"],
+                }]),
+            ),
+        ),
     ];
     all.extend(people());
     for (name, role, group) in [
         ("cluster-admin", "cluster-admin", "system:masters"),
         ("system:discovery", "system:discovery", "system:authenticated"),
         ("system:basic-user", "system:basic-user", "system:authenticated"),
-        ("system:public-info-viewer", "system:public-info-viewer", "system:authenticated"),
-        ("system:service-account-issuer-discovery", "system:service-account-issuer-discovery", "system:serviceaccounts"),
+        (
+            "system:public-info-viewer",
+            "system:public-info-viewer",
+            "system:authenticated",
+        ),
+        (
+            "system:service-account-issuer-discovery",
+            "system:service-account-issuer-discovery",
+            "system:serviceaccounts",
+        ),
     ] {
         all.push((BINDINGS, binding(name, role, group)));
     }
@@ -49,6 +93,10 @@ fn labels() -> Value {
     json!({ "kubernetes.io/bootstrapping": "rbac-defaults" })
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a table of `json!` reads best without ampersands"
+)]
 fn role(name: &str, rules: Value) -> Value {
     json!({ "metadata": { "name": name, "labels": labels() }, "rules": rules })
 }
@@ -66,21 +114,106 @@ const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "upda
 
 /// Resources of the shared roles, group by group: what a viewer may read.
 const VIEWED: &[(&str, &[&str])] = &[
-    ("", &["configmaps", "endpoints", "events", "limitranges", "namespaces", "namespaces/status", "persistentvolumeclaims", "persistentvolumeclaims/status", "pods", "pods/log", "pods/status", "replicationcontrollers", "replicationcontrollers/scale", "replicationcontrollers/status", "resourcequotas", "resourcequotas/status", "serviceaccounts", "services", "services/status", "bindings"]),
-    ("apps", &["controllerrevisions", "daemonsets", "daemonsets/status", "deployments", "deployments/scale", "deployments/status", "replicasets", "replicasets/scale", "replicasets/status", "statefulsets", "statefulsets/scale", "statefulsets/status"]),
-    ("autoscaling", &["horizontalpodautoscalers", "horizontalpodautoscalers/status"]),
+    (
+        "",
+        &[
+            "configmaps",
+            "endpoints",
+            "events",
+            "limitranges",
+            "namespaces",
+            "namespaces/status",
+            "persistentvolumeclaims",
+            "persistentvolumeclaims/status",
+            "pods",
+            "pods/log",
+            "pods/status",
+            "replicationcontrollers",
+            "replicationcontrollers/scale",
+            "replicationcontrollers/status",
+            "resourcequotas",
+            "resourcequotas/status",
+            "serviceaccounts",
+            "services",
+            "services/status",
+            "bindings",
+        ],
+    ),
+    (
+        "apps",
+        &[
+            "controllerrevisions",
+            "daemonsets",
+            "daemonsets/status",
+            "deployments",
+            "deployments/scale",
+            "deployments/status",
+            "replicasets",
+            "replicasets/scale",
+            "replicasets/status",
+            "statefulsets",
+            "statefulsets/scale",
+            "statefulsets/status",
+        ],
+    ),
+    (
+        "autoscaling",
+        &["horizontalpodautoscalers", "horizontalpodautoscalers/status"],
+    ),
     ("batch", &["cronjobs", "cronjobs/status", "jobs", "jobs/status"]),
     ("discovery.k8s.io", &["endpointslices"]),
     ("events.k8s.io", &["events"]),
-    ("networking.k8s.io", &["ingresses", "ingresses/status", "networkpolicies"]),
+    (
+        "networking.k8s.io",
+        &["ingresses", "ingresses/status", "networkpolicies"],
+    ),
     ("policy", &["poddisruptionbudgets", "poddisruptionbudgets/status"]),
-    ("resource.k8s.io", &["resourceclaims", "resourceclaims/status", "resourceclaimtemplates"]),
+    (
+        "resource.k8s.io",
+        &[
+            "resourceclaims",
+            "resourceclaims/status",
+            "resourceclaimtemplates",
+        ],
+    ),
 ];
 
 /// What an editor may change on top.
 const EDITED: &[(&str, &[&str])] = &[
-    ("", &["configmaps", "events", "persistentvolumeclaims", "pods", "pods/attach", "pods/exec", "pods/portforward", "pods/proxy", "pods/eviction", "replicationcontrollers", "replicationcontrollers/scale", "secrets", "serviceaccounts", "serviceaccounts/token", "services", "services/proxy"]),
-    ("apps", &["daemonsets", "deployments", "deployments/rollback", "deployments/scale", "replicasets", "replicasets/scale", "statefulsets", "statefulsets/scale"]),
+    (
+        "",
+        &[
+            "configmaps",
+            "events",
+            "persistentvolumeclaims",
+            "pods",
+            "pods/attach",
+            "pods/exec",
+            "pods/portforward",
+            "pods/proxy",
+            "pods/eviction",
+            "replicationcontrollers",
+            "replicationcontrollers/scale",
+            "secrets",
+            "serviceaccounts",
+            "serviceaccounts/token",
+            "services",
+            "services/proxy",
+        ],
+    ),
+    (
+        "apps",
+        &[
+            "daemonsets",
+            "deployments",
+            "deployments/rollback",
+            "deployments/scale",
+            "replicasets",
+            "replicasets/scale",
+            "statefulsets",
+            "statefulsets/scale",
+        ],
+    ),
     ("autoscaling", &["horizontalpodautoscalers"]),
     ("batch", &["cronjobs", "jobs"]),
     ("coordination.k8s.io", &["leases"]),
@@ -114,7 +247,8 @@ fn people() -> Vec<(&'static str, Value)> {
         ("system:aggregate-to-admin", "admin", admin),
     ] {
         let mut object = role(name, rules.into());
-        object["metadata"]["labels"][format!("rbac.authorization.k8s.io/aggregate-to-{into}")] = "true".into();
+        object["metadata"]["labels"][format!("rbac.authorization.k8s.io/aggregate-to-{into}")] =
+            "true".into();
         all.push((ROLES, object));
     }
     for (name, aggregated) in [("view", "view"), ("edit", "edit"), ("admin", "admin")] {
@@ -123,8 +257,12 @@ fn people() -> Vec<(&'static str, Value)> {
         object["aggregationRule"] = json!({ "clusterRoleSelectors": [{ "matchLabels": { label: "true" } }] });
         // Each role holds the one below it.
         match name {
-            "view" => object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] = "true".into(),
-            "edit" => object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-admin"] = "true".into(),
+            "view" => {
+                object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] = "true".into();
+            }
+            "edit" => {
+                object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-admin"] = "true".into();
+            }
             _ => {}
         }
         all.push((ROLES, object));

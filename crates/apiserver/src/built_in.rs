@@ -34,8 +34,16 @@ fn row(resource: &'static Resource) -> Option<Kind> {
         list_kind: format!("{}List", resource.kind),
         plural: resource.plural.into(),
         singular: resource.singular.into(),
-        short_names: resource.short_names.iter().map(|name| Cow::Borrowed(*name)).collect(),
-        categories: resource.categories.iter().map(|name| Cow::Borrowed(*name)).collect(),
+        short_names: resource
+            .short_names
+            .iter()
+            .map(|name| Cow::Borrowed(*name))
+            .collect(),
+        categories: resource
+            .categories
+            .iter()
+            .map(|name| Cow::Borrowed(*name))
+            .collect(),
         namespaced: resource.namespaced,
         verbs: resource.verbs.to_vec(),
         subresources: resource
@@ -62,7 +70,11 @@ fn row(resource: &'static Resource) -> Option<Kind> {
 
 /// Both groups of events show the same objects.
 fn collection(resource: &Resource) -> Collection {
-    let group = if resource.group == "events.k8s.io" { "" } else { resource.group };
+    let group = if resource.group == "events.k8s.io" {
+        ""
+    } else {
+        resource.group
+    };
     Collection::new(group, resource.plural)
 }
 

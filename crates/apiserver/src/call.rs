@@ -35,9 +35,16 @@ impl Call {
         if let Some(manager) = self.query.text("fieldManager") {
             return manager.to_owned();
         }
-        let agent = self.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
+        let agent = self
+            .headers
+            .get(http::header::USER_AGENT)
+            .and_then(|value| value.to_str().ok());
         let program = agent.unwrap_or_default().split('/').next().unwrap_or_default();
         let program: String = program.chars().filter(|c| !c.is_control()).take(128).collect();
-        if program.is_empty() { "unknown".to_owned() } else { program }
+        if program.is_empty() {
+            "unknown".to_owned()
+        } else {
+            program
+        }
     }
 }

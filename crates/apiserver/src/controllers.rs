@@ -6,6 +6,7 @@ pub(crate) mod definitions;
 pub(crate) mod feed;
 pub(crate) mod garbage;
 pub(crate) mod namespaces;
+pub(crate) mod quotas;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ pub(crate) fn start(api: &Arc<Api>) -> JoinSet<()> {
     tasks.spawn(definitions::run(api.clone()));
     tasks.spawn(garbage::run(api.clone()));
     tasks.spawn(namespaces::run(api.clone()));
+    tasks.spawn(quotas::run(api.clone()));
     tasks.spawn(cluster_roles::run(api.clone()));
     tasks.spawn(crate::admission::policies::status::run(api.clone()));
     tasks

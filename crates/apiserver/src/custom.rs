@@ -31,8 +31,15 @@ pub(crate) static DEFINITION_STRATEGY: Strategy = Strategy {
     name_syntax: names::dns_subdomain,
 };
 
+/// Where a kind keeps its size: of the spec, of the status, and the selector's text.
+pub(crate) struct ScalePaths {
+    pub(crate) spec: Vec<String>,
+    pub(crate) status: Vec<String>,
+    pub(crate) selector: Option<Vec<String>>,
+}
+
 /// One version of a custom kind.
-pub struct CustomVersion {
+pub(crate) struct CustomVersion {
     kind: Arc<CustomKind>,
     /// Which of the kind's versions this is.
     index: usize,
@@ -49,8 +56,16 @@ pub(crate) fn kinds(definition: &Value, changed_at: u64) -> Vec<Arc<Kind>> {
         .collect()
 }
 
-const VERBS: &[&str] =
-    &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+const VERBS: &[&str] = &[
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
 const SUBRESOURCE_VERBS: &[&str] = &["get", "patch", "update"];
 
 fn row(custom: &Arc<CustomKind>, index: usize, changed_at: u64) -> Kind {
@@ -91,7 +106,11 @@ fn row(custom: &Arc<CustomKind>, index: usize, changed_at: u64) -> Kind {
         subresources,
         collection: Collection::new(&custom.group, &custom.plural),
         blank: json!({}),
-        definition: Definition::Custom(Arc::new(CustomVersion { kind: custom.clone(), index, changed_at })),
+        definition: Definition::Custom(Arc::new(CustomVersion {
+            kind: custom.clone(),
+            index,
+            changed_at,
+        })),
     }
 }
 
@@ -101,59 +120,69 @@ impl CustomVersion {
     }
 
     /// The schemas OpenAPI documents publish of this version: of the kind and of its list.
-    pub fn openapi(&self, format: schemas::openapi::Format) -> [(String, Value); 2] {
+    pub(crate) fn openapi(&self, format: schemas::openapi::Format) -> [(String, Value); 2] {
         schemas::openapi::schemas(&self.kind, self.version(), format)
     }
 
-    pub fn deprecation_warning(&self) -> Option<&str> {
+    pub(crate) fn deprecation_warning(&self) -> Option<&str> {
         self.version().deprecation_warning.as_deref()
     }
 
     /// Whether an object written at this revision already has the form of today's schema.
-    pub fn is_current(&self, revision: u64) -> bool {
+    pub(crate) fn is_current(&self, revision: u64) -> bool {
         revision > self.changed_at
     }
 
     /// Brings an object stored under an older schema, or in another version, into form.
-    pub fn upgrade(&self, value: &mut Value) {
+    pub(crate) fn upgrade(&self, value: &mut Value) {
         let schema = &self.version().schema;
         schemas::default(value, schema);
         schemas::prune(value, schema);
     }
 
-    pub fn storage_api_version(&self) -> String {
+    pub(crate) fn storage_api_version(&self) -> String {
         format!("{}/{}", self.kind.group, self.kind.storage_version)
     }
 
-    pub fn selectable_fields(&self) -> Vec<String> {
-        self.version().selectable_fields.iter().map(|field| field.name.clone()).collect()
+    pub(crate) fn selectable_fields(&self) -> Vec<String> {
+        self.version()
+            .selectable_fields
+            .iter()
+            .map(|field| field.name.clone())
+            .collect()
     }
 
-    pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+    pub(crate) fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         let cells = self.version().columns.cells(object, |time| {
             let since: Timestamp = time.parse().ok()?;
-            Some(kinds::columns::duration::human_duration(now.duration_since(since)))
+            Some(kinds::columns::duration::human_duration(
+                now.duration_since(since),
+            ))
         });
-        std::iter::once(object::name(object).into()).chain(cells).collect()
+        std::iter::once(object::name(object).into())
+            .chain(cells)
+            .collect()
     }
 
-    pub fn column_definitions(&self) -> Value {
+    pub(crate) fn column_definitions(&self) -> Value {
         let name = json!({
             "name": "Name", "type": "string", "format": "name", "description": "The name of the object.", "priority": 0,
         });
-        std::iter::once(name).chain(self.version().columns.definitions().cloned()).collect()
+        std::iter::once(name)
+            .chain(self.version().columns.definitions().cloned())
+            .collect()
     }
 
     /// Drops what the schema does not know; the paths of what was dropped.
-    pub fn prune(&self, value: &mut Value) -> Result<Vec<String>, String> {
+    pub(crate) fn prune(&self, value: &mut Value) -> Result<Vec<String>, String> {
         schemas::coerce(value, &self.version().schema).map_err(|error| error.to_string())
     }
 
-    pub fn default(&self, value: &mut Value) {
+    pub(crate) fn default(&self, value: &mut Value) {
         schemas::default(value, &self.version().schema);
     }
 
-    pub fn prepare_for_create(&self, object: &mut Value) {
+    pub(crate) fn prepare_for_create(&self, object: &mut Value) {
         if self.version().status
             && let Value::Object(fields) = object
         {
@@ -161,14 +190,14 @@ impl CustomVersion {
         }
     }
 
-    pub fn prepare_for_update(&self, new: &mut Value, old: &Value) {
+    pub(crate) fn prepare_for_update(&self, new: &mut Value, old: &Value) {
         if self.version().status {
             copy_field(new, old, "status");
         }
     }
 
     /// The status endpoint changes the status and its ownership, nothing else.
-    pub fn prepare_for_status_update(&self, new: &mut Value, old: &Value) {
+    pub(crate) fn prepare_for_status_update(new: &mut Value, old: &Value) {
         let status = new.get_mut("status").map(Value::take);
         let managed = new.pointer("/metadata/managedFields").cloned();
         *new = old.clone();
@@ -181,7 +210,7 @@ impl CustomVersion {
         }
     }
 
-    pub fn validate(&self, object: &Value, errors: &mut Vec<FieldError>) {
+    pub(crate) fn validate(&self, object: &Value, errors: &mut Vec<FieldError>) {
         self.validate_metadata(object, errors);
         schemas::validate(object, &self.version().schema, errors);
         if let Some(scale) = &self.version().scale {
@@ -190,7 +219,13 @@ impl CustomVersion {
     }
 
     /// Validates a change; rules that fail on what did not change come back as warnings.
-    pub fn validate_update(&self, new: &Value, old: &Value, status: bool, errors: &mut Vec<FieldError>) -> Vec<String> {
+    pub(crate) fn validate_update(
+        &self,
+        new: &Value,
+        old: &Value,
+        status: bool,
+        errors: &mut Vec<FieldError>,
+    ) -> Vec<String> {
         object_meta::validate_any_update(
             kinds::read::get(new, "metadata"),
             kinds::read::get(old, "metadata"),
@@ -219,15 +254,24 @@ impl CustomVersion {
         );
     }
 
-    /// Where the scale is: of the spec, of the status, and the selector's text.
-    pub fn scale_paths(&self) -> Option<(Vec<String>, Vec<String>, Option<Vec<String>>)> {
+    /// Where the scale is.
+    pub(crate) fn scale_paths(&self) -> Option<ScalePaths> {
         let scale = self.version().scale.as_ref()?;
-        let split = |path: &str| path.trim_start_matches('.').split('.').map(str::to_owned).collect::<Vec<_>>();
-        Some((split(&scale.spec_replicas), split(&scale.status_replicas), scale.label_selector.as_deref().map(split)))
+        let split = |path: &str| {
+            path.trim_start_matches('.')
+                .split('.')
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        Some(ScalePaths {
+            spec: split(&scale.spec_replicas),
+            status: split(&scale.status_replicas),
+            selector: scale.label_selector.as_deref().map(split),
+        })
     }
 
     /// The schema as server-side apply reads it.
-    pub fn place(&self) -> Place<'_> {
+    pub(crate) fn place(&self) -> Place<'_> {
         Place::root(&self.version().schema)
     }
 }

@@ -5,85 +5,118 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::{
-    error::Result,
+    error::ApiError,
     kind::Kind,
     negotiate::Representation,
     registry::{Group, Snapshot},
     response::{self, Answer},
 };
 
-/// Describes the registry; it has no state of its own.
-#[derive(Default)]
-pub struct Discovery;
-
 const AGGREGATED: &str = "APIGroupDiscoveryList";
 
-impl Discovery {
-    pub fn paths(&self, snapshot: &Snapshot) -> Vec<String> {
-        let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned(), "/apis/".to_owned()];
-        for group in snapshot.groups.iter().filter(|group| !group.name.is_empty()) {
-            paths.push(format!("/apis/{}", group.name));
-            paths.extend(group.versions.iter().map(|v| format!("/apis/{}/{}", group.name, v.version)));
-        }
+pub(crate) fn paths(snapshot: &Snapshot) -> Vec<String> {
+    let mut paths = vec![
+        "/api".to_owned(),
+        "/api/v1".to_owned(),
+        "/apis".to_owned(),
+        "/apis/".to_owned(),
+    ];
+    for group in snapshot.groups.iter().filter(|group| !group.name.is_empty()) {
+        paths.push(format!("/apis/{}", group.name));
         paths.extend(
-            ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/openid/v1/jwks", "/readyz", "/version"]
-                .map(str::to_owned),
+            group
+                .versions
+                .iter()
+                .map(|v| format!("/apis/{}/{}", group.name, v.version)),
         );
-        paths
     }
+    paths.extend(
+        [
+            "/healthz",
+            "/livez",
+            "/metrics",
+            "/openapi/v2",
+            "/openapi/v3",
+            "/openid/v1/jwks",
+            "/readyz",
+            "/version",
+        ]
+        .map(str::to_owned),
+    );
+    paths
+}
 
-    /// `/api`.
-    pub fn core(&self, snapshot: &Snapshot, headers: &HeaderMap) -> Result<Answer> {
-        if let Some(version) = aggregated_version(headers) {
-            return Ok(aggregated(snapshot, headers, version, |group| group.name.is_empty()));
-        }
-        Ok(plain(&json!({
-            "kind": "APIVersions",
-            "versions": ["v1"],
-            "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": "" }],
-        })))
+/// `/api`.
+pub(crate) fn core(snapshot: &Snapshot, headers: &HeaderMap) -> Answer {
+    if let Some(version) = aggregated_version(headers) {
+        return aggregated(snapshot, headers, version, |group| group.name.is_empty());
     }
+    plain(&json!({
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": "" }],
+    }))
+}
 
-    /// `/apis`.
-    pub fn groups(&self, snapshot: &Snapshot, headers: &HeaderMap) -> Result<Answer> {
-        if let Some(version) = aggregated_version(headers) {
-            return Ok(aggregated(snapshot, headers, version, |group| !group.name.is_empty()));
-        }
-        let groups: Vec<Value> =
-            snapshot.groups.iter().filter(|group| !group.name.is_empty()).map(api_group).collect();
-        Ok(plain(&json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })))
+/// `/apis`.
+pub(crate) fn groups(snapshot: &Snapshot, headers: &HeaderMap) -> Answer {
+    if let Some(version) = aggregated_version(headers) {
+        return aggregated(snapshot, headers, version, |group| !group.name.is_empty());
     }
+    let groups: Vec<Value> = snapshot
+        .groups
+        .iter()
+        .filter(|group| !group.name.is_empty())
+        .map(api_group)
+        .collect();
+    plain(&json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups }))
+}
 
-    /// `/apis/GROUP`.
-    pub fn group(&self, snapshot: &Snapshot, name: &str) -> Result<Answer> {
-        let Some(group) = snapshot.group(name).filter(|group| !group.name.is_empty()) else {
-            return Ok(not_found());
-        };
-        let mut value = api_group(group);
-        value["kind"] = "APIGroup".into();
+/// `/apis/GROUP`.
+pub(crate) fn group(snapshot: &Snapshot, name: &str) -> Answer {
+    let Some(group) = snapshot.group(name).filter(|group| !group.name.is_empty()) else {
+        return not_found();
+    };
+    let mut value = api_group(group);
+    value["kind"] = "APIGroup".into();
+    value["apiVersion"] = "v1".into();
+    plain(&value)
+}
+
+/// `/api/v1` and `/apis/GROUP/VERSION`.
+pub(crate) fn resources(snapshot: &Snapshot, group: &str, version: &str) -> Answer {
+    let found = snapshot
+        .group(group)
+        .and_then(|group| group.versions.iter().find(|v| v.version == version));
+    let Some(found) = found else {
+        return unknown_version(group, snapshot);
+    };
+    let group_version = if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    };
+    let mut resources: Vec<Value> = found.kinds.iter().flat_map(|kind| api_resources(kind)).collect();
+    resources.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
+    let mut value = json!({
+        "kind": "APIResourceList", "groupVersion": group_version, "resources": resources,
+    });
+    if !group.is_empty() {
         value["apiVersion"] = "v1".into();
-        Ok(plain(&value))
     }
-
-    /// `/api/v1` and `/apis/GROUP/VERSION`.
-    pub fn resources(&self, snapshot: &Snapshot, group: &str, version: &str) -> Result<Answer> {
-        let found = snapshot.group(group).and_then(|group| group.versions.iter().find(|v| v.version == version));
-        let Some(found) = found else { return Ok(not_found()) };
-        let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
-        let mut resources: Vec<Value> = found.kinds.iter().flat_map(|kind| api_resources(kind)).collect();
-        resources.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
-        let mut value = json!({
-            "kind": "APIResourceList", "groupVersion": group_version, "resources": resources,
-        });
-        if !group.is_empty() {
-            value["apiVersion"] = "v1".into();
-        }
-        Ok(plain(&value))
-    }
+    plain(&value)
 }
 
 fn plain(value: &Value) -> Answer {
     response::value(StatusCode::OK, Representation::JSON, value)
+}
+
+/// A version nobody serves of a group somebody does.
+fn unknown_version(group: &str, snapshot: &Snapshot) -> Answer {
+    if snapshot.group(group).is_none() {
+        return not_found();
+    }
+    response::error(&ApiError::no_such_resource())
 }
 
 fn not_found() -> Answer {
@@ -126,7 +159,9 @@ fn api_resources(kind: &Kind) -> Vec<Value> {
             "kind": subresource.kind,
             "verbs": subresource.verbs,
         });
-        if (subresource.group, subresource.version) != (&*kind.group, &*kind.version) && !subresource.version.is_empty() {
+        if (subresource.group, subresource.version) != (&*kind.group, &*kind.version)
+            && !subresource.version.is_empty()
+        {
             row["group"] = subresource.group.into();
             row["version"] = subresource.version.into();
         }
@@ -155,9 +190,6 @@ fn aggregated_version(headers: &HeaderMap) -> Option<&'static str> {
                 if has("v=v2") {
                     return Some("v2");
                 }
-                if has("v=v2beta1") {
-                    return Some("v2beta1");
-                }
                 continue;
             }
             return None;
@@ -172,7 +204,12 @@ fn aggregated(
     version: &'static str,
     wanted: impl Fn(&Group) -> bool,
 ) -> Answer {
-    let items: Vec<Value> = snapshot.groups.iter().filter(|group| wanted(group)).map(group_discovery).collect();
+    let items: Vec<Value> = snapshot
+        .groups
+        .iter()
+        .filter(|group| wanted(group))
+        .map(group_discovery)
+        .collect();
     let value = json!({
         "kind": AGGREGATED,
         "apiVersion": format!("apidiscovery.k8s.io/{version}"),
@@ -183,9 +220,10 @@ fn aggregated(
     let digest = ring::digest::digest(&ring::digest::SHA512, bytes.as_bytes());
     let etag: String = digest.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
     let etag = format!("\"{etag}\"");
-    let content_type =
-        format!("application/json;g=apidiscovery.k8s.io;v={version};as={AGGREGATED}");
-    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let content_type = format!("application/json;g=apidiscovery.k8s.io;v={version};as={AGGREGATED}");
+    let known = headers
+        .get(header::IF_NONE_MATCH)
+        .and_then(|value| value.to_str().ok());
     let mut answer = if known == Some(&etag) {
         let mut answer = response::text(StatusCode::NOT_MODIFIED, "");
         answer.headers_mut().remove(header::CONTENT_TYPE);
@@ -194,9 +232,12 @@ fn aggregated(
         response::json_bytes(StatusCode::OK, bytes)
     };
     let headers = answer.headers_mut();
-    for (name, text) in
-        [(header::ETAG, etag), (header::CONTENT_TYPE, content_type), (header::VARY, "Accept".to_owned()), (header::CACHE_CONTROL, "public".to_owned())]
-    {
+    for (name, text) in [
+        (header::ETAG, etag),
+        (header::CONTENT_TYPE, content_type),
+        (header::VARY, "Accept".to_owned()),
+        (header::CACHE_CONTROL, "public".to_owned()),
+    ] {
         if let Ok(value) = HeaderValue::from_str(&text) {
             headers.insert(name, value);
         }
@@ -227,9 +268,8 @@ fn group_discovery(group: &Group) -> Value {
 }
 
 fn resource_discovery(kind: &Kind) -> Value {
-    let response_kind = |group: &str, version: &str, name: &str| {
-        json!({ "group": group, "version": version, "kind": name })
-    };
+    let response_kind =
+        |group: &str, version: &str, name: &str| json!({ "group": group, "version": version, "kind": name });
     let mut value = json!({
         "resource": kind.plural,
         "responseKind": response_kind(&kind.group, &kind.version, &kind.kind),

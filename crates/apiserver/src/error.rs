@@ -38,7 +38,12 @@ impl std::fmt::Display for Qualified<'_> {
 
 impl ApiError {
     pub fn new(code: StatusCode, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self { code, reason: reason.into(), message: message.into(), details: None }
+        Self {
+            code,
+            reason: reason.into(),
+            message: message.into(),
+            details: None,
+        }
     }
 
     #[must_use]
@@ -56,21 +61,35 @@ impl ApiError {
     }
 
     pub fn forbidden(resource: Qualified<'_>, name: &str, why: &str) -> Self {
-        let subject =
-            if name.is_empty() { resource.to_string() } else { format!("{resource} \"{name}\"") };
-        Self::new(StatusCode::FORBIDDEN, "Forbidden", format!("{subject} is forbidden: {why}"))
-            .with_details(object_details(resource, name))
+        let subject = if name.is_empty() {
+            resource.to_string()
+        } else {
+            format!("{resource} \"{name}\"")
+        };
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "Forbidden",
+            format!("{subject} is forbidden: {why}"),
+        )
+        .with_details(object_details(resource, name))
     }
 
     pub fn not_found(resource: Qualified<'_>, name: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "NotFound", format!("{resource} \"{name}\" not found"))
-            .with_details(object_details(resource, name))
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "NotFound",
+            format!("{resource} \"{name}\" not found"),
+        )
+        .with_details(object_details(resource, name))
     }
 
     /// A path below a known group that names nothing.
     pub fn no_such_resource() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "NotFound", "the server could not find the requested resource")
-            .with_details(json!({}))
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "NotFound",
+            "the server could not find the requested resource",
+        )
     }
 
     pub fn method_not_allowed() -> Self {
@@ -86,7 +105,10 @@ impl ApiError {
         Self::new(
             StatusCode::NOT_ACCEPTABLE,
             "NotAcceptable",
-            format!("only the following media types are accepted: {}", accepted.join(", ")),
+            format!(
+                "only the following media types are accepted: {}",
+                accepted.join(", ")
+            ),
         )
     }
 
@@ -102,8 +124,12 @@ impl ApiError {
     }
 
     pub fn already_exists(resource: Qualified<'_>, name: &str) -> Self {
-        Self::new(StatusCode::CONFLICT, "AlreadyExists", format!("{resource} \"{name}\" already exists"))
-            .with_details(object_details(resource, name))
+        Self::new(
+            StatusCode::CONFLICT,
+            "AlreadyExists",
+            format!("{resource} \"{name}\" already exists"),
+        )
+        .with_details(object_details(resource, name))
     }
 
     pub fn conflict(resource: Qualified<'_>, name: &str, why: &str) -> Self {
@@ -143,7 +169,12 @@ impl ApiError {
     /// A read at a revision that does not exist yet.
     pub fn revision_too_large(asked: u64, current: u64) -> Self {
         let message = format!("Too large resource version: {asked}, current: {current}");
-        Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", format!("Timeout: {message}")).with_details(json!({
+        Self::new(
+            StatusCode::GATEWAY_TIMEOUT,
+            "Timeout",
+            format!("Timeout: {message}"),
+        )
+        .with_details(json!({
             "causes": [{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }],
             "retryAfterSeconds": 1,
         }))
@@ -174,9 +205,9 @@ impl ApiError {
         };
         let qualified = Qualified { group, name: kind };
         let mut details = object_details(qualified, name);
-        let causes = errors.iter().map(|error| {
-            json!({ "reason": error.kind.reason(), "message": error.body(), "field": error.field })
-        });
+        let causes = errors.iter().map(
+            |error| json!({ "reason": error.kind.reason(), "message": error.body(), "field": error.field }),
+        );
         details["causes"] = Value::Array(causes.collect());
         Self::new(
             StatusCode::UNPROCESSABLE_ENTITY,

@@ -27,7 +27,11 @@ pub(crate) async fn get(call: &Call) -> Result<Answer> {
         .get(&call.kind.collection, call.key_namespace(), &call.target.name)
         .ok_or_else(|| ApiError::not_found(call.kind.qualified(), &call.target.name))?;
     if call.representation.form == Form::Object {
-        return Ok(response::encoded(StatusCode::OK, call.representation, call.kind.read_bytes(&stored)));
+        return Ok(response::encoded(
+            StatusCode::OK,
+            call.representation,
+            call.kind.read_bytes(&stored),
+        ));
     }
     show(call, StatusCode::OK, call.kind.read(&stored))
 }

@@ -24,7 +24,14 @@ use crate::{
 };
 
 /// A request by a controller, to one object.
-pub(crate) fn call(api: &Arc<Api>, kind: &Arc<Kind>, controller: &str, verb: &'static str, namespace: &str, name: &str) -> Call {
+pub(crate) fn call(
+    api: &Arc<Api>,
+    kind: &Arc<Kind>,
+    controller: &str,
+    verb: &'static str,
+    namespace: &str,
+    name: &str,
+) -> Call {
     Call {
         api: api.clone(),
         kind: kind.clone(),
@@ -39,7 +46,10 @@ pub(crate) fn call(api: &Arc<Api>, kind: &Arc<Kind>, controller: &str, verb: &'s
         },
         query: Query::of("fieldManager", controller),
         headers: HeaderMap::new(),
-        user: User::new(&format!("system:serviceaccount:kube-system:{controller}"), &[MASTERS]),
+        user: User::new(
+            &format!("system:serviceaccount:kube-system:{controller}"),
+            &[MASTERS],
+        ),
         representation: Representation::JSON,
     }
 }

@@ -63,11 +63,16 @@ pub struct Conversion {
 impl Kind {
     /// The name errors use: `deployments.apps`.
     pub fn qualified(&self) -> Qualified<'_> {
-        Qualified { group: &self.group, name: &self.plural }
+        Qualified {
+            group: &self.group,
+            name: &self.plural,
+        }
     }
 
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
-        self.subresources.iter().find(|subresource| subresource.name == name)
+        self.subresources
+            .iter()
+            .find(|subresource| subresource.name == name)
     }
 
     pub fn has_verb(&self, verb: &str) -> bool {
@@ -98,17 +103,21 @@ impl Kind {
 
     /// Whether a PUT may come without a resourceVersion.
     pub fn allows_unconditional_update(&self) -> bool {
-        self.built_in().is_some_and(|built_in| built_in.resource.allow_unconditional_update)
+        self.built_in()
+            .is_some_and(|built_in| built_in.resource.allow_unconditional_update)
     }
 
     /// Whether a PUT may create the object.
     pub fn allows_create_on_update(&self) -> bool {
-        self.built_in().is_some_and(|built_in| built_in.resource.allow_create_on_update)
+        self.built_in()
+            .is_some_and(|built_in| built_in.resource.allow_create_on_update)
     }
 
     /// Whether objects count their changes in `metadata.generation`.
     pub fn tracks_generation(&self) -> bool {
-        self.is_custom() || GENERATION_KINDS.contains(&(&*self.group, &*self.kind))
+        self.is_custom()
+            || kinds::objects::counts_generations(&self.group, &self.kind)
+            || GENERATION_KINDS.contains(&(&*self.group, &*self.kind))
     }
 
     /// Whether a finished deletion answers with the object instead of a Status.
@@ -157,7 +166,10 @@ impl Kind {
     /// A value of this version in the form the store keeps.
     pub fn to_stored(&self, mut value: Value) -> Value {
         match &self.definition {
-            Definition::BuiltIn(BuiltIn { conversion: Some(conversion), .. }) => (conversion.to_stored)(&mut value),
+            Definition::BuiltIn(BuiltIn {
+                conversion: Some(conversion),
+                ..
+            }) => (conversion.to_stored)(&mut value),
             Definition::BuiltIn(_) => {}
             Definition::Custom(custom) => value["apiVersion"] = custom.storage_api_version().into(),
         }
@@ -165,7 +177,7 @@ impl Kind {
     }
 }
 
-/// Kinds whose strategy keeps `metadata.generation`.
+/// Workloads, which keep `metadata.generation`; of other kinds `kinds` knows.
 const GENERATION_KINDS: &[(&str, &str)] = &[
     ("", "Pod"),
     ("", "PodTemplate"),
@@ -176,21 +188,7 @@ const GENERATION_KINDS: &[(&str, &str)] = &[
     ("apps", "StatefulSet"),
     ("batch", "CronJob"),
     ("batch", "Job"),
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
     ("apiextensions.k8s.io", "CustomResourceDefinition"),
-    ("discovery.k8s.io", "EndpointSlice"),
-    ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
-    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
-    ("networking.k8s.io", "Ingress"),
-    ("networking.k8s.io", "IngressClass"),
-    ("networking.k8s.io", "NetworkPolicy"),
-    ("policy", "PodDisruptionBudget"),
-    ("resource.k8s.io", "DeviceClass"),
-    ("resource.k8s.io", "ResourceSlice"),
-    ("scheduling.k8s.io", "PriorityClass"),
 ];
 
 /// Kinds whose storage answers a delete with the object itself.

@@ -35,6 +35,7 @@ mod rows;
 mod rules;
 mod selection;
 mod server;
+mod stamps;
 mod start;
 mod subresources;
 mod thin;

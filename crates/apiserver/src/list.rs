@@ -91,23 +91,25 @@ impl ListOptions {
             ));
         }
         // `resourceVersion=0` means "anything you have at hand": the whole list.
-        let limit = if revision == Some(0) && start.is_none() { 0 } else { limit };
-        Ok(Self { limit, start, revision, exact })
+        let limit = if revision == Some(0) && start.is_none() {
+            0
+        } else {
+            limit
+        };
+        Ok(Self {
+            limit,
+            start,
+            revision,
+            exact,
+        })
     }
 }
 
 pub(crate) fn parse_revision(text: &str) -> Result<u64> {
     text.parse().map_err(|_| {
-        ApiError::invalid(
-            "meta.k8s.io",
-            "ListOptions",
-            "",
-            &[FieldError::invalid(
-                &Path::new("resourceVersion"),
-                &json!(text),
-                format!("strconv.ParseUint: parsing \"{text}\": invalid syntax"),
-            )],
-        )
+        ApiError::bad_request(format!(
+            "Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
+        ))
     })
 }
 
@@ -121,18 +123,28 @@ pub(crate) fn check_options(query: &Query) -> Result<()> {
     if let Some(value) = rv_match {
         let forbidden = |why: &str| FieldError::forbidden(&path, why);
         if watch && send_initial.is_none() {
-            errors.push(forbidden("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
+            errors.push(forbidden(
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            ));
         } else if watch && value != "NotOlderThan" {
             errors.push(FieldError::not_supported(&path, &json!(value), &["NotOlderThan"]));
         } else if !watch {
             if query.text("resourceVersion").is_none() {
-                errors.push(forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided"));
+                errors.push(forbidden(
+                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
+                ));
             }
             if query.text("continue").is_some() {
-                errors.push(forbidden("resourceVersionMatch is forbidden when continue is provided"));
+                errors.push(forbidden(
+                    "resourceVersionMatch is forbidden when continue is provided",
+                ));
             }
             if value != "Exact" && value != "NotOlderThan" {
-                errors.push(FieldError::not_supported(&path, &json!(value), &["Exact", "NotOlderThan"]));
+                errors.push(FieldError::not_supported(
+                    &path,
+                    &json!(value),
+                    &["Exact", "NotOlderThan", ""],
+                ));
             }
             if value == "Exact" && query.text("resourceVersion") == Some("0") {
                 errors.push(forbidden(
@@ -152,7 +164,11 @@ pub(crate) fn check_options(query: &Query) -> Result<()> {
             "sendInitialEvents is forbidden for list",
         ));
     }
-    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &errors)) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &errors))
+    }
 }
 
 /// Waits a moment for a revision; a client that is ahead of us for longer is told so.
@@ -195,7 +211,9 @@ pub(crate) async fn list(call: &Call) -> Result<Answer> {
         Form::Table(version) => {
             let include = IncludeObject::read(&call.query)?;
             let now = Timestamp::now();
-            let rows = values.map(|value| rows::row(&call.kind, value, include, now)).collect();
+            let rows = values
+                .map(|value| rows::row(&call.kind, value, include, now))
+                .collect();
             rows::table(version, &call.kind, metadata, rows, true)
         }
     };
@@ -204,12 +222,27 @@ pub(crate) async fn list(call: &Call) -> Result<Answer> {
 
 fn read_page(call: &Call, options: &ListOptions, selection: &Selection) -> Result<Page> {
     let mut after = options.start.as_ref().map(Continue::key);
-    let limit = if options.limit == 0 { usize::MAX } else { options.limit };
+    let limit = if options.limit == 0 {
+        usize::MAX
+    } else {
+        options.limit
+    };
     let mut revision = options.start.as_ref().map(|start| start.rv);
-    let mut page = Page { objects: Vec::new(), revision: 0, token: None, remaining: None };
+    let mut page = Page {
+        objects: Vec::new(),
+        revision: 0,
+        token: None,
+        remaining: None,
+    };
     loop {
         // Without a selector one read is the page; with one, reads go on until the page is full.
-        let wanted = (limit < usize::MAX).then(|| if selection.is_empty() { limit } else { limit.max(500) });
+        let wanted = (limit < usize::MAX).then(|| {
+            if selection.is_empty() {
+                limit
+            } else {
+                limit.max(500)
+            }
+        });
         let list = read(call, options, revision, after.as_ref(), wanted)?;
         page.revision = list.revision;
         let last = list.items.last().map(|object| object.key().clone());
@@ -226,7 +259,10 @@ fn read_page(call: &Call, options: &ListOptions, selection: &Selection) -> Resul
         left += items.len();
         if page.objects.len() == limit || left == 0 {
             if left > 0 {
-                page.token = page.objects.last().map(|last| Continue::encode(page.revision, last.key()));
+                page.token = page
+                    .objects
+                    .last()
+                    .map(|last| Continue::encode(page.revision, last.key()));
                 // What a selector would find in the rest is not counted.
                 page.remaining = selection.is_empty().then_some(left as u64);
             }
@@ -278,15 +314,27 @@ fn stream(kind: &Arc<Kind>, page: Page) -> Answer {
         kind.api_version,
         list_metadata(&page)
     );
-    let estimate = page.objects.iter().map(|object| object.json().len() + 1).sum::<usize>() + head.len() + 2;
-    let mut writer = ListWriter { kind: kind.clone(), objects: page.objects.into_iter(), first: true };
+    let estimate = page
+        .objects
+        .iter()
+        .map(|object| object.json().len() + 1)
+        .sum::<usize>()
+        + head.len()
+        + 2;
+    let mut writer = ListWriter {
+        kind: kind.clone(),
+        objects: page.objects.into_iter(),
+        first: true,
+    };
     let mut first = Vec::with_capacity(estimate.min(CHUNK + CHUNK / 4));
     first.extend_from_slice(head.as_bytes());
     if writer.fill(&mut first) {
         return response::json_bytes(StatusCode::OK, first);
     }
     let rest = futures_util::stream::iter(
-        std::iter::once(Bytes::from(first)).chain(writer).map(|chunk| Ok(http_body::Frame::data(chunk))),
+        std::iter::once(Bytes::from(first))
+            .chain(writer)
+            .map(|chunk| Ok(http_body::Frame::data(chunk))),
     );
     response::with_type(
         StatusCode::OK,

@@ -46,7 +46,11 @@ impl Metrics {
             RequestInfo::Resource(request) => (request.verb.to_owned(), request.resource.clone()),
             RequestInfo::NonResource { verb, .. } => ((*verb).to_owned(), String::new()),
         };
-        Timer { verb, resource, started: Instant::now() }
+        Timer {
+            verb,
+            resource,
+            started: Instant::now(),
+        }
     }
 
     pub fn finish(&self, timer: Timer, code: StatusCode) {
@@ -62,7 +66,11 @@ impl Metrics {
             }
         }
         let mut requests = self.requests.lock();
-        let resource = if code == StatusCode::NOT_FOUND || requests.len() >= MAX_SERIES { String::new() } else { timer.resource };
+        let resource = if code == StatusCode::NOT_FOUND || requests.len() >= MAX_SERIES {
+            String::new()
+        } else {
+            timer.resource
+        };
         *requests.entry((timer.verb, resource, code.as_u16())).or_default() += 1;
     }
 
@@ -81,11 +89,26 @@ impl Metrics {
         for (verb, histogram) in &*self.durations.lock() {
             let verb = verb.to_uppercase();
             for (bucket, bound) in histogram.buckets.iter().zip(BUCKETS) {
-                let _ = writeln!(text, "apiserver_request_duration_seconds_bucket{{verb=\"{verb}\",le=\"{bound}\"}} {bucket}");
+                let _ = writeln!(
+                    text,
+                    "apiserver_request_duration_seconds_bucket{{verb=\"{verb}\",le=\"{bound}\"}} {bucket}"
+                );
             }
-            let _ = writeln!(text, "apiserver_request_duration_seconds_bucket{{verb=\"{verb}\",le=\"+Inf\"}} {}", histogram.count);
-            let _ = writeln!(text, "apiserver_request_duration_seconds_sum{{verb=\"{verb}\"}} {}", histogram.sum);
-            let _ = writeln!(text, "apiserver_request_duration_seconds_count{{verb=\"{verb}\"}} {}", histogram.count);
+            let _ = writeln!(
+                text,
+                "apiserver_request_duration_seconds_bucket{{verb=\"{verb}\",le=\"+Inf\"}} {}",
+                histogram.count
+            );
+            let _ = writeln!(
+                text,
+                "apiserver_request_duration_seconds_sum{{verb=\"{verb}\"}} {}",
+                histogram.sum
+            );
+            let _ = writeln!(
+                text,
+                "apiserver_request_duration_seconds_count{{verb=\"{verb}\"}} {}",
+                histogram.count
+            );
         }
         let _ = write!(
             text,

@@ -21,18 +21,3 @@ pub(crate) fn mark_terminating(kind: &Kind, object: &mut Value) {
         }
     }
 }
-
-/// The finalize subresource writes `spec.finalizers` and nothing else.
-pub(crate) fn prepare_finalize(new: &mut Value, old: &Value) {
-    let finalizers = new.pointer("/spec/finalizers").cloned();
-    let metadata_finalizers = new.pointer("/metadata/finalizers").cloned();
-    let managed = new.pointer("/metadata/managedFields").cloned();
-    *new = old.clone();
-    crate::object::set_meta(new, "finalizers", metadata_finalizers);
-    crate::object::set_meta(new, "managedFields", managed);
-    let spec = kinds::read::object_mut(new, "spec");
-    match finalizers {
-        Some(list) => spec.insert("finalizers".to_owned(), list),
-        None => spec.remove("finalizers"),
-    };
-}

@@ -31,7 +31,10 @@ pub(crate) struct Representation {
 }
 
 impl Representation {
-    pub(crate) const JSON: Self = Self { form: Form::Object, encoding: Encoding::Json };
+    pub(crate) const JSON: Self = Self {
+        form: Form::Object,
+        encoding: Encoding::Json,
+    };
 
     pub(crate) fn content_type(self) -> &'static str {
         match self.encoding {
@@ -60,7 +63,11 @@ pub(crate) fn accept(headers: &HeaderMap) -> Result<Representation> {
             }
         }
     }
-    if asked { Err(ApiError::not_acceptable(ACCEPTED)) } else { Ok(Representation::JSON) }
+    if asked {
+        Err(ApiError::not_acceptable(ACCEPTED))
+    } else {
+        Ok(Representation::JSON)
+    }
 }
 
 fn read_clause(clause: &str) -> Option<Representation> {
@@ -116,7 +123,10 @@ mod tests {
     fn the_first_form_we_can_give_wins() {
         check("application/json", Some(Form::Object));
         check("*/*", Some(Form::Object));
-        check("application/vnd.kubernetes.protobuf,application/json", Some(Form::Object));
+        check(
+            "application/vnd.kubernetes.protobuf,application/json",
+            Some(Form::Object),
+        );
         check(
             "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
             Some(Form::Table("v1")),

@@ -6,7 +6,11 @@ use store::Body;
 
 /// The text of a metadata field, or the empty string.
 pub(crate) fn meta_text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object.get("metadata").and_then(|meta| meta.get(field)).and_then(Value::as_str).unwrap_or_default()
+    object
+        .get("metadata")
+        .and_then(|meta| meta.get(field))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 pub(crate) fn name(object: &Value) -> &str {
@@ -35,7 +39,9 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
 }
 
 pub(crate) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
-    kinds::read::list(kinds::read::get(object, "metadata"), "finalizers").iter().filter_map(Value::as_str)
+    kinds::read::list(kinds::read::get(object, "metadata"), "finalizers")
+        .iter()
+        .filter_map(Value::as_str)
 }
 
 pub(crate) fn has_finalizers(object: &Value) -> bool {
@@ -43,7 +49,11 @@ pub(crate) fn has_finalizers(object: &Value) -> bool {
 }
 
 pub(crate) fn generation(object: &Value) -> i64 {
-    object.get("metadata").and_then(|meta| meta.get("generation")).and_then(Value::as_i64).unwrap_or_default()
+    object
+        .get("metadata")
+        .and_then(|meta| meta.get("generation"))
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
 }
 
 /// Sets a metadata field to `value`, or removes it when there is none.
@@ -98,7 +108,11 @@ pub(crate) fn encode(object: &Value) -> Body {
 
 /// The bytes of an object as it stands, its resourceVersion included.
 pub(crate) fn encode_with_revision(object: &Value) -> bytes::Bytes {
-    let Body { mut json, revision_at, .. } = encode(object);
+    let Body {
+        mut json,
+        revision_at,
+        ..
+    } = encode(object);
     let revision = resource_version(object);
     json.splice(revision_at..revision_at, revision.bytes());
     json.into()
@@ -136,6 +150,9 @@ mod tests {
         let text = String::from_utf8(body.json).unwrap();
         assert!(text.starts_with(&type_prefix("v1", "ConfigMap")));
         assert_eq!(&text[body.revision_at - 1..=body.revision_at], "\"\"");
-        assert_eq!(text, r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"","name":"x"},"data":{"a":"b"}}"#);
+        assert_eq!(
+            text,
+            r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"","name":"x"},"data":{"a":"b"}}"#
+        );
     }
 }

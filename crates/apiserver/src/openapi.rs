@@ -46,18 +46,30 @@ pub(crate) fn index(snapshot: &Snapshot) -> Answer {
 }
 
 fn document_name(group: &str, version: &str) -> String {
-    if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") }
+    if group.is_empty() {
+        format!("api/{version}")
+    } else {
+        format!("apis/{group}/{version}")
+    }
 }
 
 /// `/openapi/v3/NAME`.
-pub(crate) async fn document(snapshot: Arc<Snapshot>, name: String, headers: &HeaderMap, query: &Query) -> Result<Answer> {
+pub(crate) async fn document(
+    snapshot: Arc<Snapshot>,
+    name: String,
+    headers: &HeaderMap,
+    query: &Query,
+) -> Result<Answer> {
     let asked = query.text("hash").map(str::to_owned);
     let known = known_tag(headers);
     off_thread(move || {
         let docs = FieldDocs::open().map_err(ApiError::internal)?;
         let lookup = |type_name: &str, field: Option<&str>| docs.get(type_name, field);
         let found = snapshot.groups.iter().find_map(|group| {
-            let version = group.versions.iter().find(|v| document_name(&group.name, &v.version) == name)?;
+            let version = group
+                .versions
+                .iter()
+                .find(|v| document_name(&group.name, &v.version) == name)?;
             Some((group, version))
         });
         let Some((group, version)) = found else {
@@ -68,7 +80,12 @@ pub(crate) async fn document(snapshot: Arc<Snapshot>, name: String, headers: &He
         };
         let custom = CustomSchemas::of(&version.kinds, Format::V3);
         let described = group_version(&group.name, &version.version, &version.kinds, &custom);
-        write(&openapi::document(&described, &lookup), &hash(&described), asked.as_deref(), known.as_deref())
+        write(
+            &openapi::document(&described, &lookup),
+            &hash(&described),
+            asked.as_deref(),
+            known.as_deref(),
+        )
     })
     .await
 }
@@ -79,32 +96,58 @@ pub(crate) async fn swagger(snapshot: Arc<Snapshot>, headers: &HeaderMap) -> Res
     off_thread(move || {
         let docs = FieldDocs::open().map_err(ApiError::internal)?;
         let lookup = |type_name: &str, field: Option<&str>| docs.get(type_name, field);
-        let versions = || snapshot.groups.iter().flat_map(|group| group.versions.iter().map(move |v| (group, v)));
-        let custom: Vec<CustomSchemas> = versions().map(|(_, v)| CustomSchemas::of(&v.kinds, Format::V2)).collect();
+        let versions = || {
+            snapshot
+                .groups
+                .iter()
+                .flat_map(|group| group.versions.iter().map(move |v| (group, v)))
+        };
+        let custom: Vec<CustomSchemas> = versions()
+            .map(|(_, v)| CustomSchemas::of(&v.kinds, Format::V2))
+            .collect();
         let described: Vec<GroupVersionDoc<'_>> = versions()
             .zip(&custom)
             .map(|((group, v), custom)| group_version(&group.name, &v.version, &v.kinds, custom))
             .collect();
-        write(&openapi::swagger(&described, &lookup), &hash(&described), None, known.as_deref())
+        write(
+            &openapi::swagger(&described, &lookup),
+            &hash(&described),
+            None,
+            known.as_deref(),
+        )
     })
     .await
 }
 
 /// Documents take milliseconds to write: not on a thread that answers requests.
 async fn off_thread(make: impl FnOnce() -> Result<Answer> + Send + 'static) -> Result<Answer> {
-    tokio::task::spawn_blocking(make).await.map_err(ApiError::internal)?
+    tokio::task::spawn_blocking(make)
+        .await
+        .map_err(ApiError::internal)?
 }
 
 fn known_tag(headers: &HeaderMap) -> Option<String> {
-    headers.get(header::IF_NONE_MATCH)?.to_str().ok().map(str::to_owned)
+    headers
+        .get(header::IF_NONE_MATCH)?
+        .to_str()
+        .ok()
+        .map(str::to_owned)
 }
 
-fn write(document: &openapi::Document<'_>, hash: &str, asked: Option<&str>, known: Option<&str>) -> Result<Answer> {
+fn write(
+    document: &openapi::Document<'_>,
+    hash: &str,
+    asked: Option<&str>,
+    known: Option<&str>,
+) -> Result<Answer> {
     let tag = format!("\"{hash}\"");
     let mut answer = if known == Some(tag.as_str()) {
         response::text(StatusCode::NOT_MODIFIED, "")
     } else {
-        response::json_bytes(StatusCode::OK, serde_json::to_vec(document).map_err(ApiError::internal)?)
+        response::json_bytes(
+            StatusCode::OK,
+            serde_json::to_vec(document).map_err(ApiError::internal)?,
+        )
     };
     let headers = answer.headers_mut();
     let mut set = |name, text: &str| {
@@ -138,16 +181,32 @@ struct CustomSchemas(Vec<(String, [(String, Value); 2])>);
 impl CustomSchemas {
     fn of(kinds: &[Arc<Kind>], format: Format) -> Self {
         let custom = kinds.iter().filter_map(|kind| Some((kind, kind.custom()?)));
-        Self(custom.map(|(kind, custom)| (kind.plural.to_string(), CustomVersion::openapi(custom, format))).collect())
+        Self(
+            custom
+                .map(|(kind, custom)| (kind.plural.to_string(), CustomVersion::openapi(custom, format)))
+                .collect(),
+        )
     }
 
     fn get(&self, plural: &str) -> Option<&[(String, Value); 2]> {
-        self.0.iter().find(|(name, _)| name == plural).map(|(_, schemas)| schemas)
+        self.0
+            .iter()
+            .find(|(name, _)| name == plural)
+            .map(|(_, schemas)| schemas)
     }
 }
 
-fn group_version<'a>(group: &'a str, version: &'a str, kinds: &'a [Arc<Kind>], custom: &'a CustomSchemas) -> GroupVersionDoc<'a> {
-    GroupVersionDoc { group, version, resources: kinds.iter().filter_map(|kind| resource(kind, custom)).collect() }
+fn group_version<'a>(
+    group: &'a str,
+    version: &'a str,
+    kinds: &'a [Arc<Kind>],
+    custom: &'a CustomSchemas,
+) -> GroupVersionDoc<'a> {
+    GroupVersionDoc {
+        group,
+        version,
+        resources: kinds.iter().filter_map(|kind| resource(kind, custom)).collect(),
+    }
 }
 
 fn resource<'a>(kind: &'a Kind, custom: &'a CustomSchemas) -> Option<ResourceDoc<'a>> {
@@ -166,8 +225,16 @@ fn resource<'a>(kind: &'a Kind, custom: &'a CustomSchemas) -> Option<ResourceDoc
                     name: part.name,
                     verbs: part.verbs,
                     kind: KindDoc {
-                        group: if part.version.is_empty() { &kind.group } else { part.group },
-                        version: if part.version.is_empty() { &kind.version } else { part.version },
+                        group: if part.version.is_empty() {
+                            &kind.group
+                        } else {
+                            part.group
+                        },
+                        version: if part.version.is_empty() {
+                            &kind.version
+                        } else {
+                            part.version
+                        },
                         kind: &part.kind,
                     },
                     body: match part.name {

@@ -28,44 +28,65 @@ pub(crate) fn record_write(writer: &Writer<'_>, old: Option<&Value>, new: &mut V
     let kind = &writer.call.kind;
     match &kind.definition {
         Definition::BuiltIn(built_in) => {
-            let write = Facts::new(kind, &manager, &now, subresource, false).write(built_in.shape, &kind.blank, &());
+            let write =
+                Facts::new(kind, &manager, &now, subresource, false).write(built_in.shape, &kind.blank, &());
             apply::update(old, new, &write);
         }
         Definition::Custom(custom) => {
             let versions = NoConversion(custom.place());
-            let write = Facts::new(kind, &manager, &now, subresource, false).write(versions.0, &kind.blank, &versions);
+            let write = Facts::new(kind, &manager, &now, subresource, false).write(
+                versions.0,
+                &kind.blank,
+                &versions,
+            );
             apply::update(old, new, &write);
         }
     }
 }
 
 /// The object that results from applying `configuration` to `live`.
-pub(crate) fn apply(writer: &Writer<'_>, live: Option<&Value>, configuration: &Value, subresource: &str) -> Result<Value> {
+pub(crate) fn apply(
+    writer: &Writer<'_>,
+    live: Option<&Value>,
+    configuration: &Value,
+    subresource: &str,
+) -> Result<Value> {
     let manager = writer.call.field_manager();
     let now = writer.timestamp();
     let kind = &writer.call.kind;
     let facts = Facts::new(kind, &manager, &now, subresource, writer.options.force);
     match &kind.definition {
-        Definition::BuiltIn(built_in) => {
-            apply::apply(live, configuration, &facts.write(built_in.shape, &kind.blank, &()))
-        }
+        Definition::BuiltIn(built_in) => apply::apply(
+            live,
+            configuration,
+            &facts.write(built_in.shape, &kind.blank, &()),
+        ),
         Definition::Custom(custom) => {
             let place = custom.place();
-            apply::apply(live, configuration, &facts.write(place, &kind.blank, &NoConversion(place)))
+            apply::apply(
+                live,
+                configuration,
+                &facts.write(place, &kind.blank, &NoConversion(place)),
+            )
         }
     }
     .map_err(|error| refused(&error))
 }
 
 /// A configuration as it was sent, with the identity the path gives it.
-pub(crate) fn read_configuration(writer: &mut Writer<'_>, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
+pub(crate) fn read_configuration(
+    writer: &mut Writer<'_>,
+    mut value: Value,
+    duplicates: Vec<String>,
+) -> Result<Value> {
     use crate::writes::options::FieldValidation;
     let call = writer.call;
     if !value.is_object() {
-        return Err(ApiError::bad_request("error decoding YAML: the configuration is not an object"));
+        return Err(ApiError::bad_request(
+            "error decoding YAML: the configuration is not an object",
+        ));
     }
     if !duplicates.is_empty() {
-        let texts: Vec<String> = duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
         match writer.options.field_validation {
             FieldValidation::Strict => {
                 return Err(ApiError::bad_request(format!(
@@ -73,7 +94,7 @@ pub(crate) fn read_configuration(writer: &mut Writer<'_>, mut value: Value, dupl
                     manifests::yaml::duplicates_error(&duplicates)
                 )));
             }
-            FieldValidation::Warn => writer.warn(texts),
+            FieldValidation::Warn => writer.warn(duplicates),
             FieldValidation::Ignore => {}
         }
     }
@@ -110,7 +131,14 @@ struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     fn new(kind: &'a Kind, manager: &'a str, now: &'a str, subresource: &'a str, force: bool) -> Self {
-        Self { kind, manager, now, subresource, force, reset: reset(kind, subresource) }
+        Self {
+            kind,
+            manager,
+            now,
+            subresource,
+            force,
+            reset: reset(kind, subresource),
+        }
     }
 
     fn write<S: Copy>(self, shape: S, blank: &'a Value, versions: &'a dyn Versions<S>) -> Write<'a, S> {
@@ -150,7 +178,10 @@ struct NoConversion<'a>(Place<'a>);
 
 impl<'a> Versions<Place<'a>> for NoConversion<'a> {
     fn version(&self, _api_version: &str) -> Option<Version<'_, Place<'a>>> {
-        Some(Version { shape: self.0, reset: &NOTHING })
+        Some(Version {
+            shape: self.0,
+            reset: &NOTHING,
+        })
     }
 }
 
@@ -167,7 +198,9 @@ fn refused(error: &ApplyError) -> ApiError {
             ApiError::new(StatusCode::CONFLICT, "Conflict", error.to_string())
                 .with_details(json!({ "causes": causes }))
         }
-        ApplyError::Malformed(message) => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message.clone()),
+        ApplyError::Malformed(message) => {
+            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message.clone())
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::{
     api::Api,
+    discovery,
     error::{ApiError, Result},
     negotiate::Representation,
     openapi,
@@ -18,20 +19,32 @@ use crate::{
 /// The Kubernetes release this server behaves as.
 pub(crate) const GIT_VERSION: &str = concat!("v1.34.4+trainyard.", env!("CARGO_PKG_VERSION"));
 
-pub(crate) async fn answer(api: &Arc<Api>, method: &Method, path: &str, headers: &HeaderMap, query: &Query) -> Result<Answer> {
+pub(crate) async fn answer(
+    api: &Arc<Api>,
+    method: &Method,
+    path: &str,
+    headers: &HeaderMap,
+    query: &Query,
+) -> Result<Answer> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         return Err(ApiError::method_not_allowed());
     }
-    let trimmed = if path.len() > 1 { path.trim_end_matches('/') } else { path };
+    let trimmed = if path.len() > 1 {
+        path.trim_end_matches('/')
+    } else {
+        path
+    };
     let segments: Vec<&str> = trimmed.trim_start_matches('/').split('/').collect();
     match segments.as_slice() {
-        [""] => Ok(json_answer(&json!({ "paths": api.discovery.paths(&api.registry.snapshot()) }))),
+        [""] => Ok(json_answer(
+            &json!({ "paths": discovery::paths(&api.registry.snapshot()) }),
+        )),
         ["version"] => Ok(json_answer(&version())),
-        ["api"] => api.discovery.core(&api.registry.snapshot(), headers),
-        ["apis"] => api.discovery.groups(&api.registry.snapshot(), headers),
-        ["apis", group] => api.discovery.group(&api.registry.snapshot(), group),
-        ["api", version] => api.discovery.resources(&api.registry.snapshot(), "", version),
-        ["apis", group, version] => api.discovery.resources(&api.registry.snapshot(), group, version),
+        ["api"] => Ok(discovery::core(&api.registry.snapshot(), headers)),
+        ["apis"] => Ok(discovery::groups(&api.registry.snapshot(), headers)),
+        ["apis", group] => Ok(discovery::group(&api.registry.snapshot(), group)),
+        ["api", version] => Ok(discovery::resources(&api.registry.snapshot(), "", version)),
+        ["apis", group, version] => Ok(discovery::resources(&api.registry.snapshot(), group, version)),
         ["openapi", "v3"] => Ok(openapi::index(&api.registry.snapshot())),
         ["openapi", "v3", rest @ ..] => {
             openapi::document(api.registry.snapshot(), rest.join("/"), headers, query).await
@@ -93,7 +106,11 @@ fn health(endpoint: &str, query: &Query) -> Answer {
     let excluded: Vec<&str> = query.all("exclude").collect();
     let mut text = String::new();
     for check in CHECKS {
-        let state = if excluded.contains(&check) { "excluded: ok" } else { "ok" };
+        let state = if excluded.contains(&check) {
+            "excluded: ok"
+        } else {
+            "ok"
+        };
         text.push_str(&format!("[+]{check} {state}\n"));
     }
     text.push_str(&format!("{endpoint} check passed\n"));

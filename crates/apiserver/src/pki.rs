@@ -10,7 +10,10 @@ use std::{
     sync::Arc,
 };
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, SanType,
+};
 use rustls::{RootCertStore, ServerConfig, server::WebPkiClientVerifier};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 
@@ -49,19 +52,29 @@ impl Pki {
     /// Reads the authority and keys below `dir`, making what is missing, and issues a serving
     /// certificate for `addresses`.
     pub(crate) fn open(dir: &Path, addresses: &[IpAddr]) -> Result<Self, PkiError> {
-        fs::create_dir_all(dir).map_err(|source| PkiError::Io { path: dir.to_owned(), source })?;
+        fs::create_dir_all(dir).map_err(|source| PkiError::Io {
+            path: dir.to_owned(),
+            source,
+        })?;
         let authority = Authority::open(dir)?;
         let admin_token = read_or_make(&dir.join("admin.token"), || Ok(random_token()))?;
         let signing_key = read_or_make(&dir.join("service-account.key"), || {
             Ok(KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?.serialize_pem())
         })?;
         let signing_path = dir.join("service-account.key");
-        let signing_der = PrivateKeyDer::from_pem_slice(signing_key.as_bytes())
-            .map_err(|_| PkiError::Malformed { path: signing_path.clone() })?;
+        let signing_der =
+            PrivateKeyDer::from_pem_slice(signing_key.as_bytes()).map_err(|_| PkiError::Malformed {
+                path: signing_path.clone(),
+            })?;
         let signer = Signer::from_pkcs8(signing_der.secret_der())
             .map_err(|_| PkiError::Malformed { path: signing_path })?;
         let tls = authority.server_config(addresses)?;
-        Ok(Self { ca_pem: authority.certificate_pem, admin_token: admin_token.trim().to_owned(), signer, tls })
+        Ok(Self {
+            ca_pem: authority.certificate_pem,
+            admin_token: admin_token.trim().to_owned(),
+            signer,
+            tls,
+        })
     }
 }
 
@@ -77,14 +90,23 @@ impl Authority {
         let key_pem = read_or_make(&key_path, || {
             Ok(KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?.serialize_pem())
         })?;
-        let key = KeyPair::from_pem(&key_pem).map_err(|_| PkiError::Malformed { path: key_path.clone() })?;
-        let certificate_pem =
-            read_or_make(&certificate_path, || Ok(authority_params().self_signed(&key)?.pem()))?;
-        let malformed = || PkiError::Malformed { path: certificate_path.clone() };
+        let key = KeyPair::from_pem(&key_pem).map_err(|_| PkiError::Malformed {
+            path: key_path.clone(),
+        })?;
+        let certificate_pem = read_or_make(&certificate_path, || {
+            Ok(authority_params().self_signed(&key)?.pem())
+        })?;
+        let malformed = || PkiError::Malformed {
+            path: certificate_path.clone(),
+        };
         let certificate =
             CertificateDer::from_pem_slice(certificate_pem.as_bytes()).map_err(|_| malformed())?;
         let issuer = Issuer::from_ca_cert_der(&certificate, key).map_err(|_| malformed())?;
-        Ok(Self { certificate_pem, certificate, issuer })
+        Ok(Self {
+            certificate_pem,
+            certificate,
+            issuer,
+        })
     }
 
     /// A serving certificate is made anew at each start: it is cheap, and its names follow the address.
@@ -113,15 +135,22 @@ fn authority_params() -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, "trainyard-ca");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages =
-        vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
+    params.key_usages = vec![
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::CrlSign,
+        KeyUsagePurpose::DigitalSignature,
+    ];
     params
 }
 
 fn server_params(addresses: &[IpAddr]) -> Result<CertificateParams, rcgen::Error> {
     let mut params = CertificateParams::new(SERVER_NAMES.map(str::to_owned))?;
-    params.distinguished_name.push(DnType::CommonName, "trainyard-apiserver");
-    params.subject_alt_names.extend(addresses.iter().copied().map(SanType::IpAddress));
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "trainyard-apiserver");
+    params
+        .subject_alt_names
+        .extend(addresses.iter().copied().map(SanType::IpAddress));
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.use_authority_key_identifier_extension = true;
@@ -130,7 +159,10 @@ fn server_params(addresses: &[IpAddr]) -> Result<CertificateParams, rcgen::Error
 
 /// Reads a file, or makes it: readable by its owner only, and never half-written.
 fn read_or_make(path: &Path, make: impl FnOnce() -> Result<String, PkiError>) -> Result<String, PkiError> {
-    let io = |source| PkiError::Io { path: path.to_owned(), source };
+    let io = |source| PkiError::Io {
+        path: path.to_owned(),
+        source,
+    };
     match fs::read_to_string(path) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -145,7 +177,12 @@ fn read_or_make(path: &Path, make: impl FnOnce() -> Result<String, PkiError>) ->
 /// Writes a file that only its owner can read, all at once.
 pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let temporary = path.with_extension("new");
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&temporary, path)
@@ -158,6 +195,10 @@ fn random_token() -> String {
     // The system's random source does not fail on any kernel this runs on; a uuid is the floor.
     match ring::rand::SystemRandom::new().fill(&mut bytes) {
         Ok(()) => BASE64_URL_SAFE_NO_PAD.encode(bytes),
-        Err(_) => format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple()),
+        Err(_) => format!(
+            "{}{}",
+            uuid::Uuid::new_v4().simple(),
+            uuid::Uuid::new_v4().simple()
+        ),
     }
 }

@@ -37,32 +37,56 @@ impl Snapshot {
         let mut groups: Vec<Group> = Vec::new();
         for kind in built_in.iter().chain(custom) {
             by_resource.insert(
-                (kind.group.to_string(), kind.version.to_string(), kind.plural.to_string()),
+                (
+                    kind.group.to_string(),
+                    kind.version.to_string(),
+                    kind.plural.to_string(),
+                ),
                 kind.clone(),
             );
-            let group = match groups.iter().position(|group| group.name == kind.group) {
-                Some(index) => &mut groups[index],
-                None => {
-                    groups.push(Group { name: kind.group.to_string(), versions: Vec::new() });
-                    groups.last_mut().unwrap_or_else(|| unreachable!("pushed above"))
-                }
+            let group = if let Some(index) = groups.iter().position(|group| group.name == kind.group) {
+                &mut groups[index]
+            } else {
+                groups.push(Group {
+                    name: kind.group.to_string(),
+                    versions: Vec::new(),
+                });
+                groups.last_mut().unwrap_or_else(|| unreachable!("pushed above"))
             };
-            match group.versions.iter_mut().find(|version| version.version == kind.version) {
+            match group
+                .versions
+                .iter_mut()
+                .find(|version| version.version == kind.version)
+            {
                 Some(version) => version.kinds.push(kind.clone()),
-                None => group
-                    .versions
-                    .push(Version { version: kind.version.to_string(), kinds: vec![kind.clone()] }),
+                None => group.versions.push(Version {
+                    version: kind.version.to_string(),
+                    kinds: vec![kind.clone()],
+                }),
             }
         }
-        let first_custom = built_in.iter().map(|kind| &kind.group).collect::<std::collections::HashSet<_>>();
-        for group in groups.iter_mut().filter(|group| !first_custom.contains(&std::borrow::Cow::Borrowed(group.name.as_str()))) {
-            group.versions.sort_by_key(|version| std::cmp::Reverse(version_rank(&version.version)));
+        let first_custom = built_in
+            .iter()
+            .map(|kind| &kind.group)
+            .collect::<std::collections::HashSet<_>>();
+        for group in groups
+            .iter_mut()
+            .filter(|group| !first_custom.contains(&std::borrow::Cow::Borrowed(group.name.as_str())))
+        {
+            group
+                .versions
+                .sort_by_key(|version| std::cmp::Reverse(version_rank(&version.version)));
         }
-        Self { generation, by_resource, groups }
+        Self {
+            generation,
+            by_resource,
+            groups,
+        }
     }
 
     pub fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Kind>> {
-        self.by_resource.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
+        self.by_resource
+            .get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
     }
 
     pub fn group(&self, name: &str) -> Option<&Group> {
@@ -70,12 +94,17 @@ impl Snapshot {
     }
 
     pub fn has_version(&self, group: &str, version: &str) -> bool {
-        self.group(group).is_some_and(|group| group.versions.iter().any(|v| v.version == version))
+        self.group(group)
+            .is_some_and(|group| group.versions.iter().any(|v| v.version == version))
     }
 
     /// The preferred version of a kind by its plural, for readers that do not care which.
     pub fn by_plural(&self, group: &str, plural: &str) -> Option<&Arc<Kind>> {
-        self.group(group)?.versions.iter().flat_map(|version| &version.kinds).find(|kind| kind.plural == plural)
+        self.group(group)?
+            .versions
+            .iter()
+            .flat_map(|version| &version.kinds)
+            .find(|kind| kind.plural == plural)
     }
 
     /// The kind an owner reference or a scale target names.
@@ -88,9 +117,14 @@ impl Snapshot {
     /// Every kind once, by what it stores; the first version served stands for the rest.
     pub fn stored_kinds(&self) -> Vec<Arc<Kind>> {
         let mut seen: BTreeMap<Collection, Arc<Kind>> = BTreeMap::new();
-        let kinds = self.groups.iter().flat_map(|group| &group.versions).flat_map(|version| &version.kinds);
+        let kinds = self
+            .groups
+            .iter()
+            .flat_map(|group| &group.versions)
+            .flat_map(|version| &version.kinds);
         for kind in kinds.filter(|kind| kind.has_verb("list")) {
-            seen.entry(kind.collection.clone()).or_insert_with(|| kind.clone());
+            seen.entry(kind.collection.clone())
+                .or_insert_with(|| kind.clone());
         }
         seen.into_values().collect()
     }
@@ -124,7 +158,11 @@ pub struct Registry {
 impl Registry {
     pub fn new(built_in: Vec<Arc<Kind>>) -> Self {
         let snapshot = Arc::new(Snapshot::new(0, &built_in, &[]));
-        Self { built_in, current: RwLock::new(snapshot), changed: watch::Sender::new(0) }
+        Self {
+            built_in,
+            current: RwLock::new(snapshot),
+            changed: watch::Sender::new(0),
+        }
     }
 
     pub fn snapshot(&self) -> Arc<Snapshot> {
@@ -154,6 +192,9 @@ mod tests {
     fn versions_sort_by_stability_then_number() {
         let mut versions = vec!["v1alpha1", "foo", "v1beta1", "v10", "v2", "v1beta2", "v1"];
         versions.sort_by_key(|version| std::cmp::Reverse(version_rank(version)));
-        assert_eq!(versions, ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]);
+        assert_eq!(
+            versions,
+            ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]
+        );
     }
 }

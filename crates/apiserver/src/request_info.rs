@@ -8,7 +8,10 @@ use http::Method;
 pub enum RequestInfo {
     Resource(ResourceRequest),
     /// The path and the lower-case method.
-    NonResource { path: String, verb: &'static str },
+    NonResource {
+        path: String,
+        verb: &'static str,
+    },
 }
 
 /// A request for objects of one resource.
@@ -30,7 +33,10 @@ impl RequestInfo {
     /// Reads a request line. `watch` tells whether the query asks for a watch.
     pub fn read(method: &Method, path: &str, watch: bool) -> Self {
         read_resource(method, path, watch).map_or_else(
-            || Self::NonResource { path: path.to_owned(), verb: plain_verb(method) },
+            || Self::NonResource {
+                path: path.to_owned(),
+                verb: plain_verb(method),
+            },
             Self::Resource,
         )
     }
@@ -43,13 +49,21 @@ fn read_resource(method: &Method, path: &str, mut watch: bool) -> Option<Resourc
         "apis" if segments.len() >= 4 => (segments[1].clone(), segments[2].clone()),
         _ => return None,
     };
-    let mut rest = segments.split_off(if group.is_empty() && path.starts_with("/api/") { 2 } else { 3 });
+    let mut rest = segments.split_off(if group.is_empty() && path.starts_with("/api/") {
+        2
+    } else {
+        3
+    });
     // The deprecated spelling of watches: /api/v1/watch/namespaces/x/pods.
     if rest.len() > 1 && rest[0] == "watch" && method == Method::GET {
         watch = true;
         rest.remove(0);
     }
-    let mut request = ResourceRequest { group, version, ..ResourceRequest::default() };
+    let mut request = ResourceRequest {
+        group,
+        version,
+        ..ResourceRequest::default()
+    };
     let mut rest = rest.into_iter().peekable();
     let first = rest.next().filter(|segment| !segment.is_empty())?;
     if first == "namespaces" {
@@ -107,7 +121,9 @@ fn plain_verb(method: &Method) -> &'static str {
 }
 
 fn decode_segment(segment: &str) -> String {
-    percent_encoding::percent_decode_str(segment).decode_utf8_lossy().into_owned()
+    percent_encoding::percent_decode_str(segment)
+        .decode_utf8_lossy()
+        .into_owned()
 }
 
 #[cfg(test)]
@@ -125,7 +141,13 @@ mod tests {
     fn paths_say_what_they_are_about() {
         let request = resource(Method::GET, "/api/v1/namespaces/ns/pods/p/log", false);
         assert_eq!(
-            (request.verb, &*request.namespace, &*request.resource, &*request.name, &*request.subresource),
+            (
+                request.verb,
+                &*request.namespace,
+                &*request.resource,
+                &*request.name,
+                &*request.subresource
+            ),
             ("get", "ns", "pods", "p", "log")
         );
         let request = resource(Method::DELETE, "/apis/apps/v1/namespaces/ns/deployments", false);
@@ -133,7 +155,10 @@ mod tests {
         let request = resource(Method::GET, "/api/v1/pods", true);
         assert_eq!((request.verb, &*request.namespace), ("watch", ""));
         let request = resource(Method::PUT, "/api/v1/namespaces/ns/finalize", false);
-        assert_eq!((&*request.resource, &*request.name, &*request.subresource), ("namespaces", "ns", "finalize"));
+        assert_eq!(
+            (&*request.resource, &*request.name, &*request.subresource),
+            ("namespaces", "ns", "finalize")
+        );
         let request = resource(Method::GET, "/api/v1/watch/namespaces/ns/pods", false);
         assert_eq!((request.verb, &*request.resource), ("watch", "pods"));
     }
@@ -142,7 +167,10 @@ mod tests {
     fn everything_else_is_a_plain_path() {
         for path in ["/", "/version", "/api", "/apis/apps/v1", "/api/v1", "/openapi/v3"] {
             assert!(
-                matches!(RequestInfo::read(&Method::GET, path, false), RequestInfo::NonResource { .. }),
+                matches!(
+                    RequestInfo::read(&Method::GET, path, false),
+                    RequestInfo::NonResource { .. }
+                ),
                 "for {path}"
             );
         }

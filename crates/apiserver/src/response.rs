@@ -5,7 +5,11 @@ use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use serde_json::Value;
 
-use crate::{error::ApiError, negotiate::{Encoding, Representation}, object};
+use crate::{
+    error::ApiError,
+    negotiate::{Encoding, Representation},
+    object,
+};
 
 /// The body of an answer: bytes, or a stream of them.
 pub type Body = UnsyncBoxBody<Bytes, std::convert::Infallible>;
@@ -24,7 +28,9 @@ pub(crate) fn json_bytes(code: StatusCode, bytes: impl Into<Bytes>) -> Answer {
 pub(crate) fn with_type(code: StatusCode, content_type: &'static str, body: Body) -> Answer {
     let mut answer = Response::new(body);
     *answer.status_mut() = code;
-    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     answer
 }
 

@@ -55,7 +55,14 @@ pub(crate) fn row(kind: &Kind, object: Value, include: IncludeObject, now: Times
 }
 
 /// A table around rows. Watches send the columns with the first event only.
-pub(crate) fn table(version: &str, kind: &Kind, list_metadata: Value, rows: Vec<Value>, columns: bool) -> Value {
+#[expect(clippy::needless_pass_by_value, reason = "the caller builds them for this")]
+pub(crate) fn table(
+    version: &str,
+    kind: &Kind,
+    list_metadata: Value,
+    rows: Vec<Value>,
+    columns: bool,
+) -> Value {
     json!({
         "kind": "Table",
         "apiVersion": format!("meta.k8s.io/{version}"),

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::{
     admission::expressions,
+    custom::CustomVersion,
     kind::{BuiltIn, Definition, Kind},
     writes::update::Part,
 };
@@ -43,7 +44,7 @@ impl Kind {
                 let old = built_in.stored(old);
                 built_in.on_stored(new, |new| prepare(new, &old));
             }
-            (Definition::Custom(custom), Part::Status) => custom.prepare_for_status_update(new, old),
+            (Definition::Custom(_), Part::Status) => CustomVersion::prepare_for_status_update(new, old),
             (Definition::Custom(custom), Part::Main) => custom.prepare_for_update(new, old),
         }
     }
@@ -54,6 +55,15 @@ impl Kind {
         let warnings = match &self.definition {
             Definition::BuiltIn(built_in) => {
                 let object = built_in.stored(object);
+                if built_in.metadata_is_ours() {
+                    object_meta::validate(
+                        kinds::read::get(&object, "metadata"),
+                        self.namespaced,
+                        built_in.strategy.name_syntax,
+                        &Path::new("metadata"),
+                        &mut errors,
+                    );
+                }
                 (built_in.strategy.validate)(&object, &mut errors);
                 expressions::validate(&self.group, &self.kind, &object, None, &mut errors);
                 if errors.is_empty() {
@@ -63,14 +73,23 @@ impl Kind {
             }
             Definition::Custom(custom) => {
                 custom.validate(object, &mut errors);
-                custom.deprecation_warning().map(str::to_owned).into_iter().collect()
+                custom
+                    .deprecation_warning()
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect()
             }
         };
         (errors, warnings)
     }
 
     /// What is wrong with a changed object, and what the user should be warned of.
-    pub(crate) fn validate_update(&self, part: Part, new: &Value, old: &Value) -> (Vec<FieldError>, Vec<String>) {
+    pub(crate) fn validate_update(
+        &self,
+        part: Part,
+        new: &Value,
+        old: &Value,
+    ) -> (Vec<FieldError>, Vec<String>) {
         let mut errors = Vec::new();
         let warnings = match (&self.definition, part) {
             (_, Part::Special(_, _, validate)) => {
@@ -81,6 +100,14 @@ impl Kind {
                 let (new, old) = (built_in.stored(new), built_in.stored(old));
                 self.validate_metadata(&new, &mut errors);
                 self.validate_metadata_update(&new, &old, &mut errors);
+                if built_in.metadata_is_ours() {
+                    object_meta::validate_update(
+                        kinds::read::get(&new, "metadata"),
+                        kinds::read::get(&old, "metadata"),
+                        &Path::new("metadata"),
+                        &mut errors,
+                    );
+                }
                 if matches!(part, Part::Status) {
                     (built_in.strategy.validate_status_update)(&new, &old, &mut errors);
                     Vec::new()
@@ -91,7 +118,11 @@ impl Kind {
                 }
             }
             (Definition::Custom(custom), part) => {
-                let mut warnings: Vec<String> = custom.deprecation_warning().map(str::to_owned).into_iter().collect();
+                let mut warnings: Vec<String> = custom
+                    .deprecation_warning()
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect();
                 warnings.extend(custom.validate_update(new, old, matches!(part, Part::Status), &mut errors));
                 warnings
             }
@@ -124,6 +155,11 @@ impl Kind {
 }
 
 impl BuiltIn {
+    /// Pods and workloads check their metadata themselves; every other strategy leaves it to us.
+    fn metadata_is_ours(&self) -> bool {
+        kinds::objects::strategy(self.resource.group, self.resource.kind).is_some()
+    }
+
     /// The object as it is stored, which for nearly every kind is as it stands.
     fn stored<'v>(&self, object: &'v Value) -> std::borrow::Cow<'v, Value> {
         match self.conversion {
@@ -138,7 +174,9 @@ impl BuiltIn {
 
     /// Changes the object in its stored form.
     fn on_stored(&self, object: &mut Value, change: impl FnOnce(&mut Value)) {
-        let Some(conversion) = self.conversion else { return change(object) };
+        let Some(conversion) = self.conversion else {
+            return change(object);
+        };
         (conversion.to_stored)(object);
         change(object);
         (conversion.from_stored)(object);

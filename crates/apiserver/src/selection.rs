@@ -37,8 +37,7 @@ impl Selection {
         let labels = query
             .text("labelSelector")
             .map(|text| {
-                labels::Selector::parse(text)
-                    .map_err(|error| ApiError::bad_request(format!("unable to parse requirement: {error}")))
+                labels::Selector::parse(text).map_err(|error| ApiError::bad_request(error.to_string()))
             })
             .transpose()?;
         let mut fields = Vec::new();
@@ -62,7 +61,9 @@ impl Selection {
             return true;
         }
         let facts: Arc<Facts> = stored.memo(|stored| Facts::read(kind, stored));
-        self.labels.as_ref().is_none_or(|selector| selector.matches(facts.labels.as_ref()))
+        self.labels
+            .as_ref()
+            .is_none_or(|selector| selector.matches(facts.labels.as_ref()))
             && self.fields.iter().all(|requirement| requirement.matches(&facts))
     }
 
@@ -77,6 +78,7 @@ impl Selection {
 
 const NAME: &str = "metadata.name";
 const NAMESPACE: &str = "metadata.namespace";
+const EVENT_SOURCE: &str = "source.component";
 
 impl Facts {
     fn read(kind: &Kind, stored: &store::Object) -> Self {
@@ -86,7 +88,18 @@ impl Facts {
             (NAMESPACE.to_owned(), stored.namespace().to_owned()),
         ];
         for (path, missing) in selectable(kind) {
-            let found = path.split('.').try_fold(&value, |value, key| value.get(key));
+            let find = |path: &str| {
+                let found = path.split('.').try_fold(&value, |value, key| value.get(key));
+                found.filter(|value| !value.is_null() && *value != "")
+            };
+            // The source of an event is its component or, from newer clients, its controller.
+            let found = find(&path).or_else(|| {
+                if path == EVENT_SOURCE {
+                    find("reportingComponent")
+                } else {
+                    None
+                }
+            });
             let text = match found {
                 Some(Value::String(text)) => text.clone(),
                 None | Some(Value::Null) => missing.to_owned(),
@@ -109,9 +122,15 @@ fn selectable(kind: &Kind) -> Vec<(String, &'static str)> {
             .iter()
             // Both groups of events show the same stored objects.
             .filter(|(group, name, ..)| kind.is(group, name) || (*name == "Event" && kind.kind == "Event"))
-            .map(|(_, _, label, path, missing)| (if path.is_empty() { *label } else { *path }.to_owned(), *missing))
+            .map(|(_, _, label, path, missing)| {
+                (if path.is_empty() { *label } else { *path }.to_owned(), *missing)
+            })
             .collect(),
-        Definition::Custom(custom) => custom.selectable_fields().into_iter().map(|path| (path, "")).collect(),
+        Definition::Custom(custom) => custom
+            .selectable_fields()
+            .into_iter()
+            .map(|path| (path, ""))
+            .collect(),
     }
 }
 
@@ -137,12 +156,18 @@ fn field_requirement(kind: &Kind, requirement: &field_selector::Requirement) -> 
             .find(|path| path == name)
             .ok_or_else(|| not_supported(kind, name))?,
     };
-    Ok(FieldRequirement { path, equals: requirement.operator == field_selector::Operator::Equals, value: requirement.value.clone() })
+    Ok(FieldRequirement {
+        path,
+        equals: requirement.operator == field_selector::Operator::Equals,
+        value: requirement.value.clone(),
+    })
 }
 
 fn not_supported(kind: &Kind, name: &str) -> ApiError {
     // Kinds with an own conversion function name the field label, the rest the known ones.
-    let own = SELECTABLE.iter().any(|(group, kind_name, ..)| kind.is(group, kind_name));
+    let own = SELECTABLE
+        .iter()
+        .any(|(group, kind_name, ..)| kind.is(group, kind_name));
     ApiError::bad_request(if own {
         format!("field label not supported: {name}")
     } else {
@@ -180,19 +205,73 @@ const SELECTABLE: &[(&str, &str, &str, &str, &str)] = &[
     ("", "Event", "reportingComponent", "", ""),
     ("", "Event", "source", "source.component", ""),
     ("", "Event", "type", "", ""),
-    ("events.k8s.io", "Event", "regarding.kind", "involvedObject.kind", ""),
-    ("events.k8s.io", "Event", "regarding.namespace", "involvedObject.namespace", ""),
-    ("events.k8s.io", "Event", "regarding.name", "involvedObject.name", ""),
-    ("events.k8s.io", "Event", "regarding.uid", "involvedObject.uid", ""),
-    ("events.k8s.io", "Event", "regarding.apiVersion", "involvedObject.apiVersion", ""),
-    ("events.k8s.io", "Event", "regarding.resourceVersion", "involvedObject.resourceVersion", ""),
-    ("events.k8s.io", "Event", "regarding.fieldPath", "involvedObject.fieldPath", ""),
+    (
+        "events.k8s.io",
+        "Event",
+        "regarding.kind",
+        "involvedObject.kind",
+        "",
+    ),
+    (
+        "events.k8s.io",
+        "Event",
+        "regarding.namespace",
+        "involvedObject.namespace",
+        "",
+    ),
+    (
+        "events.k8s.io",
+        "Event",
+        "regarding.name",
+        "involvedObject.name",
+        "",
+    ),
+    (
+        "events.k8s.io",
+        "Event",
+        "regarding.uid",
+        "involvedObject.uid",
+        "",
+    ),
+    (
+        "events.k8s.io",
+        "Event",
+        "regarding.apiVersion",
+        "involvedObject.apiVersion",
+        "",
+    ),
+    (
+        "events.k8s.io",
+        "Event",
+        "regarding.resourceVersion",
+        "involvedObject.resourceVersion",
+        "",
+    ),
+    (
+        "events.k8s.io",
+        "Event",
+        "regarding.fieldPath",
+        "involvedObject.fieldPath",
+        "",
+    ),
     ("events.k8s.io", "Event", "reason", "", ""),
-    ("events.k8s.io", "Event", "reportingController", "reportingComponent", ""),
+    (
+        "events.k8s.io",
+        "Event",
+        "reportingController",
+        "reportingComponent",
+        "",
+    ),
     ("events.k8s.io", "Event", "type", "", ""),
     ("apps", "ReplicaSet", "status.replicas", "", "0"),
     ("batch", "Job", "status.successful", "status.succeeded", "0"),
-    ("certificates.k8s.io", "CertificateSigningRequest", "spec.signerName", "", ""),
+    (
+        "certificates.k8s.io",
+        "CertificateSigningRequest",
+        "spec.signerName",
+        "",
+        "",
+    ),
     ("resource.k8s.io", "ResourceSlice", "spec.nodeName", "", ""),
     ("resource.k8s.io", "ResourceSlice", "spec.driver", "", ""),
 ];

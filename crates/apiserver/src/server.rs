@@ -30,7 +30,12 @@ const MAX_STREAMS: u32 = 4096;
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Accepts connections until told to stop, then lets those open finish.
-pub(crate) async fn serve(api: Arc<Api>, listener: TcpListener, tls: Arc<ServerConfig>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn serve(
+    api: Arc<Api>,
+    listener: TcpListener,
+    tls: Arc<ServerConfig>,
+    mut stop: watch::Receiver<bool>,
+) {
     let acceptor = TlsAcceptor::from(tls);
     let http = Arc::new(http_builder());
     let graceful = GracefulShutdown::new();
@@ -61,7 +66,11 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 
 fn http_builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_PATIENCE).half_close(false);
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_PATIENCE)
+        .half_close(false);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -105,11 +114,16 @@ fn certificate_user(stream: &TlsStream<TcpStream>) -> Option<User> {
     let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
     let subject = certificate.subject();
     let name = subject.iter_common_name().next()?.as_str().ok()?;
-    let groups: Vec<&str> = subject.iter_organization().filter_map(|group| group.as_str().ok()).collect();
+    let groups: Vec<&str> = subject
+        .iter_organization()
+        .filter_map(|group| group.as_str().ok())
+        .collect();
     Some(User::new(name, &groups))
 }
 
 /// An empty request body, for callers in the same process.
 pub fn no_body() -> crate::body::RequestBody {
-    http_body_util::Empty::<Bytes>::new().map_err(|never| match never {}).boxed_unsync()
+    http_body_util::Empty::<Bytes>::new()
+        .map_err(|never| match never {})
+        .boxed_unsync()
 }

@@ -15,9 +15,16 @@ use tokio::{
 };
 
 use crate::{
-    admission::{policies::Policies, webhooks}, allocation::Allocations, api::Api, authorization::Authorizer, bootstrap, built_in,
-    controllers, discovery::Discovery, error::ApiError, metrics::Metrics, pki::{Pki, PkiError},
-    registry::Registry, server,
+    admission::{policies::Policies, webhooks},
+    allocation::Allocations,
+    api::Api,
+    authorization::Authorizer,
+    bootstrap, built_in, controllers,
+    error::ApiError,
+    metrics::Metrics,
+    pki::{Pki, PkiError},
+    registry::Registry,
+    server,
 };
 
 /// Where the server keeps its state and where it listens.
@@ -71,35 +78,48 @@ impl Running {
 pub async fn start(options: Options) -> Result<Running, StartError> {
     let listener = TcpListener::bind(options.listen)
         .await
-        .map_err(|source| StartError::Listen { address: options.listen, source })?;
-    let address = listener
-        .local_addr()
-        .map_err(|source| StartError::Listen { address: options.listen, source })?;
+        .map_err(|source| StartError::Listen {
+            address: options.listen,
+            source,
+        })?;
+    let address = listener.local_addr().map_err(|source| StartError::Listen {
+        address: options.listen,
+        source,
+    })?;
     let data_dir = options.data_dir.clone();
-    let store = tokio::task::spawn_blocking(move || Store::open(&store_path(&data_dir), store::Options::default()))
-        .await
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+    let store =
+        tokio::task::spawn_blocking(move || Store::open(&store_path(&data_dir), store::Options::default()))
+            .await
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
     let pki = Pki::open(&options.data_dir.join("pki"), &addresses(address.ip()))?;
     let (stop, stopping) = watch::channel(false);
     let api = Arc::new(Api {
         registry: Registry::new(built_in::kinds()),
-        discovery: Discovery::default(),
         authorizer: Authorizer::new(),
         allocations: Allocations::load(&store),
         signer: pki.signer,
         admin_token: pki.admin_token,
         ca_pem: pki.ca_pem,
         metrics: Metrics::default(),
+        quota_turns: crate::admission::resource_quotas::Turns::new(),
         webhooks: webhooks::Caller::new(),
         policies: Policies::new(),
         stopping: stopping.clone(),
         store,
     });
     controllers::definitions::load(&api);
-    bootstrap::bootstrap(&api, address).await.map_err(StartError::Bootstrap)?;
+    bootstrap::bootstrap(&api, address)
+        .await
+        .map_err(StartError::Bootstrap)?;
     let controllers = controllers::start(&api);
     let serving = tokio::spawn(server::serve(api.clone(), listener, pki.tls, stopping));
-    Ok(Running { api, address, stop, serving, controllers })
+    Ok(Running {
+        api,
+        address,
+        stop,
+        serving,
+        controllers,
+    })
 }
 
 fn store_path(data_dir: &Path) -> PathBuf {
@@ -108,7 +128,11 @@ fn store_path(data_dir: &Path) -> PathBuf {
 
 /// The addresses the serving certificate names: loopback, the API's Service, and where it listens.
 fn addresses(listen: IpAddr) -> Vec<IpAddr> {
-    let mut all: Vec<IpAddr> = vec![[127, 0, 0, 1].into(), [0, 0, 0, 0, 0, 0, 0, 1].into(), [10, 96, 0, 1].into()];
+    let mut all: Vec<IpAddr> = vec![
+        [127, 0, 0, 1].into(),
+        [0, 0, 0, 0, 0, 0, 0, 1].into(),
+        [10, 96, 0, 1].into(),
+    ];
     if !all.contains(&listen) && !listen.is_unspecified() {
         all.push(listen);
     }

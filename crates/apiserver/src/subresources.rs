@@ -14,7 +14,7 @@ use crate::{
     body::{self, RequestBody},
     call::Call,
     error::{ApiError, Result},
-    get, namespaces,
+    get,
     response::Answer,
     writes::{
         patch,
@@ -38,7 +38,11 @@ pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBo
         ("pods", "binding") => return binding::bind(call, &body::read(request_body).await?).await,
         ("pods", "eviction") => return eviction::evict(call, &body::read(request_body).await?).await,
         ("serviceaccounts", "token") => return token::issue(call, &body::read(request_body).await?).await,
-        ("namespaces", "finalize") => Part::Special("finalize", namespaces::prepare_finalize, |_, _, _| {}),
+        ("namespaces", "finalize") => Part::Special(
+            "finalize",
+            kinds::objects::namespace::prepare_for_finalize,
+            |new, _, errors| kinds::objects::namespace::validate_finalize(new, errors),
+        ),
         ("certificatesigningrequests", "approval") => approval::PART,
         ("pods", "ephemeralcontainers") => pods::EPHEMERAL_CONTAINERS,
         ("pods", "resize") => pods::RESIZE,

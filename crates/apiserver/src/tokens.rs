@@ -4,12 +4,17 @@
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use ring::{
     rand::SystemRandom,
-    signature::{ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, UnparsedPublicKey},
+    signature::{
+        ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, UnparsedPublicKey,
+    },
 };
 use serde_json::{Value, json};
 use store::Collection;
 
-use crate::{api::Api, authentication::{AUTHENTICATED, User}};
+use crate::{
+    api::Api,
+    authentication::{AUTHENTICATED, User},
+};
 
 /// The issuer of every token and the audience of those for the API itself.
 pub(crate) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
@@ -31,10 +36,14 @@ pub struct BadKey;
 impl Signer {
     pub fn from_pkcs8(pkcs8: &[u8]) -> Result<Self, BadKey> {
         let random = SystemRandom::new();
-        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random)
-            .map_err(|_| BadKey)?;
+        let key =
+            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random).map_err(|_| BadKey)?;
         let digest = ring::digest::digest(&ring::digest::SHA256, key.public_key().as_ref());
-        Ok(Self { key, random, key_id: BASE64_URL_SAFE_NO_PAD.encode(digest) })
+        Ok(Self {
+            key,
+            random,
+            key_id: BASE64_URL_SAFE_NO_PAD.encode(digest),
+        })
     }
 
     pub fn sign(&self, claims: &Value) -> Option<String> {
@@ -95,7 +104,10 @@ pub(crate) fn verify(api: &Api, token: &str, wanted: &[String]) -> Option<(User,
     let claims = api.signer.open(token)?;
     let now = jiff::Timestamp::now().as_second();
     let number = |name: &str| claims.get(name).and_then(Value::as_i64);
-    if claims.get("iss")?.as_str()? != ISSUER || number("exp")? <= now || number("nbf").is_some_and(|t| t > now + 5) {
+    if claims.get("iss")?.as_str()? != ISSUER
+        || number("exp")? <= now
+        || number("nbf").is_some_and(|t| t > now + 5)
+    {
         return None;
     }
     let audiences: Vec<String> = claims
@@ -132,23 +144,30 @@ pub(crate) fn verify(api: &Api, token: &str, wanted: &[String]) -> Option<(User,
         }
         if claim != "secret" {
             let mut add = |field: &str, value: &str| {
-                user.extra
-                    .insert(format!("authentication.kubernetes.io/{claim}-{field}"), vec![value.to_owned()]);
+                user.extra.insert(
+                    format!("authentication.kubernetes.io/{claim}-{field}"),
+                    vec![value.to_owned()],
+                );
             };
             add("name", bound_name);
             add("uid", bound_uid);
         }
     }
     if let Some(id) = claims.get("jti").and_then(Value::as_str) {
-        user.extra.insert("authentication.kubernetes.io/credential-id".to_owned(), vec![format!("JTI={id}")]);
+        user.extra.insert(
+            "authentication.kubernetes.io/credential-id".to_owned(),
+            vec![format!("JTI={id}")],
+        );
     }
     Some((user, audiences))
 }
 
 /// Whether the object is there, is the same one, and is not long past its deletion.
 fn is_alive(api: &Api, plural: &str, namespace: &str, name: &str, uid: &str) -> bool {
-    api.store.get(&Collection::new("", plural), namespace, name).is_some_and(|stored| {
-        let object: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
-        crate::object::uid(&object) == uid
-    })
+    api.store
+        .get(&Collection::new("", plural), namespace, name)
+        .is_some_and(|stored| {
+            let object: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+            crate::object::uid(&object) == uid
+        })
 }

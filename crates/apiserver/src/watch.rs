@@ -10,7 +10,7 @@ use http::StatusCode;
 use http_body_util::{BodyExt, StreamBody};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use store::{Event, Object, WatchEnd, Watcher};
+use store::{Event, Key, Object, TooOld, WatchEnd, Watcher};
 use tokio::time::{Instant, sleep_until};
 
 use crate::{
@@ -25,9 +25,9 @@ use crate::{
     selection::Selection,
 };
 
-const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
+const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 /// Watches without an own limit end after this; the client starts the next one.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(45);
 /// Frames are gathered up to this size before they are sent.
 const CHUNK: usize = 64 * 1024;
 
@@ -37,37 +37,55 @@ pub(crate) async fn watch(call: &Call) -> Result<Answer> {
     let send_initial = call.query.optional_flag("sendInitialEvents");
     let bookmarks = call.query.flag("allowWatchBookmarks");
     if send_initial == Some(true) && !bookmarks {
-        return Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &[
-            manifests::field::FieldError::forbidden(
+        return Err(ApiError::invalid(
+            "meta.k8s.io",
+            "ListOptions",
+            "",
+            &[manifests::field::FieldError::forbidden(
                 &manifests::field::Path::new("allowWatchBookmarks"),
                 "sendInitialEvents requires setting allowWatchBookmarks to true",
-            ),
-        ]));
+            )],
+        ));
     }
-    let revision = call.query.text("resourceVersion").map(parse_revision).transpose()?;
+    let revision = call
+        .query
+        .text("resourceVersion")
+        .map(parse_revision)
+        .transpose()?;
     let timeout = call.query.int("timeoutSeconds")?.filter(|seconds| *seconds > 0);
     let include = IncludeObject::read(&call.query)?;
-    let encoder = Encoder { kind: call.kind.clone(), form: call.representation.form, include, columns_sent: false };
+    let encoder = Encoder {
+        kind: call.kind.clone(),
+        form: call.representation.form,
+        include,
+        columns_sent: false,
+    };
 
     let initial = match (send_initial, revision) {
         (Some(initial), _) => initial,
         (None, revision) => revision.unwrap_or(0) == 0,
     };
-    let mut start = Start { objects: Vec::new().into_iter(), done: true, end_bookmark: None };
+    let mut start = Start {
+        objects: Vec::new().into_iter(),
+        done: true,
+        end_bookmark: None,
+    };
     let watcher = if initial {
         if let Some(revision) = revision {
             check_revision_exists(call, revision).await?;
         }
-        let (list, watcher) = call.api.store.snapshot_and_watch(&call.kind.collection, call.namespace());
+        let (objects, watcher) = snapshot_and_watch(call, &selection);
         start = Start {
-            objects: list.items.into_iter(),
+            objects: objects.into_iter(),
             done: false,
-            end_bookmark: (send_initial == Some(true)).then_some(list.revision),
+            end_bookmark: (send_initial == Some(true)).then_some(watcher.revision()),
         };
         watcher
     } else {
-        let after = revision.filter(|revision| *revision > 0).unwrap_or_else(|| call.api.store.revision());
-        match call.api.store.watch(&call.kind.collection, call.namespace(), after) {
+        let after = revision
+            .filter(|revision| *revision > 0)
+            .unwrap_or_else(|| call.api.store.revision());
+        match watch_from(call, &selection, after) {
             Ok(watcher) => watcher,
             Err(too_old) => {
                 return Ok(ended(&encoder, &expired(after, too_old.oldest)));
@@ -87,9 +105,36 @@ pub(crate) async fn watch(call: &Call) -> Result<Answer> {
         ended: false,
     };
     let stream = futures_util::stream::unfold(state, |mut state| async move {
-        state.next().await.map(|chunk| (Ok(http_body::Frame::data(chunk)), state))
+        state
+            .next()
+            .await
+            .map(|chunk| (Ok(http_body::Frame::data(chunk)), state))
     });
     Ok(answer(StreamBody::new(stream).boxed_unsync()))
+}
+
+/// The one object a selection can match, when it names it. Such a watch is not woken by others.
+fn single_object(call: &Call, selection: &Selection) -> Option<Key> {
+    let name = selection.single_name()?;
+    (call.namespace().is_some() || !call.kind.namespaced).then(|| Key::new(call.key_namespace(), name))
+}
+
+fn snapshot_and_watch(call: &Call, selection: &Selection) -> (Vec<Arc<Object>>, Watcher) {
+    let store = &call.api.store;
+    if let Some(key) = single_object(call, selection) {
+        let (object, watcher) = store.snapshot_and_watch_object(&call.kind.collection, &key);
+        return (object.into_iter().collect(), watcher);
+    }
+    let (list, watcher) = store.snapshot_and_watch(&call.kind.collection, call.namespace());
+    (list.items, watcher)
+}
+
+fn watch_from(call: &Call, selection: &Selection, after: u64) -> Result<Watcher, TooOld> {
+    let store = &call.api.store;
+    match single_object(call, selection) {
+        Some(key) => store.watch_object(&call.kind.collection, key, after),
+        None => store.watch(&call.kind.collection, call.namespace(), after),
+    }
 }
 
 fn answer(body: response::Body) -> Answer {
@@ -137,7 +182,9 @@ impl Watch {
             return Some(self.initial());
         }
         loop {
-            let wake = self.next_bookmark.map_or(self.deadline, |at| at.min(self.deadline));
+            let wake = self
+                .next_bookmark
+                .map_or(self.deadline, |at| at.min(self.deadline));
             tokio::select! {
                 biased;
                 () = self.api.stopping() => return None,
@@ -205,7 +252,10 @@ impl Encoder {
     /// One change as the client sees it: entering its selection is an addition, leaving a deletion.
     fn event(&mut self, out: &mut Vec<u8>, event: &Event, selection: &Selection) {
         let is_in = event.kind != store::Kind::Deleted && selection.matches(&self.kind, &event.object);
-        let was_in = event.previous.as_ref().is_some_and(|previous| selection.matches(&self.kind, previous));
+        let was_in = event
+            .previous
+            .as_ref()
+            .is_some_and(|previous| selection.matches(&self.kind, previous));
         let name = match (was_in, is_in) {
             (false, false) => return,
             (false, true) => "ADDED",
@@ -216,7 +266,11 @@ impl Encoder {
             // The object left the selection: its last selected state, at this change's revision.
             if let Some(previous) = &event.previous {
                 let mut value = self.kind.read(previous);
-                object::set_meta(&mut value, "resourceVersion", Some(event.revision.to_string().into()));
+                object::set_meta(
+                    &mut value,
+                    "resourceVersion",
+                    Some(event.revision.to_string().into()),
+                );
                 self.value_frame(out, name, value);
             }
             return;
@@ -273,7 +327,10 @@ impl Encoder {
         line(out, "BOOKMARK", &shown);
     }
 
-    #[expect(clippy::unused_self, reason = "errors have one form today; the call sites should not know")]
+    #[expect(
+        clippy::unused_self,
+        reason = "errors have one form today; the call sites should not know"
+    )]
     fn error(&self, out: &mut Vec<u8>, error: &ApiError) {
         line(out, "ERROR", &error.to_status());
     }

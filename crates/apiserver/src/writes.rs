@@ -46,7 +46,14 @@ pub(crate) enum Outcome {
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(call: &'a Call, options: WriteOptions) -> Self {
-        Self { call, options, warnings: Vec::new(), now: Timestamp::now(), deletion: None, admitted: false }
+        Self {
+            call,
+            options,
+            warnings: Vec::new(),
+            now: Timestamp::now(),
+            deletion: None,
+            admitted: false,
+        }
     }
 
     pub(crate) fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {

@@ -21,7 +21,10 @@ impl DataDir {
         let path = match chosen {
             Some(path) => path,
             None => default(surroundings).ok_or_else(|| {
-                advised("there is no home directory to keep the cluster in", "name one with `--data-dir DIR`")
+                advised(
+                    "there is no home directory to keep the cluster in",
+                    "name one with `--data-dir DIR`",
+                )
             })?,
         };
         std::path::absolute(&path).with_context(|| format!("`{}` is not a path", path.display()))
@@ -29,7 +32,10 @@ impl DataDir {
 }
 
 fn default(surroundings: &Surroundings) -> Option<PathBuf> {
-    let base = surroundings.data_home.clone().or_else(|| Some(surroundings.home.as_ref()?.join(".local/share")))?;
+    let base = surroundings
+        .data_home
+        .clone()
+        .or_else(|| Some(surroundings.home.as_ref()?.join(".local/share")))?;
     Some(base.join("trainyard"))
 }
 
@@ -41,10 +47,14 @@ pub(crate) fn prepare(path: &Path) -> Result<()> {
         .mode(0o700)
         .create(path)
         .with_context(|| format!("cannot create `{}`", path.display()))?;
-    let statistics = rustix::fs::statfs(path).with_context(|| format!("cannot look at `{}`", path.display()))?;
+    let statistics =
+        rustix::fs::statfs(path).with_context(|| format!("cannot look at `{}`", path.display()))?;
     if let Some(name) = network_file_system(statistics.f_type) {
         return Err(advised(
-            format!("`{}` is on {name}, which does not keep locks and writes the way the store needs", path.display()),
+            format!(
+                "`{}` is on {name}, which does not keep locks and writes the way the store needs",
+                path.display()
+            ),
             "choose a directory on a local disk with `--data-dir DIR`",
         ));
     }
@@ -69,11 +79,20 @@ mod tests {
 
     #[test]
     fn the_default_follows_the_platform() {
-        let surroundings = Surroundings { home: Some("/home/ada".into()), ..Surroundings::default() };
+        let surroundings = Surroundings {
+            home: Some("/home/ada".into()),
+            ..Surroundings::default()
+        };
         let resolved = DataDir { data_dir: None }.resolve(&surroundings).unwrap();
         assert_eq!(resolved, Path::new("/home/ada/.local/share/trainyard"));
-        let surroundings = Surroundings { data_home: Some("/data".into()), ..surroundings };
-        assert_eq!(DataDir { data_dir: None }.resolve(&surroundings).unwrap(), Path::new("/data/trainyard"));
+        let surroundings = Surroundings {
+            data_home: Some("/data".into()),
+            ..surroundings
+        };
+        assert_eq!(
+            DataDir { data_dir: None }.resolve(&surroundings).unwrap(),
+            Path::new("/data/trainyard")
+        );
     }
 
     #[test]

@@ -37,7 +37,9 @@ pub(crate) fn start(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
     // The server prints its first line when it is ready, or ends without one.
     let ready = child.stdout.take().is_some_and(|stdout| {
         let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line).is_ok_and(|length| length > 0)
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .is_ok_and(|length| length > 0)
     });
     if ready && let Some(instance) = Instance::running(dir) {
         up::print_ready(&instance.address, &instance.kubeconfig);
@@ -54,5 +56,8 @@ pub(crate) fn start(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
 fn last_lines(log: &Path) -> String {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(8)..].iter().map(|line| format!("  {line}\n")).collect()
+    lines[lines.len().saturating_sub(8)..]
+        .iter()
+        .map(|line| format!("  {line}\n"))
+        .collect()
 }

@@ -41,7 +41,9 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
 fn stop(pid: u32) -> Result<()> {
     let id = Pid::from_raw(pid.cast_signed()).context("the lock names no process")?;
     // A descriptor of the process cannot come to mean another one with the same number.
-    let Ok(process) = pidfd_open(id, PidfdFlags::empty()) else { return Ok(()) };
+    let Ok(process) = pidfd_open(id, PidfdFlags::empty()) else {
+        return Ok(());
+    };
     pidfd_send_signal(&process, Signal::TERM).with_context(|| format!("cannot stop process {pid}"))?;
     if ends_within(&process, PATIENCE)? {
         return Ok(());
@@ -59,7 +61,9 @@ fn ends_within(process: &rustix::fd::OwnedFd, patience: Duration) -> Result<bool
             return Ok(false);
         }
         let mut fds = [PollFd::new(process, PollFlags::IN)];
-        let timeout = left.try_into().context("the patience does not fit the kernel's clock")?;
+        let timeout = left
+            .try_into()
+            .context("the patience does not fit the kernel's clock")?;
         match poll(&mut fds, Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
             Ok(_) => return Ok(true),

@@ -20,8 +20,12 @@ pub(crate) fn write(dir: &Path, server: &str, ca_pem: &str, token: &str) -> Resu
     let temporary = dir.join("kubeconfig.new");
     let text = text(server, ca_pem, token);
     let write = || -> std::io::Result<()> {
-        let mut file =
-            fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&temporary)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&temporary, &path)

@@ -1,6 +1,10 @@
 //! The commands users type, one file each. The only crate that prints.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this crate is for")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "printing is what this crate is for"
+)]
 
 mod data_dir;
 mod detach;
@@ -78,7 +82,11 @@ struct Advised {
 }
 
 fn advised(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
-    Advised { message: message.into(), hint: hint.into() }.into()
+    Advised {
+        message: message.into(),
+        hint: hint.into(),
+    }
+    .into()
 }
 
 fn report(error: &anyhow::Error) {

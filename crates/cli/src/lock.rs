@@ -58,10 +58,17 @@ pub(crate) fn holder(dir: &Path) -> Option<u32> {
 
 fn in_use(dir: &Path, holder: &str) -> anyhow::Error {
     let program = std::fs::read_to_string(format!("/proc/{holder}/comm")).unwrap_or_default();
-    let program = if program.trim().is_empty() { String::new() } else { format!(" ({})", program.trim()) };
+    let program = if program.trim().is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", program.trim())
+    };
     advised(
         format!("`{}` is in use by process {holder}{program}", dir.display()),
-        format!("`trainyard status --data-dir {0}` shows it, `trainyard down --data-dir {0}` stops it", dir.display()),
+        format!(
+            "`trainyard status --data-dir {0}` shows it, `trainyard down --data-dir {0}` stops it",
+            dir.display()
+        ),
     )
 }
 
@@ -75,7 +82,10 @@ mod tests {
         assert_eq!(holder(dir.path()), None);
         let lock = Lock::take(dir.path()).unwrap();
         let error = Lock::take(dir.path()).unwrap_err();
-        assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
+        assert!(
+            error.to_string().contains(&std::process::id().to_string()),
+            "{error}"
+        );
         assert_eq!(holder(dir.path()), Some(std::process::id()));
         drop(lock);
         Lock::take(dir.path()).unwrap();

@@ -28,10 +28,13 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let dir = arguments.data_dir.resolve(surroundings)?;
     let instance = Instance::running(&dir);
-    let memory = instance.as_ref().and_then(|instance| instance::memory(instance.pid));
+    let memory = instance
+        .as_ref()
+        .and_then(|instance| instance::memory(instance.pid));
     match (&instance, arguments.output) {
         (Some(instance), Output::Text) => {
-            println!("Trainyard is running
+            println!(
+                "Trainyard is running
 
   pid         {}
   address     {}
@@ -57,7 +60,11 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         (None, Output::Text) => println!("Trainyard is not running in {}", dir.display()),
         (None, Output::Json) => println!("{:#}", json!({ "running": false, "dataDir": dir })),
     }
-    Ok(if instance.is_some() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if instance.is_some() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    })
 }
 
 fn shown(bytes: u64) -> String {

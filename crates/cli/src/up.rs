@@ -1,6 +1,7 @@
 //! `trainyard up`: starts the embedded cluster.
 
 use std::{
+    io::Write as _,
     net::SocketAddr,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -64,7 +65,10 @@ async fn serve(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
     raise_file_limit();
-    let options = apiserver::Options { data_dir: dir.to_owned(), listen };
+    let options = apiserver::Options {
+        data_dir: dir.to_owned(),
+        listen,
+    };
     let running = apiserver::start(options).await.map_err(explain)?;
     let address = format!("https://{}", reachable(running.address));
     let kubeconfig = kubeconfig::write(dir, &address, running.ca_pem(), running.admin_token())?;
@@ -75,7 +79,7 @@ async fn serve(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    eprintln!("stopping");
+    let _ = writeln!(std::io::stderr(), "stopping");
     running.stop().await;
     Instance::remove(dir);
     Ok(ExitCode::SUCCESS)
@@ -83,18 +87,28 @@ async fn serve(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
 
 /// The address under which clients on this machine reach the server.
 fn reachable(address: SocketAddr) -> SocketAddr {
-    if address.ip().is_unspecified() { SocketAddr::from(([127, 0, 0, 1], address.port())) } else { address }
+    if address.ip().is_unspecified() {
+        SocketAddr::from(([127, 0, 0, 1], address.port()))
+    } else {
+        address
+    }
 }
 
 /// Every watch of a client without HTTP/2 is a connection: take as many as the system gives.
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    );
 }
 
 pub(crate) fn print_ready(address: &str, kubeconfig: &Path) {
-    println!(
+    let text = format!(
         "Trainyard is ready
 
   address     {address}
@@ -103,23 +117,35 @@ pub(crate) fn print_ready(address: &str, kubeconfig: &Path) {
 Try:
   export KUBECONFIG={kubeconfig}
   kubectl get namespaces
-  trainyard status",
+  trainyard status
+",
         kubeconfig = shown(kubeconfig),
     );
+    // Whoever started the server may have stopped reading, which is no reason to stop serving.
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 /// A path that can be pasted into a shell.
 fn shown(path: &Path) -> String {
     let text = path.display().to_string();
-    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'));
-    if plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    let plain = text
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'));
+    if plain {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 fn explain(error: apiserver::StartError) -> anyhow::Error {
     use apiserver::StartError;
     let hint: Option<String> = match &error {
         StartError::Listen { address, source } if source.kind() == std::io::ErrorKind::AddrInUse => {
-            Some(format!("another program listens there; `--listen {}:0` picks a free port", address.ip()))
+            Some(format!(
+                "another program listens there; `--listen {}:0` picks a free port",
+                address.ip()
+            ))
         }
         StartError::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrNotAvailable => {
             Some("the address does not belong to this machine".to_owned())
@@ -128,7 +154,8 @@ fn explain(error: apiserver::StartError) -> anyhow::Error {
             Some("ports below 1024 need privileges; choose a higher one".to_owned())
         }
         StartError::Store(_) => Some(
-            "nothing was changed; put a copy of the data directory back, or start with an empty one".to_owned(),
+            "nothing was changed; put a copy of the data directory back, or start with an empty one"
+                .to_owned(),
         ),
         _ => None,
     };
@@ -144,5 +171,12 @@ fn explain(error: apiserver::StartError) -> anyhow::Error {
 /// The arguments with which `--detach` starts the server proper.
 pub(crate) fn foreground_arguments(dir: &Path, listen: SocketAddr) -> Vec<std::ffi::OsString> {
     let dir: PathBuf = dir.to_owned();
-    ["up".into(), "--data-dir".into(), dir.into_os_string(), "--listen".into(), listen.to_string().into()].into()
+    [
+        "up".into(),
+        "--data-dir".into(),
+        dir.into_os_string(),
+        "--listen".into(),
+        listen.to_string().into(),
+    ]
+    .into()
 }

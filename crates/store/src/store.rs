@@ -81,7 +81,9 @@ impl Store {
     /// The revision of the newest change in a collection, to tell whether what was derived from it
     /// still holds.
     pub fn last_change(&self, collection: &Collection) -> u64 {
-        self.memory.partition(collection).map_or(0, |partition| partition.newest())
+        self.memory
+            .partition(collection)
+            .map_or(0, |partition| partition.newest())
     }
 
     /// The collections that hold objects.

@@ -17,7 +17,11 @@ fn main() -> ExitCode {
         .with_env_filter(EnvFilter::try_from_env("TRAINYARD_LOG").unwrap_or_else(|_| EnvFilter::new("warn")))
         .with_writer(std::io::stderr)
         .init();
-    let path = |name: &str| std::env::var_os(name).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from);
+    let path = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value: &OsString| !value.is_empty())
+            .map(PathBuf::from)
+    };
     let surroundings = cli::Surroundings {
         home: path("HOME"),
         data_home: path("XDG_DATA_HOME"),

@@ -26,14 +26,27 @@ impl<'a> Attributes<'a> {
         {
             object::name(object).clone_into(&mut name);
         }
-        let namespace =
-            if call.kind.is("", "Namespace") { name.clone() } else { call.key_namespace().to_owned() };
+        let namespace = if call.kind.is("", "Namespace") {
+            name.clone()
+        } else {
+            call.key_namespace().to_owned()
+        };
         let options = match operation {
-            Operation::Delete => writer.deletion.as_ref().map_or_else(|| json!({}), |options| options.to_value()),
+            Operation::Delete => writer
+                .deletion
+                .as_ref()
+                .map_or_else(|| json!({}), |options| options.to_value()),
             _ => write_options(call),
         };
         let options = typed_options(operation, options);
-        Self { call, operation, namespace, name, dry_run: writer.options.dry_run, options }
+        Self {
+            call,
+            operation,
+            namespace,
+            name,
+            dry_run: writer.options.dry_run,
+            options,
+        }
     }
 
     pub(crate) fn subresource(&self) -> &str {
@@ -44,7 +57,10 @@ impl<'a> Attributes<'a> {
     pub(crate) fn shown_name<'n>(&'n self, object: Option<&'n Value>) -> &'n str {
         let own = object.map_or("", object::name);
         let prefix = object.map_or("", |object| object::meta_text(object, "generateName"));
-        [&self.name, own, prefix, "Unknown"].into_iter().find(|name| !name.is_empty()).unwrap_or_default()
+        [&self.name, own, prefix, "Unknown"]
+            .into_iter()
+            .find(|name| !name.is_empty())
+            .unwrap_or_default()
     }
 
     /// The request as an `AdmissionRequest` without its objects, seen as a request to `kind`.
@@ -100,7 +116,10 @@ fn typed_options(operation: Operation, mut options: Value) -> Value {
 
 /// The kind of the object in a request to a resource or one of its subresources.
 pub(crate) fn kind_of(kind: &Kind, subresource: &str) -> Value {
-    match kind.subresource(subresource).filter(|subresource| !subresource.version.is_empty()) {
+    match kind
+        .subresource(subresource)
+        .filter(|subresource| !subresource.version.is_empty())
+    {
         Some(other) => json!({ "group": other.group, "version": other.version, "kind": other.kind }),
         None => json!({ "group": kind.group, "version": kind.version, "kind": kind.kind }),
     }

@@ -24,14 +24,22 @@ impl Authorizer for Permissions<'_> {
         let allowed = match who {
             Who::Requester => api.authorizer.allowed(&api.store, &self.0.user, attributes),
             Who::ServiceAccount { namespace, name } => {
-                api.authorizer.allowed(&api.store, &service_account(namespace, name), attributes)
+                api.authorizer
+                    .allowed(&api.store, &service_account(namespace, name), attributes)
             }
         };
-        Decision { allowed: allowed.is_some(), reason: allowed.unwrap_or_default() }
+        Decision {
+            allowed: allowed.is_some(),
+            reason: allowed.unwrap_or_default(),
+        }
     }
 }
 
 fn service_account(namespace: &str, name: &str) -> User {
     let groups = tokens::groups(namespace);
-    User { name: tokens::username(namespace, name), groups, ..User::default() }
+    User {
+        name: tokens::username(namespace, name),
+        groups,
+        ..User::default()
+    }
 }

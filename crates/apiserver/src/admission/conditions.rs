@@ -16,7 +16,10 @@ pub(crate) struct Conditions(Vec<Result<Program, String>>);
 impl Conditions {
     pub(crate) fn compile(environment: &Environment, conditions: &[Value]) -> Self {
         let compile = |condition: &Value| {
-            environment.compile(kinds::read::text(condition, "expression").trim(), &[Returns::Bool])
+            environment.compile(
+                kinds::read::text(condition, "expression").trim(),
+                &[Returns::Bool],
+            )
         };
         Self(conditions.iter().map(compile).collect())
     }
@@ -36,7 +39,10 @@ impl Conditions {
                 Err(error) => Err(format!("compilation error: {error}")),
             });
         }
-        if answers.iter().any(|answer| matches!(answer, Ok(Value::Bool(false)))) {
+        if answers
+            .iter()
+            .any(|answer| matches!(answer, Ok(Value::Bool(false))))
+        {
             return Ok(false);
         }
         let mut errors: Vec<String> = answers.into_iter().filter_map(Result::err).collect();
@@ -57,8 +63,10 @@ mod tests {
 
     #[track_caller]
     fn check(expressions: &[&str], expected: Result<bool, &str>) {
-        let conditions: Vec<Value> =
-            expressions.iter().map(|text| json!({ "name": "x", "expression": text })).collect();
+        let conditions: Vec<Value> = expressions
+            .iter()
+            .map(|text| json!({ "name": "x", "expression": text }))
+            .collect();
         let conditions = Conditions::compile(&Environment::new(), &conditions);
         let object = json!({ "metadata": { "name": "a" } });
         let inputs = Inputs {
@@ -82,6 +90,9 @@ mod tests {
         check(&["true", "object.x == 1"], Err(error));
         check(&["object.x == 1", "object.x == 1"], Err(error));
         let both = format!("[{error}, expression 'object.y' resulted in error: no such key: y]");
-        check(&["object.x == 1", "object.y == 2"], Err(&both.replace("object.y'", "object.y == 2'")));
+        check(
+            &["object.x == 1", "object.y == 2"],
+            Err(&both.replace("object.y'", "object.y == 2'")),
+        );
     }
 }

@@ -19,6 +19,8 @@ pub(crate) fn convert<'v>(object: &'v Value, from: &Kind, to: &Kind) -> Cow<'v, 
             if let Some(conversion) = built_in.conversion {
                 (conversion.from_stored)(&mut object);
             }
+            // An object that was valid in one version is in the other; what is empty is written anew.
+            let _ = crate::body::normalize(built_in.shape, &mut object);
         }
         Definition::Custom(_) => object["apiVersion"] = to.api_version.as_ref().into(),
     }

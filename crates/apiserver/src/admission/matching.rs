@@ -76,7 +76,11 @@ fn rules(value: &Value, field: &str) -> Vec<Rule> {
 
 impl<'a> Matcher<'a> {
     pub(crate) fn new(attributes: &'a Attributes<'a>) -> Self {
-        Self { attributes, equivalents: OnceCell::new(), namespace_labels: OnceCell::new() }
+        Self {
+            attributes,
+            equivalents: OnceCell::new(),
+            namespace_labels: OnceCell::new(),
+        }
     }
 
     /// The resource as which the request meets the criteria, if it does. Trouble with a selector is
@@ -87,7 +91,9 @@ impl<'a> Matcher<'a> {
             return Ok(None);
         }
         let has_labels = matches_labels(&criteria.objects, objects);
-        if matches!(has_labels, Ok(false)) || self.find_rule(&criteria.excluded, criteria.equivalent).is_some() {
+        if matches!(has_labels, Ok(false))
+            || self.find_rule(&criteria.excluded, criteria.equivalent).is_some()
+        {
             return Ok(None);
         }
         let found = match &criteria.rules {
@@ -133,7 +139,11 @@ impl<'a> Matcher<'a> {
             let own = &self.attributes.call.kind;
             let subresource = self.attributes.subresource();
             let snapshot = self.attributes.call.api.registry.snapshot();
-            let served = snapshot.groups.iter().flat_map(|group| &group.versions).flat_map(|version| &version.kinds);
+            let served = snapshot
+                .groups
+                .iter()
+                .flat_map(|group| &group.versions)
+                .flat_map(|version| &version.kinds);
             served
                 .filter(|kind| kind.collection == own.collection && kind.api_version != own.api_version)
                 .filter(|kind| subresource.is_empty() || kind.subresource(subresource).is_some())
@@ -162,7 +172,10 @@ impl<'a> Matcher<'a> {
             let namespace = namespace_of(self.attributes.call, &self.attributes.namespace)?;
             Ok(namespace.pointer("/metadata/labels").cloned().unwrap_or_default())
         });
-        labels.as_ref().map(|labels| selector.matches(labels.as_object())).map_err(Clone::clone)
+        labels
+            .as_ref()
+            .map(|labels| selector.matches(labels.as_object()))
+            .map_err(Clone::clone)
     }
 }
 

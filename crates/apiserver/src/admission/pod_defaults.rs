@@ -38,23 +38,39 @@ fn set_priority(call: &Call, pod: &mut Value) -> Result<()> {
         })?;
         serde_json::from_slice(stored.json()).ok()
     };
-    let value = class.as_ref().and_then(|class| kinds::read::int(class, "value")).unwrap_or(0);
-    let policy = class.as_ref().map_or("", |class| kinds::read::text(class, "preemptionPolicy"));
-    let policy = if policy.is_empty() { "PreemptLowerPriority" } else { policy };
+    let value = class
+        .as_ref()
+        .and_then(|class| kinds::read::int(class, "value"))
+        .unwrap_or(0);
+    let policy = class
+        .as_ref()
+        .map_or("", |class| kinds::read::text(class, "preemptionPolicy"));
+    let policy = if policy.is_empty() {
+        "PreemptLowerPriority"
+    } else {
+        policy
+    };
     if let Some(asked) = kinds::read::int(&pod["spec"], "priority").filter(|asked| *asked != value) {
         return Err(ApiError::forbidden(
             call.kind.qualified(),
             crate::object::name(pod),
-            &format!("the integer value of priority ({asked}) must not be provided in pod spec; priority admission controller computed {value} from the given PriorityClass name"),
+            &format!(
+                "the integer value of priority ({asked}) must not be provided in pod spec; priority admission controller computed {value} from the given PriorityClass name"
+            ),
         ));
     }
     let asked_policy = kinds::read::text(&pod["spec"], "preemptionPolicy");
     if !asked_policy.is_empty() && asked_policy != policy {
-        return Err(ApiError::invalid("", "Pod", crate::object::name(pod), &[FieldError::invalid(
-            &Path::new("spec").child("preemptionPolicy"),
-            &json!(asked_policy),
-            "must be the one of the PriorityClass",
-        )]));
+        return Err(ApiError::invalid(
+            "",
+            "Pod",
+            crate::object::name(pod),
+            &[FieldError::invalid(
+                &Path::new("spec").child("preemptionPolicy"),
+                &json!(asked_policy),
+                "must be the one of the PriorityClass",
+            )],
+        ));
     }
     let policy = policy.to_owned();
     if let Some(class) = &class {
@@ -69,7 +85,10 @@ fn set_priority(call: &Call, pod: &mut Value) -> Result<()> {
 fn add_tolerations(spec: &mut Value) {
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
         let tolerated = kinds::read::list(spec, "tolerations").iter().any(|toleration| {
-            let (own_key, effect) = (kinds::read::text(toleration, "key"), kinds::read::text(toleration, "effect"));
+            let (own_key, effect) = (
+                kinds::read::text(toleration, "key"),
+                kinds::read::text(toleration, "effect"),
+            );
             (own_key == key || own_key.is_empty()) && (effect == "NoExecute" || effect.is_empty())
         });
         if tolerated {

@@ -51,8 +51,12 @@ pub(crate) fn validate(
     }
     let attributes = Attributes::of(writer, operation, object);
     let matcher = Matcher::new(&attributes);
-    let mut review =
-        Review { attributes: &attributes, matcher: &matcher, objects: Objects { new: object, old }, verdict: Verdict::default() };
+    let mut review = Review {
+        attributes: &attributes,
+        matcher: &matcher,
+        objects: Objects { new: object, old },
+        verdict: Verdict::default(),
+    };
     for policy in policies.iter() {
         review.apply(policy)?;
     }
@@ -108,7 +112,10 @@ impl Review<'_> {
 
     fn apply_binding(&mut self, policy: &Policy, binding: &Binding, kind: &Kind) -> Result<()> {
         let bound = match &binding.criteria {
-            Some(criteria) => self.matcher.find(criteria, self.objects).map(|found| found.is_some()),
+            Some(criteria) => self
+                .matcher
+                .find(criteria, self.objects)
+                .map(|found| found.is_some()),
             None => Ok(true),
         };
         match bound {
@@ -189,8 +196,14 @@ impl Review<'_> {
 
 impl Refusal {
     fn into_error(self, attributes: &Attributes<'_>, object: Option<&Value>) -> ApiError {
-        let with = self.binding.map(|binding| format!(" with binding '{binding}'")).unwrap_or_default();
-        let message = format!("ValidatingAdmissionPolicy '{}'{with} denied request: {}", self.policy, self.message);
+        let with = self
+            .binding
+            .map(|binding| format!(" with binding '{binding}'"))
+            .unwrap_or_default();
+        let message = format!(
+            "ValidatingAdmissionPolicy '{}'{with} denied request: {}",
+            self.policy, self.message
+        );
         let qualified = attributes.call.kind.qualified();
         let mut error = ApiError::forbidden(qualified, attributes.shown_name(object), &message);
         if let Some(details) = &mut error.details {
@@ -202,7 +215,11 @@ impl Refusal {
             "RequestEntityTooLarge" => StatusCode::PAYLOAD_TOO_LARGE,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        error.reason = if self.reason.is_empty() { "Invalid".into() } else { self.reason.into() };
+        error.reason = if self.reason.is_empty() {
+            "Invalid".into()
+        } else {
+            self.reason.into()
+        };
         error
     }
 }

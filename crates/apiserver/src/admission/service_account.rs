@@ -23,11 +23,17 @@ pub(crate) fn admit(call: &Call, pod: &mut Value) -> Result<()> {
     // The field's old name is kept in step for old readers.
     spec["serviceAccount"] = name.as_str().into();
     let namespace = call.key_namespace();
-    let Some(stored) = call.api.store.get(&Collection::new("", "serviceaccounts"), namespace, &name) else {
+    let Some(stored) = call
+        .api
+        .store
+        .get(&Collection::new("", "serviceaccounts"), namespace, &name)
+    else {
         return Err(ApiError::forbidden(
             call.kind.qualified(),
             crate::object::name(pod),
-            &format!("error looking up service account {namespace}/{name}: serviceaccount \"{name}\" not found"),
+            &format!(
+                "error looking up service account {namespace}/{name}: serviceaccount \"{name}\" not found"
+            ),
         ));
     };
     let account: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
@@ -40,7 +46,10 @@ pub(crate) fn admit(call: &Call, pod: &mut Value) -> Result<()> {
         mount_token(spec);
     }
     if kinds::read::list(spec, "imagePullSecrets").is_empty()
-        && let Some(secrets) = account.get("imagePullSecrets").and_then(Value::as_array).filter(|list| !list.is_empty())
+        && let Some(secrets) = account
+            .get("imagePullSecrets")
+            .and_then(Value::as_array)
+            .filter(|list| !list.is_empty())
     {
         spec["imagePullSecrets"] = Value::Array(secrets.clone());
     }
@@ -49,7 +58,8 @@ pub(crate) fn admit(call: &Call, pod: &mut Value) -> Result<()> {
 
 /// Pods a node made from files, mirrored to the API.
 fn is_mirror(pod: &Value) -> bool {
-    pod.pointer("/metadata/annotations/kubernetes.io~1config.mirror").is_some()
+    pod.pointer("/metadata/annotations/kubernetes.io~1config.mirror")
+        .is_some()
 }
 
 fn mount_token(spec: &mut Value) {
@@ -58,15 +68,22 @@ fn mount_token(spec: &mut Value) {
         .map(|volume| kinds::read::text(volume, "name"))
         .find(|name| name.starts_with("kube-api-access-"))
         .map(str::to_owned);
-    let volume = existing.clone().unwrap_or_else(|| format!("kube-api-access-{}", random_suffix()));
+    let volume = existing
+        .clone()
+        .unwrap_or_else(|| format!("kube-api-access-{}", random_suffix()));
     let mut needed = false;
     for list in ["initContainers", "containers"] {
         for container in kinds::read::list_mut(spec, list) {
-            let mounted =
-                kinds::read::list(container, "volumeMounts").iter().any(|mount| kinds::read::text(mount, "mountPath") == TOKEN_PATH);
+            let mounted = kinds::read::list(container, "volumeMounts")
+                .iter()
+                .any(|mount| kinds::read::text(mount, "mountPath") == TOKEN_PATH);
             if !mounted {
                 needed = true;
-                push(container, "volumeMounts", json!({ "name": volume, "mountPath": TOKEN_PATH, "readOnly": true }));
+                push(
+                    container,
+                    "volumeMounts",
+                    json!({ "name": volume, "mountPath": TOKEN_PATH, "readOnly": true }),
+                );
             }
         }
     }

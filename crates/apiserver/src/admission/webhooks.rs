@@ -78,7 +78,9 @@ fn wanted_as(
     matcher: &Matcher<'_>,
     objects: Objects<'_>,
 ) -> Result<Option<Arc<Kind>>> {
-    let Some(kind) = matcher.find(&webhook.criteria, objects)? else { return Ok(None) };
+    let Some(kind) = matcher.find(&webhook.criteria, objects)? else {
+        return Ok(None);
+    };
     if webhook.conditions.is_empty() {
         return Ok(Some(kind));
     }
@@ -122,11 +124,16 @@ async fn ask(
         let own = &attributes.call.kind;
         let new = objects.new.map(|object| convert(object, own, kind));
         let old = objects.old.map(|object| convert(object, own, kind));
-        let seen = Objects { new: new.as_deref(), old: old.as_deref() };
+        let seen = Objects {
+            new: new.as_deref(),
+            old: old.as_deref(),
+        };
         review::question(version, &uid, &attributes.to_request(kind), seen)
     };
     let store = &attributes.call.api.store;
-    let answer = client::post(store, webhook, question).await.map_err(Failure::Call)?;
+    let answer = client::post(store, webhook, question)
+        .await
+        .map_err(Failure::Call)?;
     review::read(version, &uid, mutating, &answer)
         .map_err(|why| Failure::Call(format!("received invalid webhook response: {why}")))
 }

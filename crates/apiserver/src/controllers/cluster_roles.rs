@@ -12,18 +12,35 @@ use crate::{api::Api, internal, object, writes::update::Part};
 const NAME: &str = "clusterrole-aggregation-controller";
 
 pub(crate) async fn run(api: Arc<Api>) {
-    let mut roles = Feed::new(&api.store, &Collection::new("rbac.authorization.k8s.io", "clusterroles"));
+    let mut roles = Feed::new(
+        &api.store,
+        &Collection::new("rbac.authorization.k8s.io", "clusterroles"),
+    );
     while roles.next().await.is_some() {
         aggregate(&api).await;
     }
 }
 
 async fn aggregate(api: &Arc<Api>) {
-    let Some(kind) = api.registry.snapshot().get("rbac.authorization.k8s.io", "v1", "clusterroles").cloned() else {
+    let Some(kind) = api
+        .registry
+        .snapshot()
+        .get("rbac.authorization.k8s.io", "v1", "clusterroles")
+        .cloned()
+    else {
         return;
     };
-    let all: Vec<Value> = api.store.list(&kind.collection, None, None, None).items.iter().map(|stored| kind.read(stored)).collect();
-    for role in all.iter().filter(|role| kinds::read::has(role, "aggregationRule")) {
+    let all: Vec<Value> = api
+        .store
+        .list(&kind.collection, None, None, None)
+        .items
+        .iter()
+        .map(|stored| kind.read(stored))
+        .collect();
+    for role in all
+        .iter()
+        .filter(|role| kinds::read::has(role, "aggregationRule"))
+    {
         let rules = collected(role, &all);
         if kinds::read::list(role, "rules") == rules {
             continue;
@@ -46,7 +63,10 @@ fn collected(role: &Value, all: &[Value]) -> Vec<Value> {
         .filter_map(|selector| Selector::from_object(selector).ok())
         .collect();
     let mut rules: Vec<Value> = Vec::new();
-    for other in all.iter().filter(|other| object::name(other) != object::name(role)) {
+    for other in all
+        .iter()
+        .filter(|other| object::name(other) != object::name(role))
+    {
         let labels = other.pointer("/metadata/labels").and_then(Value::as_object);
         if selectors.iter().any(|selector| selector.matches(labels)) {
             for rule in kinds::read::list(other, "rules") {

@@ -6,10 +6,7 @@ use schemas::crd;
 use serde_json::{Value, json};
 use store::Collection;
 
-use super::{
-    feed::Feed,
-    garbage::without_finalizer,
-};
+use super::{feed::Feed, garbage::without_finalizer};
 use crate::{
     api::Api,
     custom,
@@ -29,7 +26,10 @@ fn collection() -> Collection {
 }
 
 fn kind(api: &Api) -> Option<Arc<Kind>> {
-    api.registry.snapshot().get(GROUP, "v1", "customresourcedefinitions").cloned()
+    api.registry
+        .snapshot()
+        .get(GROUP, "v1", "customresourcedefinitions")
+        .cloned()
 }
 
 /// Every definition with the revision of its last change, oldest first: the first to ask for a name
@@ -44,7 +44,12 @@ fn definitions(api: &Api) -> Vec<(Value, u64)> {
         .map(|stored| (kind.read(stored), stored.revision()))
         .collect();
     all.sort_by(|(a, _), (b, _)| {
-        let key = |object: &Value| (object::meta_text(object, "creationTimestamp").to_owned(), object::name(object).to_owned());
+        let key = |object: &Value| {
+            (
+                object::meta_text(object, "creationTimestamp").to_owned(),
+                object::name(object).to_owned(),
+            )
+        };
         key(a).cmp(&key(b))
     });
     all
@@ -93,23 +98,39 @@ async fn settle(api: &Arc<Api>, definition: &Value, all: &[(Value, u64)]) -> Res
     }
     let names = crd::name_conditions(definition, all.iter().map(|(other, _)| other));
     let accepted = names.names_accepted["status"] == "True";
-    let established = if accepted { established(definition, names.established) } else { names.established };
+    let established = if accepted {
+        established(definition, names.established)
+    } else {
+        names.established
+    };
     let Some(kind) = kind(api) else { return Ok(()) };
-    internal::change(api, &kind, NAME, Part::Status, "", object::name(definition), |old| {
-        let mut new = old.clone();
-        let status = kinds::read::object_mut(&mut new, "status");
-        status.insert("acceptedNames".to_owned(), names.accepted.clone());
-        set_condition(&mut new, &names.names_accepted);
-        set_condition(&mut new, &established);
-        new
-    })
+    internal::change(
+        api,
+        &kind,
+        NAME,
+        Part::Status,
+        "",
+        object::name(definition),
+        |old| {
+            let mut new = old.clone();
+            let status = kinds::read::object_mut(&mut new, "status");
+            status.insert("acceptedNames".to_owned(), names.accepted.clone());
+            set_condition(&mut new, &names.names_accepted);
+            set_condition(&mut new, &established);
+            new
+        },
+    )
     .await
     .map(drop)
 }
 
 /// Names that are accepted are served at once, so the definition is established.
 fn established(definition: &Value, before: Value) -> Value {
-    if condition_holds(definition, "Established") { before } else { crd::establish() }
+    if condition_holds(definition, "Established") {
+        before
+    } else {
+        crd::establish()
+    }
 }
 
 fn set_condition(definition: &mut Value, condition: &Value) {
@@ -143,7 +164,10 @@ async fn finish(api: &Arc<Api>, definition: &Value) -> Result<()> {
     }
     let snapshot = api.registry.snapshot();
     let spec = kinds::read::get(definition, "spec");
-    let (group, plural) = (kinds::read::text(spec, "group"), kinds::read::text(kinds::read::get(spec, "names"), "plural"));
+    let (group, plural) = (
+        kinds::read::text(spec, "group"),
+        kinds::read::text(kinds::read::get(spec, "names"), "plural"),
+    );
     if let Some(instances) = snapshot.by_plural(group, plural).cloned() {
         let mut left = Feed::new(&api.store, &instances.collection);
         loop {
@@ -152,31 +176,56 @@ async fn finish(api: &Arc<Api>, definition: &Value) -> Result<()> {
                 break;
             }
             for stored in items {
-                let deleted = internal::delete(api, &instances, NAME, stored.namespace(), stored.name(), &DeleteOptions::default()).await;
+                let deleted = internal::delete(
+                    api,
+                    &instances,
+                    NAME,
+                    stored.namespace(),
+                    stored.name(),
+                    &DeleteOptions::default(),
+                )
+                .await;
                 if let Err(error) = deleted
                     && error.reason != "NotFound"
                 {
                     return Err(error);
                 }
             }
-            if api.store.list(&instances.collection, None, None, None).items.is_empty() {
+            if api
+                .store
+                .list(&instances.collection, None, None, None)
+                .items
+                .is_empty()
+            {
                 break;
             }
             // Finalizers hold some: another try when one of them changes.
-            if tokio::time::timeout(std::time::Duration::from_secs(1), left.next()).await.is_err() {
-                return retry_later(api, definition);
+            if tokio::time::timeout(std::time::Duration::from_secs(1), left.next())
+                .await
+                .is_err()
+            {
+                retry_later(api, definition);
+                return Ok(());
             }
         }
         let _ = api.store.drop_collection(&instances.collection).await;
     }
     let Some(kind) = kind(api) else { return Ok(()) };
-    internal::change(api, &kind, NAME, Part::Main, "", object::name(definition), |old| without_finalizer(old, CLEANUP))
-        .await
-        .map(drop)
+    internal::change(
+        api,
+        &kind,
+        NAME,
+        Part::Main,
+        "",
+        object::name(definition),
+        |old| without_finalizer(old, CLEANUP),
+    )
+    .await
+    .map(drop)
 }
 
 /// Comes back to a definition whose instances are held, without holding up the others.
-fn retry_later(api: &Arc<Api>, definition: &Value) -> Result<()> {
+fn retry_later(api: &Arc<Api>, definition: &Value) {
     let (api, definition) = (api.clone(), definition.clone());
     tokio::spawn(async move {
         tokio::select! {
@@ -186,7 +235,6 @@ fn retry_later(api: &Arc<Api>, definition: &Value) -> Result<()> {
             }
         }
     });
-    Ok(())
 }
 
 /// What a deletion adds to a definition: it waits until its instances are gone.

@@ -61,13 +61,17 @@ pub(crate) struct Feeds {
 
 impl Feeds {
     pub(crate) fn new(sender: tokio::sync::mpsc::Sender<(Arc<crate::kind::Kind>, Change)>) -> Self {
-        Self { sender, following: HashSet::new() }
+        Self {
+            sender,
+            following: HashSet::new(),
+        }
     }
 
     /// Starts to follow what is new in the registry and forgets what is gone.
     pub(crate) fn follow(&mut self, api: &Arc<crate::api::Api>, tasks: &mut tokio::task::JoinSet<()>) {
         let kinds = api.registry.snapshot().stored_kinds();
-        self.following.retain(|collection| kinds.iter().any(|kind| kind.collection == *collection));
+        self.following
+            .retain(|collection| kinds.iter().any(|kind| kind.collection == *collection));
         for kind in kinds {
             if self.following.insert(kind.collection.clone()) {
                 tasks.spawn(forward(api.clone(), kind, self.sender.clone()));

@@ -38,7 +38,10 @@ pub(crate) async fn run(api: Arc<Api>) {
     let mut feeds = Feeds::new(sender);
     let mut tasks = JoinSet::new();
     feeds.follow(&api, &mut tasks);
-    let mut collector = Collector { api: api.clone(), graph: Graph::default() };
+    let mut collector = Collector {
+        api: api.clone(),
+        graph: Graph::default(),
+    };
     loop {
         tokio::select! {
             changed = registry.changed() => {
@@ -74,7 +77,10 @@ impl Graph {
     fn put(&mut self, uid: &str, node: Node) {
         self.remove(uid);
         for owner in &node.owners {
-            self.dependents.entry(owner.uid.clone()).or_default().insert(uid.to_owned());
+            self.dependents
+                .entry(owner.uid.clone())
+                .or_default()
+                .insert(uid.to_owned());
         }
         self.nodes.insert(uid.to_owned(), node);
     }
@@ -93,7 +99,10 @@ impl Graph {
     }
 
     fn dependents(&self, uid: &str) -> Vec<String> {
-        self.dependents.get(uid).map(|set| set.iter().cloned().collect()).unwrap_or_default()
+        self.dependents
+            .get(uid)
+            .map(|set| set.iter().cloned().collect())
+            .unwrap_or_default()
     }
 }
 
@@ -130,7 +139,15 @@ impl Collector {
         let before = self.graph.remove(&uid);
         if !thin.metadata.owner_references.is_empty() || foreground {
             let owners = thin.metadata.owner_references.clone();
-            self.graph.put(&uid, Node { kind: kind.clone(), key: stored.key().clone(), owners, foreground });
+            self.graph.put(
+                &uid,
+                Node {
+                    kind: kind.clone(),
+                    key: stored.key().clone(),
+                    owners,
+                    foreground,
+                },
+            );
         }
         if orphan {
             self.orphan(kind, stored.key(), &uid).await?;
@@ -162,7 +179,9 @@ impl Collector {
 
     /// Deletes an object whose owners are all gone, and drops those that are from its references.
     async fn settle(&mut self, uid: &str) -> Result<()> {
-        let Some(node) = self.graph.nodes.get(uid).cloned() else { return Ok(()) };
+        let Some(node) = self.graph.nodes.get(uid).cloned() else {
+            return Ok(());
+        };
         let Some(stored) = self.lookup(&node, uid) else {
             self.graph.remove(uid);
             return Ok(());
@@ -179,7 +198,15 @@ impl Collector {
         if thin.is_deleting() && !(thin.has_finalizer(FOREGROUND) || thin.has_finalizer(ORPHAN)) {
             return Ok(());
         }
-        let has_dependents = !self.graph.dependents(uid).is_empty();
+        let dependents = self.graph.dependents(uid);
+        let has_dependents = !dependents.is_empty();
+        let circular = dependents
+            .iter()
+            .any(|uid| self.graph.nodes.get(uid).is_some_and(|node| node.foreground));
+        if !owners.waiting.is_empty() && circular {
+            // Its own dependents wait for theirs, which may lead back here: nobody may block on this one.
+            self.unblock(&node).await?;
+        }
         let propagation = if thin.has_finalizer(ORPHAN) {
             Propagation::Orphan
         } else if thin.has_finalizer(FOREGROUND) || (!owners.waiting.is_empty() && has_dependents) {
@@ -195,8 +222,15 @@ impl Collector {
             uid: Some(uid.to_owned()),
             ..DeleteOptions::default()
         };
-        let deleted =
-            internal::delete(&self.api, &node.kind, NAME, node.key.namespace(), node.key.name(), &options).await;
+        let deleted = internal::delete(
+            &self.api,
+            &node.kind,
+            NAME,
+            node.key.namespace(),
+            node.key.name(),
+            &options,
+        )
+        .await;
         ignore_races(deleted.map(drop))
     }
 
@@ -206,11 +240,18 @@ impl Collector {
             return Ok(());
         };
         let dependents = self.graph.dependents(uid);
-        let blocked = dependents.iter().filter_map(|dependent| self.graph.nodes.get(dependent)).any(|node| {
-            node.owners.iter().any(|reference| reference.uid == uid && reference.block_owner_deletion)
-        });
+        let blocked = dependents
+            .iter()
+            .filter_map(|dependent| self.graph.nodes.get(dependent))
+            .any(|node| {
+                node.owners
+                    .iter()
+                    .any(|reference| reference.uid == uid && reference.block_owner_deletion)
+            });
         if !blocked {
-            return self.remove_finalizer(&owner.kind, &owner.key, uid, FOREGROUND).await;
+            return self
+                .remove_finalizer(&owner.kind, &owner.key, uid, FOREGROUND)
+                .await;
         }
         for dependent in dependents {
             Box::pin(self.settle(&dependent)).await?;
@@ -229,7 +270,10 @@ impl Collector {
     }
 
     fn lookup(&self, node: &Node, uid: &str) -> Option<Arc<store::Object>> {
-        let stored = self.api.store.get(&node.kind.collection, node.key.namespace(), node.key.name())?;
+        let stored = self
+            .api
+            .store
+            .get(&node.kind.collection, node.key.namespace(), node.key.name())?;
         (thin::read(&stored).metadata.uid == uid).then_some(stored)
     }
 
@@ -237,19 +281,24 @@ impl Collector {
         let mut owners = Owners::default();
         let snapshot = self.api.registry.snapshot();
         for reference in &thin.metadata.owner_references {
-            let (group, version) = reference.api_version.split_once('/').unwrap_or(("", &reference.api_version));
+            let (group, version) = reference
+                .api_version
+                .split_once('/')
+                .unwrap_or(("", &reference.api_version));
             // An owner of a kind nobody serves may come back; nothing is deleted on a guess.
             let Some(kind) = snapshot.by_kind(group, version, &reference.kind) else {
                 owners.solid.push(reference.uid.clone());
                 continue;
             };
             let namespace = if kind.namespaced { key.namespace() } else { "" };
-            let found = self.api.store.get(&kind.collection, namespace, &reference.name).map(|stored| thin::read(&stored));
+            let found = self
+                .api
+                .store
+                .get(&kind.collection, namespace, &reference.name)
+                .map(|stored| thin::read(&stored));
             let list = match found {
                 Some(owner) if owner.metadata.uid == reference.uid => {
-                    if owner.is_deleting() && owner.has_finalizer(FOREGROUND) && reference.block_owner_deletion {
-                        &mut owners.waiting
-                    } else if owner.is_deleting() && owner.has_finalizer(FOREGROUND) {
+                    if owner.is_deleting() && owner.has_finalizer(FOREGROUND) {
                         &mut owners.waiting
                     } else {
                         &mut owners.solid
@@ -275,10 +324,35 @@ impl Collector {
         ignore_races(changed.await.map(drop))
     }
 
-    async fn remove_finalizer(&self, kind: &Arc<Kind>, key: &Key, uid: &str, name: &str) -> Result<()> {
-        let changed = internal::change(&self.api, kind, NAME, Part::Main, key.namespace(), key.name(), |old| {
-            if object::uid(old) == uid { without_finalizer(old, name) } else { old.clone() }
+    /// Lets the owners of an object go without it.
+    async fn unblock(&self, node: &Node) -> Result<()> {
+        let (namespace, name) = (node.key.namespace(), node.key.name());
+        let changed = internal::change(&self.api, &node.kind, NAME, Part::Main, namespace, name, |old| {
+            let mut new = old.clone();
+            for reference in kinds::read::list_mut(&mut new["metadata"], "ownerReferences") {
+                reference["blockOwnerDeletion"] = false.into();
+            }
+            new
         });
+        ignore_races(changed.await.map(drop))
+    }
+
+    async fn remove_finalizer(&self, kind: &Arc<Kind>, key: &Key, uid: &str, name: &str) -> Result<()> {
+        let changed = internal::change(
+            &self.api,
+            kind,
+            NAME,
+            Part::Main,
+            key.namespace(),
+            key.name(),
+            |old| {
+                if object::uid(old) == uid {
+                    without_finalizer(old, name)
+                } else {
+                    old.clone()
+                }
+            },
+        );
         ignore_races(changed.await.map(drop))
     }
 }
@@ -298,15 +372,25 @@ fn without_owners(old: &Value, uids: &[String]) -> Value {
         .filter(|reference| !uids.iter().any(|uid| uid == kinds::read::text(reference, "uid")))
         .cloned()
         .collect();
-    object::set_meta(&mut new, "ownerReferences", (!kept.is_empty()).then_some(Value::Array(kept)));
+    object::set_meta(
+        &mut new,
+        "ownerReferences",
+        (!kept.is_empty()).then_some(Value::Array(kept)),
+    );
     new
 }
 
 /// The object without one of its finalizers.
 pub(crate) fn without_finalizer(old: &Value, name: &str) -> Value {
     let mut new = old.clone();
-    let kept: Vec<Value> =
-        object::finalizers(old).filter(|finalizer| *finalizer != name).map(Value::from).collect();
-    object::set_meta(&mut new, "finalizers", (!kept.is_empty()).then_some(Value::Array(kept)));
+    let kept: Vec<Value> = object::finalizers(old)
+        .filter(|finalizer| *finalizer != name)
+        .map(Value::from)
+        .collect();
+    object::set_meta(
+        &mut new,
+        "finalizers",
+        (!kept.is_empty()).then_some(Value::Array(kept)),
+    );
     new
 }

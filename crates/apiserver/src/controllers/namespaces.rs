@@ -3,7 +3,10 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use futures_util::{FutureExt as _, stream::{FuturesUnordered, StreamExt as _}};
+use futures_util::{
+    FutureExt as _,
+    stream::{FuturesUnordered, StreamExt as _},
+};
 use serde_json::{Value, json};
 use store::Collection;
 use tokio::task::JoinSet;
@@ -124,12 +127,22 @@ async fn empty(api: Arc<Api>, namespace: String) -> String {
 /// Every kind whose objects live in namespaces.
 fn contents(api: &Api) -> Vec<Arc<Kind>> {
     let kinds = api.registry.snapshot().stored_kinds();
-    kinds.into_iter().filter(|kind| kind.namespaced && kind.has_verb("delete")).collect()
+    kinds
+        .into_iter()
+        .filter(|kind| kind.namespaced && kind.has_verb("delete"))
+        .collect()
 }
 
 async fn clear(api: &Arc<Api>, kind: &Arc<Kind>, namespace: &str) -> Result<()> {
-    let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    for stored in api.store.list(&kind.collection, Some(namespace), None, None).items {
+    let options = DeleteOptions {
+        propagation: Some(Propagation::Background),
+        ..DeleteOptions::default()
+    };
+    for stored in api
+        .store
+        .list(&kind.collection, Some(namespace), None, None)
+        .items
+    {
         match internal::delete(api, kind, NAME, namespace, stored.name(), &options).await {
             Ok(_) => {}
             Err(error) if error.reason == "NotFound" => {}
@@ -140,7 +153,9 @@ async fn clear(api: &Arc<Api>, kind: &Arc<Kind>, namespace: &str) -> Result<()> 
 }
 
 async fn finalize(api: &Arc<Api>, namespace: &str) -> Result<()> {
-    let Some(kind) = api.registry.snapshot().get("", "v1", "namespaces").cloned() else { return Ok(()) };
+    let Some(kind) = api.registry.snapshot().get("", "v1", "namespaces").cloned() else {
+        return Ok(());
+    };
     let part = Part::Special("finalize", |_, _| {}, |_, _, _| {});
     internal::change(api, &kind, NAME, part, "", namespace, |old| {
         let mut new = old.clone();
@@ -157,7 +172,9 @@ type Remaining = (Arc<Kind>, Vec<Arc<store::Object>>);
 
 /// Says in the namespace's conditions what it waits for.
 async fn report(api: &Arc<Api>, namespace: &str, remaining: &[Remaining], failures: &[String]) -> Result<()> {
-    let Some(kind) = api.registry.snapshot().get("", "v1", "namespaces").cloned() else { return Ok(()) };
+    let Some(kind) = api.registry.snapshot().get("", "v1", "namespaces").cloned() else {
+        return Ok(());
+    };
     let conditions = conditions(remaining, failures);
     internal::change(api, &kind, NAME, Part::Status, "", namespace, |old| {
         let mut new = old.clone();
@@ -186,21 +203,67 @@ fn conditions(remaining: &[Remaining], failures: &[String]) -> Vec<Condition> {
             *finalizers.entry(finalizer).or_default() += 1;
         }
     }
-    let held: Vec<String> =
-        finalizers.iter().map(|(name, count)| format!("{name} in {count} resource instances")).collect();
+    let held: Vec<String> = finalizers
+        .iter()
+        .map(|(name, count)| format!("{name} in {count} resource instances"))
+        .collect();
     let state = |name, texts: &[String], good: (&'static str, &str), bad: (&'static str, &str)| {
         if texts.is_empty() {
-            Condition { name, holds: false, reason: good.0, message: good.1.to_owned() }
+            Condition {
+                name,
+                holds: false,
+                reason: good.0,
+                message: good.1.to_owned(),
+            }
         } else {
-            Condition { name, holds: true, reason: bad.0, message: format!("{}{}", bad.1, texts.join(", ")) }
+            Condition {
+                name,
+                holds: true,
+                reason: bad.0,
+                message: format!("{}{}", bad.1, texts.join(", ")),
+            }
         }
     };
     vec![
-        state("NamespaceDeletionDiscoveryFailure", &[], ("ResourcesDiscovered", "All resources successfully discovered"), ("DiscoveryFailed", "")),
-        state("NamespaceDeletionGroupVersionParsingFailure", &[], ("ParsedGroupVersions", "All legacy kube types successfully parsed"), ("GroupVersionParsingFailed", "")),
-        state("NamespaceDeletionContentFailure", failures, ("ContentDeleted", "All content successfully deleted, may be waiting on finalization"), ("ContentDeletionFailed", "Failed to delete all resource types, ")),
-        state("NamespaceContentRemaining", &counted, ("ContentRemoved", "All content successfully removed"), ("SomeResourcesRemain", "Some resources are remaining: ")),
-        state("NamespaceFinalizersRemaining", &held, ("ContentHasNoFinalizers", "All content-preserving finalizers finished"), ("SomeFinalizersRemain", "Some content in the namespace has finalizers remaining: ")),
+        state(
+            "NamespaceDeletionDiscoveryFailure",
+            &[],
+            ("ResourcesDiscovered", "All resources successfully discovered"),
+            ("DiscoveryFailed", ""),
+        ),
+        state(
+            "NamespaceDeletionGroupVersionParsingFailure",
+            &[],
+            ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
+            ("GroupVersionParsingFailed", ""),
+        ),
+        state(
+            "NamespaceDeletionContentFailure",
+            failures,
+            (
+                "ContentDeleted",
+                "All content successfully deleted, may be waiting on finalization",
+            ),
+            ("ContentDeletionFailed", "Failed to delete all resource types, "),
+        ),
+        state(
+            "NamespaceContentRemaining",
+            &counted,
+            ("ContentRemoved", "All content successfully removed"),
+            ("SomeResourcesRemain", "Some resources are remaining: "),
+        ),
+        state(
+            "NamespaceFinalizersRemaining",
+            &held,
+            (
+                "ContentHasNoFinalizers",
+                "All content-preserving finalizers finished",
+            ),
+            (
+                "SomeFinalizersRemain",
+                "Some content in the namespace has finalizers remaining: ",
+            ),
+        ),
     ]
 }
 
@@ -230,15 +293,25 @@ fn set_conditions(namespace: &mut Value, conditions: &[Condition]) {
 async fn wait_for_change(api: &Arc<Api>, namespace: &str, remaining: &[Remaining]) {
     let mut watchers: Vec<store::Watcher> = remaining
         .iter()
-        .filter_map(|(kind, _)| api.store.watch(&kind.collection, Some(namespace), api.store.revision()).ok())
+        .filter_map(|(kind, _)| {
+            api.store
+                .watch(&kind.collection, Some(namespace), api.store.revision())
+                .ok()
+        })
         .collect();
-    let mut changes: FuturesUnordered<_> = watchers.iter_mut().map(|watcher| watcher.next().boxed()).collect();
+    let mut changes: FuturesUnordered<_> = watchers
+        .iter_mut()
+        .map(|watcher| watcher.next().boxed())
+        .collect();
     // The lists may have changed between being read and being watched.
-    let unchanged = remaining
-        .iter()
-        .all(|(kind, objects)| api.store.list(&kind.collection, Some(namespace), None, None).items.len() == objects.len());
+    let unchanged = remaining.iter().all(|(kind, objects)| {
+        api.store
+            .list(&kind.collection, Some(namespace), None, None)
+            .items
+            .len()
+            == objects.len()
+    });
     if unchanged {
         let _ = tokio::time::timeout(RECHECK, changes.next()).await;
     }
 }
-

@@ -1,17 +1,7 @@
-//! Approving certificate requests: only the conditions change, and each approver says so once.
+//! Approving certificate requests.
 
-use serde_json::Value;
+use kinds::objects::certificate_signing_request::{prepare_for_approval, validate_approval};
 
-use crate::{object, writes::update::Part};
+use crate::writes::update::Part;
 
-pub(crate) const PART: Part = Part::Special("approval", prepare, |_, _, _| {});
-
-fn prepare(new: &mut Value, old: &Value) {
-    let conditions = new.pointer("/status/conditions").cloned();
-    let managed = new.pointer("/metadata/managedFields").cloned();
-    *new = old.clone();
-    object::set_meta(new, "managedFields", managed);
-    if let Some(conditions) = conditions {
-        kinds::read::object_mut(new, "status").insert("conditions".to_owned(), conditions);
-    }
-}
+pub(crate) const PART: Part = Part::Special("approval", prepare_for_approval, validate_approval);

@@ -34,11 +34,20 @@ pub(crate) async fn bind(call: &Call, bytes: &[u8]) -> Result<Answer> {
     }
     let node = kinds::read::text(target, "name").to_owned();
     if node.is_empty() {
-        return Err(ApiError::invalid("", "Binding", &call.target.name, &[
-            manifests::field::FieldError::required(&manifests::field::Path::new("target").child("name"), ""),
-        ]));
+        return Err(ApiError::invalid(
+            "",
+            "Binding",
+            &call.target.name,
+            &[manifests::field::FieldError::required(
+                &manifests::field::Path::new("target").child("name"),
+                "",
+            )],
+        ));
     }
-    update::change(&mut writer, PART, Operation::Update, |writer, old| bound(writer, old, &binding, &node)).await?;
+    update::change(&mut writer, PART, Operation::Update, |writer, old| {
+        bound(writer, old, &binding, &node)
+    })
+    .await?;
     Ok(response::value(
         StatusCode::CREATED,
         call.representation,
@@ -47,24 +56,45 @@ pub(crate) async fn bind(call: &Call, bytes: &[u8]) -> Result<Answer> {
 }
 
 fn invalid_target(call: &Call, kind: &str) -> ApiError {
-    ApiError::invalid("", "Binding", &call.target.name, &[manifests::field::FieldError::not_supported(
-        &manifests::field::Path::new("target").child("kind"),
-        &json!(kind),
-        &["Node", "<empty>"],
-    )])
+    ApiError::invalid(
+        "",
+        "Binding",
+        &call.target.name,
+        &[manifests::field::FieldError::not_supported(
+            &manifests::field::Path::new("target").child("kind"),
+            &json!(kind),
+            &["Node", "<empty>"],
+        )],
+    )
 }
 
 /// The pod with its node, or why it cannot have one.
 fn bound(writer: &Writer<'_>, old: &Value, binding: &Value, node: &str) -> Result<Value> {
     let call = writer.call;
-    let conflict = |why: String| ApiError::conflict(crate::error::Qualified { group: "", name: "pods/binding" }, &call.target.name, &why);
+    let conflict = |why: String| {
+        ApiError::conflict(
+            crate::error::Qualified {
+                group: "",
+                name: "pods/binding",
+            },
+            &call.target.name,
+            &why,
+        )
+    };
     let name = &call.target.name;
     if object::is_deleting(old) {
-        return Err(conflict(format!("pod {name} is being deleted, cannot be assigned to a host")));
+        return Err(conflict(format!(
+            "pod {name} is being deleted, cannot be assigned to a host"
+        )));
     }
-    let present = old.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or_default();
+    let present = old
+        .pointer("/spec/nodeName")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     if !present.is_empty() {
-        return Err(conflict(format!("pod {name} is already assigned to node \"{present}\"")));
+        return Err(conflict(format!(
+            "pod {name} is already assigned to node \"{present}\""
+        )));
     }
     let uid = object::uid(binding);
     if !uid.is_empty() && uid != object::uid(old) {
@@ -92,8 +122,13 @@ fn set_scheduled(pod: &mut Value, now: Timestamp) {
     });
     let status = kinds::read::object_mut(pod, "status");
     let conditions = status.entry("conditions").or_insert_with(|| json!([]));
-    let Some(list) = conditions.as_array_mut() else { return };
-    match list.iter_mut().find(|condition| condition["type"] == "PodScheduled") {
+    let Some(list) = conditions.as_array_mut() else {
+        return;
+    };
+    match list
+        .iter_mut()
+        .find(|condition| condition["type"] == "PodScheduled")
+    {
         Some(existing) if existing["status"] == "True" => {}
         Some(existing) => *existing = condition,
         None => list.push(condition),

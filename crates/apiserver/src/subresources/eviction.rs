@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use store::Collection;
 
 use crate::{
-    admission,
-    body,
+    admission, body,
     call::Call,
     error::{ApiError, Result},
     negotiate, object,
@@ -22,7 +21,13 @@ use crate::{
 pub(crate) async fn evict(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let mut eviction = body::decode(negotiate::content_type(&call.headers), bytes, "Eviction")?.value;
     let dry_run = DeleteOptions::from_value(kinds::read::get(&eviction, "deleteOptions"))?.dry_run;
-    let mut writer = Writer::new(call, WriteOptions { dry_run, ..WriteOptions::default() });
+    let mut writer = Writer::new(
+        call,
+        WriteOptions {
+            dry_run,
+            ..WriteOptions::default()
+        },
+    );
     admission::admit_body(&mut writer, &mut eviction).await?;
     let options = DeleteOptions::from_value(kinds::read::get(&eviction, "deleteOptions"))?;
     let stored = call
@@ -44,7 +49,10 @@ pub(crate) async fn evict(call: &Call, bytes: &[u8]) -> Result<Answer> {
 
 /// Pods that do not run, or never started, disturb nobody.
 fn is_finished(pod: &Value) -> bool {
-    let phase = pod.pointer("/status/phase").and_then(Value::as_str).unwrap_or_default();
+    let phase = pod
+        .pointer("/status/phase")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     matches!(phase, "Succeeded" | "Failed" | "Pending") || object::is_deleting(pod)
 }
 
@@ -53,7 +61,11 @@ async fn take_disruption(call: &Call, pod: &Value, dry_run: bool) -> Result<()> 
     let collection = Collection::new("policy", "poddisruptionbudgets");
     let labels = pod.pointer("/metadata/labels").and_then(Value::as_object);
     loop {
-        let budgets = call.api.store.list(&collection, call.namespace(), None, None).items;
+        let budgets = call
+            .api
+            .store
+            .list(&collection, call.namespace(), None, None)
+            .items;
         let matching: Vec<(std::sync::Arc<store::Object>, Value)> = budgets
             .into_iter()
             .filter_map(|stored| {
@@ -71,7 +83,10 @@ async fn take_disruption(call: &Call, pod: &Value, dry_run: bool) -> Result<()> 
                 ));
             }
         };
-        let allowed = budget.pointer("/status/disruptionsAllowed").and_then(Value::as_i64).unwrap_or_default();
+        let allowed = budget
+            .pointer("/status/disruptionsAllowed")
+            .and_then(Value::as_i64)
+            .unwrap_or_default();
         if allowed <= 0 {
             return Err(refused(&budget));
         }
@@ -83,7 +98,12 @@ async fn take_disruption(call: &Call, pod: &Value, dry_run: bool) -> Result<()> 
         let disrupted = status.entry("disruptedPods").or_insert_with(|| json!({}));
         disrupted[object::name(pod)] = crate::writes::timestamp(jiff::Timestamp::now()).into();
         let body = object::encode(&budget);
-        match call.api.store.update(&collection, stored.key().clone(), stored.revision(), body).await {
+        match call
+            .api
+            .store
+            .update(&collection, stored.key().clone(), stored.revision(), body)
+            .await
+        {
             Ok(_) => return Ok(()),
             Err(store::WriteError::Conflict { .. } | store::WriteError::NotFound) => {}
             Err(error) => return Err(ApiError::internal(error)),
@@ -92,7 +112,12 @@ async fn take_disruption(call: &Call, pod: &Value, dry_run: bool) -> Result<()> 
 }
 
 fn refused(budget: &Value) -> ApiError {
-    let number = |field: &str| budget.pointer(&format!("/status/{field}")).and_then(Value::as_i64).unwrap_or_default();
+    let number = |field: &str| {
+        budget
+            .pointer(&format!("/status/{field}"))
+            .and_then(Value::as_i64)
+            .unwrap_or_default()
+    };
     let mut error = ApiError::new(
         StatusCode::TOO_MANY_REQUESTS,
         "TooManyRequests",

@@ -5,6 +5,7 @@ use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
 use crate::{
+    admission,
     authentication::{self, User},
     authorization::Attributes,
     body,
@@ -12,10 +13,11 @@ use crate::{
     error::{ApiError, Result},
     negotiate,
     response::{self, Answer},
+    writes::{Writer, options::WriteOptions},
 };
 
 /// The answer to a review, if the kind is one.
-pub(crate) fn answer(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> {
+pub(crate) async fn answer(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> {
     let ask: fn(&Call, &mut Value) -> Result<()> = match (call.kind.group.as_ref(), call.kind.kind.as_ref()) {
         ("authentication.k8s.io", "TokenReview") => token_review,
         ("authentication.k8s.io", "SelfSubjectReview") => self_subject_review,
@@ -24,20 +26,23 @@ pub(crate) fn answer(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> {
         ("authorization.k8s.io", "SelfSubjectRulesReview") => rules_review,
         _ => return None,
     };
-    Some(review(call, bytes, ask))
+    Some(review(call, bytes, ask).await)
 }
 
-fn review(call: &Call, bytes: &[u8], ask: fn(&Call, &mut Value) -> Result<()>) -> Result<Answer> {
+async fn review(call: &Call, bytes: &[u8], ask: fn(&Call, &mut Value) -> Result<()>) -> Result<Answer> {
     let mut review = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?.value;
     review["kind"] = call.kind.kind.as_ref().into();
     review["apiVersion"] = call.kind.api_version.as_ref().into();
     if !review.get("metadata").is_some_and(Value::is_object) {
         review["metadata"] = json!({ "creationTimestamp": null });
     }
+    let mut writer = Writer::new(call, WriteOptions::read(&call.query, "CreateOptions")?);
+    admission::admit_body(&mut writer, &mut review).await?;
     ask(call, &mut review)?;
     Ok(response::value(StatusCode::CREATED, call.representation, &review))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "one of the functions a review may be")]
 fn self_subject_review(call: &Call, review: &mut Value) -> Result<()> {
     review["status"] = json!({ "userInfo": call.user.to_info() });
     review["metadata"] = json!({ "creationTimestamp": crate::writes::timestamp(jiff::Timestamp::now()) });
@@ -48,10 +53,15 @@ fn token_review(call: &Call, review: &mut Value) -> Result<()> {
     let spec = kinds::read::get(review, "spec");
     let token = kinds::read::text(spec, "token");
     if token.is_empty() {
-        return Err(ApiError::bad_request("token is required for TokenReview in authentication"));
+        return Err(ApiError::bad_request(
+            "token is required for TokenReview in authentication",
+        ));
     }
-    let audiences: Vec<String> =
-        kinds::read::list(spec, "audiences").iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    let audiences: Vec<String> = kinds::read::list(spec, "audiences")
+        .iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect();
     review["status"] = match authentication::authenticate_token(&call.api, token, &audiences) {
         Some((user, audiences)) => {
             json!({ "authenticated": true, "user": user.to_info(), "audiences": audiences })
@@ -73,7 +83,10 @@ fn subject_access_review(call: &Call, review: &mut Value) -> Result<()> {
         ));
     }
     if call.kind.kind == "LocalSubjectAccessReview" {
-        let namespace = spec.pointer("/resourceAttributes/namespace").and_then(Value::as_str).unwrap_or_default();
+        let namespace = spec
+            .pointer("/resourceAttributes/namespace")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if namespace != call.key_namespace() {
             return Err(ApiError::bad_request(format!(
                 "spec.resourceAttributes.namespace must match namespace: {}",
@@ -93,8 +106,10 @@ fn self_access_review(call: &Call, review: &mut Value) -> Result<()> {
 
 fn check_attributes(spec: &Value) -> Vec<FieldError> {
     let path = Path::new("spec").child("resourceAttributes");
-    let (resource, path_attributes) =
-        (kinds::read::has(spec, "resourceAttributes"), kinds::read::has(spec, "nonResourceAttributes"));
+    let (resource, path_attributes) = (
+        kinds::read::has(spec, "resourceAttributes"),
+        kinds::read::has(spec, "nonResourceAttributes"),
+    );
     match (resource, path_attributes) {
         (true, true) => vec![FieldError::invalid(
             &Path::new("spec").child("nonResourceAttributes"),
@@ -112,11 +127,19 @@ fn check_attributes(spec: &Value) -> Vec<FieldError> {
 
 fn decide(call: &Call, review: &mut Value, user: &User, spec: &Value, errors: &[FieldError]) -> Result<()> {
     if !errors.is_empty() {
-        return Err(ApiError::invalid("authorization.k8s.io", &call.kind.kind, "", errors));
+        return Err(ApiError::invalid(
+            "authorization.k8s.io",
+            &call.kind.kind,
+            "",
+            errors,
+        ));
     }
     let text = |path: &str| spec.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let attributes = if kinds::read::has(spec, "nonResourceAttributes") {
-        Attributes::Path { verb: text("/nonResourceAttributes/verb"), path: text("/nonResourceAttributes/path") }
+        Attributes::Path {
+            verb: text("/nonResourceAttributes/verb"),
+            path: text("/nonResourceAttributes/path"),
+        }
     } else {
         Attributes::Resource {
             verb: text("/resourceAttributes/verb"),
@@ -136,11 +159,18 @@ fn decide(call: &Call, review: &mut Value, user: &User, spec: &Value, errors: &[
 }
 
 fn rules_review(call: &Call, review: &mut Value) -> Result<()> {
-    let namespace = review.pointer("/spec/namespace").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let namespace = review
+        .pointer("/spec/namespace")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
     if namespace.is_empty() {
         return Err(ApiError::bad_request("no namespace on request"));
     }
-    let (resource_rules, path_rules) = call.api.authorizer.rules_for(&call.api.store, &call.user, &namespace);
+    let (resource_rules, path_rules) = call
+        .api
+        .authorizer
+        .rules_for(&call.api.store, &call.user, &namespace);
     review["status"] =
         json!({ "resourceRules": resource_rules, "nonResourceRules": path_rules, "incomplete": false });
     Ok(())

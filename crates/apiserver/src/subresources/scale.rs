@@ -11,6 +11,7 @@ use crate::{
     admission::Operation,
     body,
     call::Call,
+    custom::ScalePaths,
     error::{ApiError, Result},
     kind::Definition,
     negotiate, object,
@@ -21,13 +22,6 @@ use crate::{
         update::{self, Part},
     },
 };
-
-/// Where a kind keeps its size.
-struct Paths {
-    spec: Vec<String>,
-    status: Vec<String>,
-    selector: Option<Vec<String>>,
-}
 
 pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result<Answer> {
     let paths = paths(call)?;
@@ -52,7 +46,11 @@ pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result
         Outcome::Stored(stored) => call.kind.read(&stored),
         Outcome::DryRun(value) | Outcome::Deleted(value) => value,
     };
-    Ok(response::value(StatusCode::OK, call.representation, &scale_of(call, &paths, &object)?))
+    Ok(response::value(
+        StatusCode::OK,
+        call.representation,
+        &scale_of(call, &paths, &object)?,
+    ))
 }
 
 /// An object as its scale.
@@ -70,26 +68,26 @@ pub(crate) fn with_view(call: &Call, object: &Value, scale: &Value) -> Result<Va
     Ok(resized)
 }
 
-fn paths(call: &Call) -> Result<Paths> {
+fn paths(call: &Call) -> Result<ScalePaths> {
     let fixed = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
     match &call.kind.definition {
-        Definition::BuiltIn(_) => Ok(Paths {
+        Definition::BuiltIn(_) => Ok(ScalePaths {
             spec: fixed("spec.replicas"),
             status: fixed("status.replicas"),
             selector: None,
         }),
-        Definition::Custom(custom) => {
-            let (spec, status, selector) = custom.scale_paths().ok_or_else(ApiError::no_such_resource)?;
-            Ok(Paths { spec, status, selector })
-        }
+        Definition::Custom(custom) => custom.scale_paths().ok_or_else(ApiError::no_such_resource),
     }
 }
 
-fn scale_of(call: &Call, paths: &Paths, object: &Value) -> Result<Value> {
+fn scale_of(call: &Call, paths: &ScalePaths, object: &Value) -> Result<Value> {
     let find = |path: &[String]| path.iter().try_fold(object, |value, key| value.get(key));
     let replicas = find(&paths.spec).and_then(Value::as_i64);
     if replicas.is_none() && call.kind.is_custom() {
-        return Err(ApiError::internal(format!("the spec replicas field \".{}\" does not exist", paths.spec.join("."))));
+        return Err(ApiError::internal(format!(
+            "the spec replicas field \".{}\" does not exist",
+            paths.spec.join(".")
+        )));
     }
     let mut metadata = json!({});
     for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
@@ -110,14 +108,18 @@ fn scale_of(call: &Call, paths: &Paths, object: &Value) -> Result<Value> {
     if replicas.unwrap_or_default() != 0 {
         spec["replicas"] = replicas.into();
     }
-    Ok(json!({ "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status }))
+    Ok(
+        json!({ "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status }),
+    )
 }
 
 /// The selector of a workload as text; replication controllers have a plain map.
 fn selector_text(object: &Value) -> Option<String> {
     let selector = object.pointer("/spec/selector")?;
     if selector.get("matchLabels").is_some() || selector.get("matchExpressions").is_some() {
-        return manifests::labels::Selector::from_object(selector).ok().map(|selector| selector.to_string());
+        return manifests::labels::Selector::from_object(selector)
+            .ok()
+            .map(|selector| selector.to_string());
     }
     let pairs: Vec<String> = selector
         .as_object()?
@@ -139,16 +141,25 @@ fn wanted(method: &Method, content_type: &str, bytes: &[u8], current: &Value) ->
     match content_type {
         "application/json-patch+json" => json_patch::apply(&mut wanted, &patch)
             .map_err(|error| ApiError::bad_request(error.to_string()))?,
-        "application/merge-patch+json" | "application/strategic-merge-patch+json" | "application/apply-patch+yaml" => {
-            merge_patch::apply(&mut wanted, &patch).map_err(|error| ApiError::bad_request(error.to_string()))?;
+        "application/merge-patch+json"
+        | "application/strategic-merge-patch+json"
+        | "application/apply-patch+yaml" => {
+            merge_patch::apply(&mut wanted, &patch)
+                .map_err(|error| ApiError::bad_request(error.to_string()))?;
         }
-        _ => return Err(ApiError::unsupported_media_type(&["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"])),
+        _ => {
+            return Err(ApiError::unsupported_media_type(&[
+                "application/json-patch+json",
+                "application/merge-patch+json",
+                "application/apply-patch+yaml",
+            ]));
+        }
     }
     Ok(wanted)
 }
 
 /// The object with the wanted size.
-fn resized(call: &Call, paths: &Paths, old: &Value, current: &Value, wanted: &Value) -> Result<Value> {
+fn resized(call: &Call, paths: &ScalePaths, old: &Value, current: &Value, wanted: &Value) -> Result<Value> {
     let name = &call.target.name;
     let version = object::resource_version(wanted);
     if !version.is_empty() && version != object::resource_version(current) {
@@ -156,19 +167,36 @@ fn resized(call: &Call, paths: &Paths, old: &Value, current: &Value, wanted: &Va
     }
     let uid = object::uid(wanted);
     if !uid.is_empty() && uid != object::uid(current) {
-        return Err(ApiError::conflict(call.kind.qualified(), name, &format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", object::uid(current))));
+        return Err(ApiError::conflict(
+            call.kind.qualified(),
+            name,
+            &format!(
+                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+                object::uid(current)
+            ),
+        ));
     }
-    let replicas = wanted.pointer("/spec/replicas").cloned().unwrap_or_else(|| json!(0));
+    let replicas = wanted
+        .pointer("/spec/replicas")
+        .cloned()
+        .unwrap_or_else(|| json!(0));
     let path = Path::new("spec").child("replicas");
     let Some(number) = replicas.as_i64() else {
-        return Err(ApiError::bad_request("Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas of type int32"));
+        return Err(ApiError::bad_request(
+            "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas of type int32",
+        ));
     };
     if number < 0 {
-        return Err(ApiError::invalid("autoscaling", "Scale", name, &[FieldError::invalid(
-            &path,
-            &replicas,
-            "must be greater than or equal to 0",
-        )]));
+        return Err(ApiError::invalid(
+            "autoscaling",
+            "Scale",
+            name,
+            &[FieldError::invalid(
+                &path,
+                &replicas,
+                "must be greater than or equal to 0",
+            )],
+        ));
     }
     let mut new = old.clone();
     let mut place = &mut new;

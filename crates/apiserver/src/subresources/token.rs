@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use store::Collection;
 
 use crate::{
-    admission,
-    body,
+    admission, body,
     call::Call,
     error::{ApiError, Qualified, Result},
     negotiate, object,
@@ -33,7 +32,7 @@ pub(crate) async fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let account = call.kind.read(&stored);
     let spec = kinds::read::get(&request, "spec").clone();
     let seconds = kinds::read::int(&spec, "expirationSeconds").unwrap_or(DEFAULT_SECONDS);
-    check_seconds(name, seconds)?;
+    check_seconds(seconds)?;
     let mut audiences = kinds::read::list(&spec, "audiences").to_vec();
     if audiences.is_empty() {
         audiences.push(tokens::ISSUER.into());
@@ -57,42 +56,73 @@ pub(crate) async fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
         "jti": uuid::Uuid::new_v4().to_string(),
         "kubernetes.io": private,
     });
-    let token = call.api.signer.sign(&claims).ok_or_else(|| ApiError::internal("the token could not be signed"))?;
+    let token = call
+        .api
+        .signer
+        .sign(&claims)
+        .ok_or_else(|| ApiError::internal("the token could not be signed"))?;
     request["kind"] = "TokenRequest".into();
     request["apiVersion"] = "authentication.k8s.io/v1".into();
-    request["metadata"] = json!({ "name": name, "namespace": namespace, "creationTimestamp": timestamp(now) });
+    request["metadata"] =
+        json!({ "name": name, "namespace": namespace, "creationTimestamp": timestamp(now) });
     request["spec"] = spec;
     request["spec"]["audiences"] = Value::Array(audiences);
     request["spec"]["expirationSeconds"] = seconds.into();
     request["status"] = json!({ "token": token, "expirationTimestamp": timestamp(expires) });
-    Ok(response::value(StatusCode::CREATED, call.representation, &request))
+    Ok(response::value(
+        StatusCode::CREATED,
+        call.representation,
+        &request,
+    ))
 }
 
-fn check_seconds(name: &str, seconds: i64) -> Result<()> {
+fn check_seconds(seconds: i64) -> Result<()> {
     let path = Path::new("spec").child("expirationSeconds");
     let error = if seconds < MIN_SECONDS {
-        FieldError::invalid(&path, &json!(seconds), "may not specify a duration less than 10 minutes")
+        FieldError::invalid(
+            &path,
+            &json!(seconds),
+            "may not specify a duration less than 10 minutes",
+        )
     } else if seconds > MAX_SECONDS {
-        FieldError::invalid(&path, &json!(seconds), "may not specify a duration larger than 2^32 seconds")
+        FieldError::invalid(
+            &path,
+            &json!(seconds),
+            "may not specify a duration larger than 2^32 seconds",
+        )
     } else {
         return Ok(());
     };
-    Err(ApiError::invalid("authentication.k8s.io", "TokenRequest", name, &[error]))
+    // A request for a token has no name; that of the account does not appear.
+    Err(ApiError::invalid(
+        "authentication.k8s.io",
+        "TokenRequest",
+        "",
+        &[error],
+    ))
 }
 
 /// Ties the token to an object that is there, and is the one meant.
 fn bind(call: &Call, namespace: &str, bound: &Value, private: &mut Value) -> Result<()> {
-    let (kind, name, uid) =
-        (kinds::read::text(bound, "kind"), kinds::read::text(bound, "name"), kinds::read::text(bound, "uid"));
+    let (kind, name, uid) = (
+        kinds::read::text(bound, "kind"),
+        kinds::read::text(bound, "name"),
+        kinds::read::text(bound, "uid"),
+    );
     let (claim, plural, key_namespace) = match kind {
         "Pod" => ("pod", "pods", namespace),
         "Secret" => ("secret", "secrets", namespace),
         "Node" => ("node", "nodes", ""),
         _ => {
-            return Err(ApiError::bad_request(format!("cannot bind token to object of type {kind}")));
+            return Err(ApiError::bad_request(format!(
+                "cannot bind token to object of type {kind}"
+            )));
         }
     };
-    let qualified = Qualified { group: "", name: plural };
+    let qualified = Qualified {
+        group: "",
+        name: plural,
+    };
     let stored = call
         .api
         .store
@@ -103,18 +133,26 @@ fn bind(call: &Call, namespace: &str, bound: &Value, private: &mut Value) -> Res
         return Err(ApiError::conflict(
             qualified,
             name,
-            &format!("the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated"),
+            &format!(
+                "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated"
+            ),
         ));
     }
     if kind == "Pod" {
-        let account = object.pointer("/spec/serviceAccountName").and_then(Value::as_str).unwrap_or_default();
+        let account = object
+            .pointer("/spec/serviceAccountName")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if account != call.target.name {
             return Err(ApiError::bad_request(format!(
                 "cannot bind token for serviceaccount \"{}\" to pod running with different serviceaccount name.",
                 call.target.name
             )));
         }
-        let node = object.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or_default();
+        let node = object
+            .pointer("/spec/nodeName")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if let Some(stored) = call.api.store.get(&Collection::new("", "nodes"), "", node) {
             let thin = crate::thin::read(&stored);
             private["node"] = json!({ "name": node, "uid": thin.metadata.uid });
@@ -123,4 +161,3 @@ fn bind(call: &Call, namespace: &str, bound: &Value, private: &mut Value) -> Res
     private[claim] = json!({ "name": name, "uid": object::uid(&object) });
     Ok(())
 }
-

@@ -7,12 +7,12 @@ use store::{Key, WriteError};
 use super::{Outcome, Writer, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
-    allocation,
-    body,
+    allocation, body,
     call::Call,
     error::{ApiError, Result},
     negotiate, object, ownership,
     response::Answer,
+    stamps,
 };
 
 /// How often a generated name that is taken is generated again.
@@ -35,10 +35,16 @@ pub(crate) enum Recorded {
 }
 
 /// Creates a decoded, defaulted object. Updates and applies that may create come here too.
-pub(crate) async fn create_object(writer: &mut Writer<'_>, mut object: Value, recorded: Recorded) -> Result<Outcome> {
+pub(crate) async fn create_object(
+    writer: &mut Writer<'_>,
+    mut object: Value,
+    recorded: Recorded,
+) -> Result<Outcome> {
     let call = writer.call;
     if !object::resource_version(&object).is_empty() {
-        return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
+        return Err(ApiError::bad_request(
+            "resourceVersion should not be set on objects to be created",
+        ));
     }
     typed::wipe_system_metadata(&mut object);
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
@@ -69,7 +75,7 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
     let taken = allocation::allocate(&call.api, &call.kind, &mut object, None)?;
     prepare(writer, &mut object);
     validate(writer, &object)?;
-    admission::validate(writer, Operation::Create, Some(&object), None).await?;
+    let turn = admission::validate(writer, Operation::Create, Some(&object), None).await?;
     if writer.options.dry_run {
         check_absent(call, &object)?;
         return Ok(Outcome::DryRun(object));
@@ -77,7 +83,12 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
     let name = object::name(&object).to_owned();
     let namespace = object::namespace(&object).to_owned();
     let body = object::encode(&call.kind.to_stored(object));
-    let written = call.api.store.create(&call.kind.collection, Key::new(&namespace, &name), body).await;
+    let written = call
+        .api
+        .store
+        .create(&call.kind.collection, Key::new(&namespace, &name), body)
+        .await;
+    drop(turn);
     match written {
         Ok(stored) => {
             taken.keep();
@@ -90,16 +101,21 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
 
 fn check_absent(call: &Call, object: &Value) -> Result<()> {
     let name = object::name(object);
-    match call.api.store.get(&call.kind.collection, object::namespace(object), name) {
+    match call
+        .api
+        .store
+        .get(&call.kind.collection, object::namespace(object), name)
+    {
         Some(_) => Err(ApiError::already_exists(call.kind.qualified(), name)),
         None => Ok(()),
     }
 }
 
 /// What the kind itself resets or sets on a new object.
-fn prepare(writer: &Writer<'_>, object: &mut Value) {
+fn prepare(writer: &mut Writer<'_>, object: &mut Value) {
     let kind = &writer.call.kind;
     kind.prepare_for_create(object);
+    stamps::on_create(writer, object);
     if kind.tracks_generation() {
         object::set_meta(object, "generation", Some(1.into()));
     }
@@ -112,7 +128,12 @@ fn validate(writer: &mut Writer<'_>, object: &Value) -> Result<()> {
     if errors.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(&kind.group, &kind.kind, object::name(object), &errors))
+    Err(ApiError::invalid(
+        &kind.group,
+        &kind.kind,
+        object::name(object),
+        &errors,
+    ))
 }
 
 /// `generateName` plus five characters that make no words.
@@ -131,5 +152,10 @@ fn set_generated_name(object: &mut Value) {
 pub(crate) fn random_suffix() -> String {
     const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let random = uuid::Uuid::new_v4();
-    random.as_bytes().iter().take(5).map(|byte| char::from(ALPHABET[*byte as usize % ALPHABET.len()])).collect()
+    random
+        .as_bytes()
+        .iter()
+        .take(5)
+        .map(|byte| char::from(ALPHABET[*byte as usize % ALPHABET.len()]))
+        .collect()
 }

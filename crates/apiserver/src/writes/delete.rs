@@ -54,13 +54,21 @@ impl DeleteOptions {
     pub(crate) fn from_value(value: &Value) -> Result<Self> {
         let mut errors = Vec::new();
         let dry_run = options::dry_run(
-            kinds::read::list(value, "dryRun").iter().filter_map(Value::as_str),
+            kinds::read::list(value, "dryRun")
+                .iter()
+                .filter_map(Value::as_str),
             &mut errors,
         );
         let path = Path::new("propagationPolicy");
         let orphan = value.get("orphanDependents").and_then(Value::as_bool);
         let propagation = match value.get("propagationPolicy").and_then(Value::as_str) {
-            None => orphan.map(|orphan| if orphan { Propagation::Orphan } else { Propagation::Background }),
+            None => orphan.map(|orphan| {
+                if orphan {
+                    Propagation::Orphan
+                } else {
+                    Propagation::Background
+                }
+            }),
             Some(_) if orphan.is_some() => {
                 errors.push(FieldError::invalid(
                     &path,
@@ -73,7 +81,11 @@ impl DeleteOptions {
             Some("Background") => Some(Propagation::Background),
             Some("Foreground") => Some(Propagation::Foreground),
             Some(other) => {
-                errors.push(FieldError::not_supported(&path, &json!(other), &["Foreground", "Background", "Orphan", "nil"]));
+                errors.push(FieldError::not_supported(
+                    &path,
+                    &json!(other),
+                    &["Foreground", "Background", "Orphan", "nil"],
+                ));
                 None
             }
         };
@@ -81,10 +93,16 @@ impl DeleteOptions {
             return Err(ApiError::invalid("meta.k8s.io", "DeleteOptions", "", &errors));
         }
         let precondition = |name: &str| {
-            value.pointer(&format!("/preconditions/{name}")).and_then(Value::as_str).map(str::to_owned)
+            value
+                .pointer(&format!("/preconditions/{name}"))
+                .and_then(Value::as_str)
+                .map(str::to_owned)
         };
         Ok(Self {
-            grace: value.get("gracePeriodSeconds").and_then(Value::as_i64).map(|grace| if grace < 0 { 1 } else { grace }),
+            grace: value
+                .get("gracePeriodSeconds")
+                .and_then(Value::as_i64)
+                .map(|grace| if grace < 0 { 1 } else { grace }),
             propagation,
             uid: precondition("uid"),
             resource_version: precondition("resourceVersion"),
@@ -102,7 +120,9 @@ impl DeleteOptions {
             options["gracePeriodSeconds"] = grace.into();
         }
         match self.propagation {
-            Some(Propagation::Background) if self.legacy_background => options["orphanDependents"] = false.into(),
+            Some(Propagation::Background) if self.legacy_background => {
+                options["orphanDependents"] = false.into()
+            }
             Some(propagation) => options["propagationPolicy"] = propagation.name().into(),
             None => {}
         }
@@ -150,19 +170,31 @@ pub(crate) async fn delete(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let delete_options = DeleteOptions::read(&call.query, negotiate::content_type(&call.headers), bytes)?;
     let mut writer = Writer::new(
         call,
-        options::WriteOptions { dry_run: delete_options.dry_run, ..options::WriteOptions::default() },
+        options::WriteOptions {
+            dry_run: delete_options.dry_run,
+            ..options::WriteOptions::default()
+        },
     );
     if delete_options.propagation.is_none() && call.kind.is("batch", "Job") {
         writer.warn(["child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning".to_owned()]);
     }
-    let outcome = delete_in(&mut writer, call.key_namespace(), &call.target.name, &delete_options).await?;
+    let outcome = delete_in(
+        &mut writer,
+        call.key_namespace(),
+        &call.target.name,
+        &delete_options,
+    )
+    .await?;
     match outcome {
         Outcome::Deleted(last) if !call.kind.returns_deleted_object() => {
-            let mut answer = response::value(StatusCode::OK, call.representation, &success(&call.kind, &last));
+            let mut answer =
+                response::value(StatusCode::OK, call.representation, &success(&call.kind, &last));
             response::add_warnings(&mut answer, &writer.warnings);
             Ok(answer)
         }
-        Outcome::Stored(_) if delete_options.legacy_background => writer.answer(StatusCode::ACCEPTED, outcome),
+        Outcome::Stored(_) if delete_options.legacy_background => {
+            writer.answer(StatusCode::ACCEPTED, outcome)
+        }
         other => writer.answer(StatusCode::OK, other),
     }
 }
@@ -193,7 +225,7 @@ pub(crate) async fn delete_in(
             .ok_or_else(|| ApiError::not_found(kind.qualified(), name))?;
         let old = kind.read(&stored);
         check_preconditions(kind, name, &old, options)?;
-        admission::validate(writer, Operation::Delete, None, Some(&old)).await?;
+        drop(admission::validate(writer, Operation::Delete, None, Some(&old)).await?);
         let step = plan(kind, &old, options, writer.now);
         if options.dry_run {
             return Ok(match step {
@@ -233,18 +265,33 @@ pub(crate) async fn delete_in(
 }
 
 fn check_preconditions(kind: &Kind, name: &str, old: &Value, options: &DeleteOptions) -> Result<()> {
-    let qualified = crate::error::Qualified { group: &kind.group, name: &kind.kind };
+    let qualified = crate::error::Qualified {
+        group: &kind.group,
+        name: &kind.kind,
+    };
     if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != object::uid(old)) {
-        return Err(ApiError::conflict(qualified, name, &format!(
-            "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated",
-            object::uid(old)
-        )));
+        return Err(ApiError::conflict(
+            qualified,
+            name,
+            &format!(
+                "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated",
+                object::uid(old)
+            ),
+        ));
     }
-    if let Some(version) = options.resource_version.as_deref().filter(|v| *v != object::resource_version(old)) {
-        return Err(ApiError::conflict(qualified, name, &format!(
-            "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({}). The object might have been modified",
-            object::resource_version(old)
-        )));
+    if let Some(version) = options
+        .resource_version
+        .as_deref()
+        .filter(|v| *v != object::resource_version(old))
+    {
+        return Err(ApiError::conflict(
+            qualified,
+            name,
+            &format!(
+                "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({}). The object might have been modified",
+                object::resource_version(old)
+            ),
+        ));
     }
     Ok(())
 }
@@ -285,7 +332,10 @@ fn plan(kind: &Kind, old: &Value, options: &DeleteOptions, now: Timestamp) -> St
 
 /// A repeated deletion may only shorten the grace period, or change what happens to dependents.
 fn plan_again(kind: &Kind, old: &Value, mut new: Value, options: &DeleteOptions, now: Timestamp) -> Step {
-    let pending = old.pointer("/metadata/deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
+    let pending = old
+        .pointer("/metadata/deletionGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .unwrap_or_default();
     let held = object::has_finalizers(&new) || crate::namespaces::awaits_finalizers(kind, &new);
     let shorter = options.grace.filter(|grace| *grace < pending);
     if pending == 0 || shorter == Some(0) {
@@ -301,7 +351,11 @@ fn plan_again(kind: &Kind, old: &Value, mut new: Value, options: &DeleteOptions,
         let at = now + SignedDuration::from_secs(grace);
         object::set_meta(&mut new, "deletionTimestamp", Some(timestamp(at).into()));
     }
-    if new == *old { Step::Nothing } else { Step::Mark(new) }
+    if new == *old {
+        Step::Nothing
+    } else {
+        Step::Mark(new)
+    }
 }
 
 /// Only pods that a node may be running are stopped gracefully.
@@ -309,13 +363,24 @@ fn grace_seconds(kind: &Kind, object: &Value, options: &DeleteOptions) -> i64 {
     if !kind.is("", "Pod") {
         return 0;
     }
-    let phase = object.pointer("/status/phase").and_then(Value::as_str).unwrap_or_default();
-    let node = object.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or_default();
+    let phase = object
+        .pointer("/status/phase")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let node = object
+        .pointer("/spec/nodeName")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     if node.is_empty() || matches!(phase, "Succeeded" | "Failed") {
         return 0;
     }
-    let own = object.pointer("/spec/terminationGracePeriodSeconds").and_then(Value::as_i64);
-    options.grace.or(own.map(|grace| if grace < 0 { 1 } else { grace })).unwrap_or(30)
+    let own = object
+        .pointer("/spec/terminationGracePeriodSeconds")
+        .and_then(Value::as_i64);
+    options
+        .grace
+        .or(own.map(|grace| if grace < 0 { 1 } else { grace }))
+        .unwrap_or(30)
 }
 
 /// The finalizers by which the garbage collector learns what to do with dependents.

@@ -48,7 +48,11 @@ impl WriteOptions {
         if !errors.is_empty() {
             return Err(ApiError::invalid("meta.k8s.io", kind, "", &errors));
         }
-        Ok(Self { dry_run, force: query.flag("force"), field_validation })
+        Ok(Self {
+            dry_run,
+            force: query.flag("force"),
+            field_validation,
+        })
     }
 }
 
@@ -58,7 +62,11 @@ pub(crate) fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut Ve
     for value in values {
         asked = true;
         if value != "All" {
-            errors.push(FieldError::not_supported(&Path::new("dryRun"), &json!([value]), &["All"]));
+            errors.push(FieldError::not_supported(
+                &Path::new("dryRun"),
+                &json!([value]),
+                &["All"],
+            ));
         }
     }
     asked
@@ -73,7 +81,7 @@ fn check_manager(manager: &str, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::invalid(
             &path,
             &json!(manager),
-            format!("should only contain printable characters (invalid character {:?} at position {at})", c),
+            format!("should only contain printable characters (invalid character {c:?} at position {at})"),
         ));
     }
 }

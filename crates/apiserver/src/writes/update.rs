@@ -8,12 +8,12 @@ use store::WriteError;
 use super::{Outcome, Writer, create, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
-    allocation,
-    body,
+    allocation, body,
     call::Call,
     error::{ApiError, Result},
     negotiate, object, ownership,
     response::Answer,
+    stamps,
 };
 
 /// How often a change without a resourceVersion is made again after losing a race.
@@ -25,7 +25,11 @@ pub(crate) enum Part {
     Main,
     Status,
     /// A subresource with rules of its own: `(name, prepare, validate)`.
-    Special(&'static str, fn(&mut Value, &Value), fn(&Value, &Value, &mut Vec<FieldError>)),
+    Special(
+        &'static str,
+        fn(&mut Value, &Value),
+        fn(&Value, &Value, &mut Vec<FieldError>),
+    ),
 }
 
 impl Part {
@@ -43,7 +47,7 @@ pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answ
     let mut writer = Writer::new(call, options);
     let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
     let mut object = writer.read_object(decoded)?;
-    check_name(call, &mut object)?;
+    check_name(call, &object)?;
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     if matches!(part, Part::Main) && call.kind.allows_create_on_update() && current(call).is_none() {
         let outcome = create::create_object(&mut writer, object, create::Recorded::NotYet).await?;
@@ -53,22 +57,29 @@ pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answ
     writer.answer(StatusCode::OK, outcome)
 }
 
-/// The name in the body must be the one in the path, or be left out.
-fn check_name(call: &Call, object: &mut Value) -> Result<()> {
+/// The name in the body must be the one in the path.
+fn check_name(call: &Call, object: &Value) -> Result<()> {
     let sent = object::name(object);
-    if sent.is_empty() {
-        object::set_meta(object, "name", Some(call.target.name.as_str().into()));
-    } else if sent != call.target.name {
-        return Err(ApiError::bad_request(format!(
+    if sent == call.target.name {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(if sent.is_empty() {
+        format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            call.target.name
+        )
+    } else {
+        format!(
             "the name of the object ({sent}) does not match the name on the URL ({})",
             call.target.name
-        )));
-    }
-    Ok(())
+        )
+    }))
 }
 
 fn current(call: &Call) -> Option<std::sync::Arc<store::Object>> {
-    call.api.store.get(&call.kind.collection, call.key_namespace(), &call.target.name)
+    call.api
+        .store
+        .get(&call.kind.collection, call.key_namespace(), &call.target.name)
 }
 
 /// Changes an object: reads it, lets `make` say what it should become, admits and validates that, and
@@ -82,8 +93,7 @@ pub(crate) async fn change(
     let call = writer.call;
     let kind = &call.kind;
     for attempt in 1.. {
-        let stored =
-            current(call).ok_or_else(|| ApiError::not_found(kind.qualified(), &call.target.name))?;
+        let stored = current(call).ok_or_else(|| ApiError::not_found(kind.qualified(), &call.target.name))?;
         let old = kind.read(&stored);
         let mut new = make(writer, &old)?;
         let pinned = check_preconditions(writer, &old, &new)?;
@@ -92,13 +102,15 @@ pub(crate) async fn change(
             ownership::record_write(writer, Some(&old), &mut new, part.subresource());
         }
         admission::mutate(writer, operation, &mut new, Some(&old)).await?;
+        typed::settle_namespace(kind, call.key_namespace(), &mut new)?;
         let taken = match part {
             Part::Main => allocation::allocate(&call.api, kind, &mut new, Some(&old))?,
             _ => allocation::Taken::default(),
         };
         prepare(writer, part, &mut new, &old);
+        stamps::on_update(writer, &mut new, &old);
         validate(writer, part, &new, &old)?;
-        admission::validate(writer, operation, Some(&new), Some(&old)).await?;
+        let turn = admission::validate(writer, operation, Some(&new), Some(&old)).await?;
         manifests::apply::restore_times(&old, &mut new);
         if new == old {
             return Ok(Outcome::Stored(stored));
@@ -120,6 +132,7 @@ pub(crate) async fn change(
                 .await
                 .map(Outcome::Stored)
         };
+        drop(turn);
         match result {
             Ok(outcome) => {
                 taken.keep();
@@ -140,16 +153,28 @@ async fn store_deletion(call: &Call, stored: &store::Object, new: &Value) -> Res
     let deleted = call
         .api
         .store
-        .delete(&call.kind.collection, stored.key().clone(), Some(stored.revision()))
+        .delete(
+            &call.kind.collection,
+            stored.key().clone(),
+            Some(stored.revision()),
+        )
         .await?;
     let mut last = new.clone();
-    object::set_meta(&mut last, "resourceVersion", Some(deleted.revision().to_string().into()));
+    object::set_meta(
+        &mut last,
+        "resourceVersion",
+        Some(deleted.revision().to_string().into()),
+    );
     Ok(Outcome::Deleted(last))
 }
 
 /// Whether a deletion still waits for its grace period (and so for the node that runs the pod).
 pub(crate) fn awaits_grace(object: &Value) -> bool {
-    object.pointer("/metadata/deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default() > 0
+    object
+        .pointer("/metadata/deletionGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
+        > 0
 }
 
 /// Checks what the new object says about the old one; true when it names its resourceVersion.
@@ -159,11 +184,16 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
     let sent = object::resource_version(new);
     if sent.is_empty() || sent == "0" {
         if !kind.allows_unconditional_update() && matches!(call.target.verb, "update") {
-            return Err(ApiError::invalid(&kind.group, &kind.kind, &call.target.name, &[FieldError::invalid(
-                &Path::new("metadata").child("resourceVersion"),
-                &serde_json::json!(0),
-                "must be specified for an update",
-            )]));
+            return Err(ApiError::invalid(
+                &kind.group,
+                &kind.kind,
+                &call.target.name,
+                &[FieldError::invalid(
+                    &Path::new("metadata").child("resourceVersion"),
+                    &serde_json::json!(0),
+                    "must be specified for an update",
+                )],
+            ));
         }
     } else if sent != object::resource_version(old) {
         return Err(ApiError::stale(kind.qualified(), &call.target.name));
@@ -175,11 +205,15 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
             &call.target.name,
             &format!(
                 "StorageError: invalid object, Code: 4, Key: /registry/{}/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {sent_uid}, UID in object meta: {}",
-                kind.plural, call.key_namespace(), call.target.name, object::uid(old)
+                kind.plural,
+                call.key_namespace(),
+                call.target.name,
+                object::uid(old)
             ),
         ));
     }
-    Ok(!sent.is_empty() && sent != "0")
+    // Patches carry the version they were made from: only a client's own PUT insists on it.
+    Ok(call.target.verb == "update" && call.target.subresource != "scale" && !sent.is_empty() && sent != "0")
 }
 
 /// Metadata that no client changes.
@@ -200,39 +234,45 @@ fn keep_system_metadata(new: &mut Value, old: &Value) {
 fn prepare(writer: &Writer<'_>, part: Part, new: &mut Value, old: &Value) {
     let kind = &writer.call.kind;
     kind.prepare_for_update(part, new, old);
-    if kind.tracks_generation() && !matches!(part, Part::Status) && spec_changed(kind, new, old) {
+    let counted = spec_changed(kind, new, old)
+        // A deployment's annotations belong to its revisions.
+        || (kind.is("apps", "Deployment") && new.pointer("/metadata/annotations") != old.pointer("/metadata/annotations"));
+    if kind.tracks_generation() && !matches!(part, Part::Status) && counted {
         object::set_meta(new, "generation", Some((object::generation(old) + 1).into()));
     }
 }
 
 /// Whether anything but metadata and (where it is a part of its own) status differs.
 fn spec_changed(kind: &crate::kind::Kind, new: &Value, old: &Value) -> bool {
-    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else { return true };
+    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
+        return true;
+    };
     let has_status = kind.subresource("status").is_some() || !kind.is_custom();
-    let counted = |key: &str| !matches!(key, "metadata" | "kind" | "apiVersion") && !(has_status && key == "status");
-    new.iter().filter(|(key, _)| counted(key)).any(|(key, value)| old.get(key) != Some(value))
-        || old.keys().filter(|key| counted(key)).any(|key| !new.contains_key(key))
+    let counted = |key: &str| match key {
+        "metadata" | "kind" | "apiVersion" => false,
+        "status" => !has_status,
+        _ => true,
+    };
+    new.iter()
+        .filter(|(key, _)| counted(key))
+        .any(|(key, value)| old.get(key) != Some(value))
+        || old
+            .keys()
+            .filter(|key| counted(key))
+            .any(|key| !new.contains_key(key))
 }
 
 fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Result<()> {
     let kind = &writer.call.kind;
-    let (mut errors, warnings) = kind.validate_update(part, new, old);
+    let (errors, warnings) = kind.validate_update(part, new, old);
     writer.warn(warnings);
-    if object::is_deleting(old) {
-        let added: Vec<&str> = object::finalizers(new)
-            .filter(|finalizer| !object::finalizers(old).any(|known| known == *finalizer))
-            .collect();
-        if !added.is_empty() {
-            errors.push(FieldError::forbidden(
-                &Path::new("metadata").child("finalizers"),
-                format!(
-                    "no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"
-                ),
-            ));
-        }
-    }
     if errors.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(&kind.group, &kind.kind, object::name(new), &errors))
+    Err(ApiError::invalid(
+        &kind.group,
+        &kind.kind,
+        object::name(new),
+        &errors,
+    ))
 }

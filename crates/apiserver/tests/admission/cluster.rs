@@ -45,19 +45,33 @@ impl Answer {
 impl Cluster {
     pub async fn start() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let options = Options { data_dir: directory.path().to_owned(), listen: ([127, 0, 0, 1], 0).into() };
+        let options = Options {
+            data_dir: directory.path().to_owned(),
+            listen: ([127, 0, 0, 1], 0).into(),
+        };
         let running = apiserver::start(options).await.unwrap();
         let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(running.ca_pem().as_bytes()).unwrap()).unwrap();
+        roots
+            .add(CertificateDer::from_pem_slice(running.ca_pem().as_bytes()).unwrap())
+            .unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_root_certificates(roots)
             .with_no_client_auth();
-        let cluster = Self { running, tls: TlsConnector::from(Arc::new(config)), _directory: directory };
+        let cluster = Self {
+            running,
+            tls: TlsConnector::from(Arc::new(config)),
+            _directory: directory,
+        };
         // Pods need it; whoever looks after service accounts is not part of the API server.
-        cluster.post("/api/v1/namespaces/default/serviceaccounts", &json!({ "metadata": { "name": "default" } })).await;
+        cluster
+            .post(
+                "/api/v1/namespaces/default/serviceaccounts",
+                &json!({ "metadata": { "name": "default" } }),
+            )
+            .await;
         cluster
     }
 
@@ -74,7 +88,8 @@ impl Cluster {
     }
 
     pub async fn merge(&self, path: &str, patch: &Value) -> Answer {
-        self.send(Method::PATCH, path, "application/merge-patch+json", patch).await
+        self.send(Method::PATCH, path, "application/merge-patch+json", patch)
+            .await
     }
 
     pub async fn delete(&self, path: &str) -> Answer {
@@ -99,20 +114,33 @@ impl Cluster {
         let stream = TokioIo::new(self.tls.connect(name, stream).await.unwrap());
         let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
         tokio::spawn(connection);
-        let bytes = if body.is_null() { Bytes::new() } else { body.to_string().into() };
+        let bytes = if body.is_null() {
+            Bytes::new()
+        } else {
+            body.to_string().into()
+        };
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header(header::HOST, "localhost")
-            .header(header::AUTHORIZATION, format!("Bearer {}", self.running.admin_token()))
+            .header(
+                header::AUTHORIZATION,
+                format!("Bearer {}", self.running.admin_token()),
+            )
             .header(header::CONTENT_TYPE, content_type)
             .body(Full::new(bytes))
             .unwrap();
         let answer = sender.send_request(request).await.unwrap();
         let code = answer.status();
         let warnings = answer.headers().get_all(header::WARNING).iter();
-        let warnings = warnings.map(|warning| warning.to_str().unwrap().to_owned()).collect();
+        let warnings = warnings
+            .map(|warning| warning.to_str().unwrap().to_owned())
+            .collect();
         let bytes = answer.into_body().collect().await.unwrap().to_bytes();
-        Answer { code, body: serde_json::from_slice(&bytes).unwrap_or_default(), warnings }
+        Answer {
+            code,
+            body: serde_json::from_slice(&bytes).unwrap_or_default(),
+            warnings,
+        }
     }
 }

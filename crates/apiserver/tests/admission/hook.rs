@@ -41,8 +41,19 @@ impl Hook {
         let address = listener.local_addr().unwrap();
         let (requests, connections) = (Arc::<Mutex<Vec<Value>>>::default(), Arc::<AtomicUsize>::default());
         let behaviour: Arc<Behaviour> = Arc::new(behaviour);
-        tokio::spawn(accept(listener, tls, behaviour, requests.clone(), connections.clone()));
-        Self { address, ca_pem, requests, connections }
+        tokio::spawn(accept(
+            listener,
+            tls,
+            behaviour,
+            requests.clone(),
+            connections.clone(),
+        ));
+        Self {
+            address,
+            ca_pem,
+            requests,
+            connections,
+        }
     }
 
     /// A client configuration for the webhook at a path, by its address.
@@ -89,7 +100,10 @@ fn certificates() -> (Arc<ServerConfig>, String) {
     let issuer = Issuer::new(params, ca_key);
     let key = KeyPair::generate().unwrap();
     let names = ["127.0.0.1".to_owned(), "hook.default.svc".to_owned()];
-    let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
+    let certificate = CertificateParams::new(names)
+        .unwrap()
+        .signed_by(&key, &issuer)
+        .unwrap();
     let private = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
@@ -114,9 +128,13 @@ async fn accept(
         let (acceptor, behaviour, requests) = (acceptor.clone(), behaviour.clone(), requests.clone());
         connections.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
-            let Ok(stream) = acceptor.accept(stream).await else { return };
+            let Ok(stream) = acceptor.accept(stream).await else {
+                return;
+            };
             let service = service_fn(|request| answer(request, behaviour.clone(), requests.clone()));
-            let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
         });
     }
 }
@@ -137,6 +155,7 @@ async fn answer(
     }
     response["uid"] = question["uid"].clone();
     requests.lock().push(question);
-    let review = json!({ "kind": "AdmissionReview", "apiVersion": review["apiVersion"], "response": response });
+    let review =
+        json!({ "kind": "AdmissionReview", "apiVersion": review["apiVersion"], "response": response });
     Ok(Response::new(Full::new(review.to_string().into())))
 }

@@ -34,14 +34,23 @@ fn policy(name: &str, spec: Value) -> Value {
 
 async fn install(cluster: &Cluster, policy: &Value, binding: Value) {
     let name = policy["metadata"]["name"].as_str().unwrap();
-    cluster.post(&format!("{REGISTRATION}/validatingadmissionpolicies"), policy).await.ok();
+    cluster
+        .post(&format!("{REGISTRATION}/validatingadmissionpolicies"), policy)
+        .await
+        .ok();
     let mut spec = binding;
     spec["policyName"] = name.into();
     if spec["validationActions"].is_null() {
         spec["validationActions"] = json!(["Deny"]);
     }
     let binding = json!({ "metadata": { "name": format!("{name}-binding") }, "spec": spec });
-    cluster.post(&format!("{REGISTRATION}/validatingadmissionpolicybindings"), &binding).await.ok();
+    cluster
+        .post(
+            &format!("{REGISTRATION}/validatingadmissionpolicybindings"),
+            &binding,
+        )
+        .await
+        .ok();
 }
 
 #[tokio::test]
@@ -63,7 +72,11 @@ async fn a_policy_refuses_what_its_expressions_do_not_accept() {
     let denied = "ValidatingAdmissionPolicy 'p' with binding 'p-binding' denied request: ";
     assert_eq!(
         refused.refusal(),
-        (422, "Invalid", &*format!("deployments.apps \"d\" is forbidden: {denied}wants replicas > 1, got 1"))
+        (
+            422,
+            "Invalid",
+            &*format!("deployments.apps \"d\" is forbidden: {denied}wants replicas > 1, got 1")
+        )
     );
     assert_eq!(
         refused.body["details"],
@@ -75,14 +88,23 @@ async fn a_policy_refuses_what_its_expressions_do_not_accept() {
     let refused = cluster.post(DEPLOYMENTS, &deployment("d", 2)).await;
     assert_eq!(
         refused.refusal(),
-        (403, "Forbidden", &*format!("deployments.apps \"d\" is forbidden: {denied}odd ones only"))
+        (
+            403,
+            "Forbidden",
+            &*format!("deployments.apps \"d\" is forbidden: {denied}odd ones only")
+        )
     );
     cluster.post(DEPLOYMENTS, &deployment("d", 3)).await.ok();
-    let changed = cluster.merge(&format!("{DEPLOYMENTS}/d"), &json!({ "spec": { "replicas": 1 } })).await;
+    let changed = cluster
+        .merge(&format!("{DEPLOYMENTS}/d"), &json!({ "spec": { "replicas": 1 } }))
+        .await;
     assert_eq!(changed.code.as_u16(), 422);
     let mut replica_set = deployment("r", 1);
     replica_set["metadata"]["name"] = "r".into();
-    cluster.post("/apis/apps/v1/namespaces/default/replicasets", &replica_set).await.ok();
+    cluster
+        .post("/apis/apps/v1/namespaces/default/replicasets", &replica_set)
+        .await
+        .ok();
 }
 
 #[tokio::test]
@@ -97,7 +119,9 @@ async fn bindings_warn_and_select() {
     let created = cluster.post(DEPLOYMENTS, &deployment("d", 1)).await;
     assert_eq!(
         created.warnings,
-        ["299 - \"Validation failed for ValidatingAdmissionPolicy 'p' with binding 'p-binding': failed expression: object.spec.replicas > 1\""]
+        [
+            "299 - \"Validation failed for ValidatingAdmissionPolicy 'p' with binding 'p-binding': failed expression: object.spec.replicas > 1\""
+        ]
     );
     created.ok();
     let mut other = deployment("e", 1);
@@ -122,10 +146,16 @@ async fn parameters_come_from_objects() {
         "denied request: failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
     ), "{refused:?}");
     let limits = json!({ "metadata": { "name": "limits" }, "data": { "max": "2" } });
-    cluster.post("/api/v1/namespaces/default/configmaps", &limits).await.ok();
+    cluster
+        .post("/api/v1/namespaces/default/configmaps", &limits)
+        .await
+        .ok();
     cluster.post(DEPLOYMENTS, &deployment("d", 1)).await.ok();
     let refused = cluster.post(DEPLOYMENTS, &deployment("e", 3)).await;
-    assert!(refused.refusal().2.ends_with("denied request: at most 2"), "{refused:?}");
+    assert!(
+        refused.refusal().2.ends_with("denied request: at most 2"),
+        "{refused:?}"
+    );
 }
 
 #[tokio::test]
@@ -136,10 +166,17 @@ async fn failures_of_expressions_are_refusals_unless_the_policy_ignores_them() {
     let refused = cluster.post(DEPLOYMENTS, &deployment("d", 1)).await;
     assert_eq!(
         refused.refusal(),
-        (422, "Invalid", "deployments.apps \"d\" is forbidden: ValidatingAdmissionPolicy 'strict' with binding 'strict-binding' denied request: expression 'object.spec.nothing == 1' resulted in error: no such key: nothing")
+        (
+            422,
+            "Invalid",
+            "deployments.apps \"d\" is forbidden: ValidatingAdmissionPolicy 'strict' with binding 'strict-binding' denied request: expression 'object.spec.nothing == 1' resulted in error: no such key: nothing"
+        )
     );
     let path = format!("{REGISTRATION}/validatingadmissionpolicies/strict");
-    cluster.merge(&path, &json!({ "spec": { "failurePolicy": "Ignore" } })).await.ok();
+    cluster
+        .merge(&path, &json!({ "spec": { "failurePolicy": "Ignore" } }))
+        .await
+        .ok();
     cluster.post(DEPLOYMENTS, &deployment("d", 1)).await.ok();
 }
 
@@ -155,7 +192,10 @@ async fn conditions_and_permissions_can_be_used() {
     });
     install(&cluster, &policy("p", spec), json!({})).await;
     let refused = cluster.post(DEPLOYMENTS, &deployment("d", 1)).await;
-    assert!(refused.refusal().2.ends_with("the account may not"), "{refused:?}");
+    assert!(
+        refused.refusal().2.ends_with("the account may not"),
+        "{refused:?}"
+    );
     cluster.post(DEPLOYMENTS, &deployment("e", 1)).await.ok();
 }
 
@@ -169,7 +209,10 @@ async fn policies_tell_that_they_were_seen() {
     let seen = |generation: i64| move |policy: &Value| policy["status"]["observedGeneration"] == generation;
     let policy = cluster.wait(&path, seen(1)).await;
     assert_eq!(policy["status"]["typeChecking"], json!({}));
-    cluster.merge(&path, &json!({ "spec": { "failurePolicy": "Ignore" } })).await.ok();
+    cluster
+        .merge(&path, &json!({ "spec": { "failurePolicy": "Ignore" } }))
+        .await
+        .ok();
     cluster.wait(&path, seen(2)).await;
 }
 
@@ -177,7 +220,12 @@ async fn policies_tell_that_they_were_seen() {
 async fn policies_that_do_not_compile_are_not_stored() {
     let cluster = Cluster::start().await;
     let spec = json!({ "validations": [{ "expression": "object.spec.x" }, { "expression": "nothing" }] });
-    let refused = cluster.post(&format!("{REGISTRATION}/validatingadmissionpolicies"), &policy("p", spec)).await;
+    let refused = cluster
+        .post(
+            &format!("{REGISTRATION}/validatingadmissionpolicies"),
+            &policy("p", spec),
+        )
+        .await;
     let message = "ValidatingAdmissionPolicy.admissionregistration.k8s.io \"p\" is invalid: [spec.validations[0].expression: Invalid value: \"object.spec.x\": must evaluate to bool but got dyn, spec.validations[1].expression: Invalid value: \"nothing\": compilation failed: ERROR: <input>:1:1: undeclared reference to 'nothing' (in container '')\n | nothing\n | ^]";
     assert_eq!(refused.refusal(), (422, "Invalid", message));
 }

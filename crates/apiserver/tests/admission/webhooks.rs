@@ -25,7 +25,13 @@ fn webhook(name: &str, client_config: &Value, group: &str, resource: &str) -> Va
 
 async fn register(cluster: &Cluster, kind: &str, name: &str, webhooks: &[Value]) {
     let path = format!("{REGISTRATION}/{}webhookconfigurations", kind.to_lowercase());
-    cluster.post(&path, &json!({ "metadata": { "name": name }, "webhooks": webhooks })).await.ok();
+    cluster
+        .post(
+            &path,
+            &json!({ "metadata": { "name": name }, "webhooks": webhooks }),
+        )
+        .await
+        .ok();
 }
 
 fn config_map(name: &str, data: &Value) -> Value {
@@ -37,36 +43,83 @@ async fn validating_webhooks_see_and_refuse_every_operation() {
     let cluster = Cluster::start().await;
     let hook = Hook::start(|_, request| match request["object"]["data"]["bad"].as_str() {
         Some(_) => deny("no bad data"),
-        None if request["oldObject"]["data"]["keep"].is_string() && request["object"].is_null() => deny("kept"),
+        None if request["oldObject"]["data"]["keep"].is_string() && request["object"].is_null() => {
+            deny("kept")
+        }
         None => json!({ "allowed": true, "warnings": ["seen"] }),
     })
     .await;
-    register(&cluster, "Validating", "v", &[webhook("check", &hook.client_config("/v"), "", "configmaps")]).await;
+    register(
+        &cluster,
+        "Validating",
+        "v",
+        &[webhook("check", &hook.client_config("/v"), "", "configmaps")],
+    )
+    .await;
 
-    let refused = cluster.post(CONFIG_MAPS, &config_map("a", &json!({ "bad": "1" }))).await;
+    let refused = cluster
+        .post(CONFIG_MAPS, &config_map("a", &json!({ "bad": "1" })))
+        .await;
     let denied = "admission webhook \"check.example.com\" denied the request: no bad data";
     assert_eq!(refused.refusal(), (403, "Forbidden", denied));
-    let created = cluster.post(CONFIG_MAPS, &config_map("a", &json!({ "keep": "1" }))).await;
+    let created = cluster
+        .post(CONFIG_MAPS, &config_map("a", &json!({ "keep": "1" })))
+        .await;
     assert_eq!(created.warnings, ["299 - \"seen\""]);
     let path = format!("{CONFIG_MAPS}/a");
-    assert_eq!(cluster.merge(&path, &json!({ "data": { "bad": "1" } })).await.refusal().2, denied);
-    cluster.merge(&path, &json!({ "data": { "good": "1" } })).await.ok();
-    assert!(cluster.delete(&path).await.refusal().2.ends_with("denied the request: kept"));
-    cluster.merge(&path, &json!({ "data": { "keep": null } })).await.ok();
+    assert_eq!(
+        cluster
+            .merge(&path, &json!({ "data": { "bad": "1" } }))
+            .await
+            .refusal()
+            .2,
+        denied
+    );
+    cluster
+        .merge(&path, &json!({ "data": { "good": "1" } }))
+        .await
+        .ok();
+    assert!(
+        cluster
+            .delete(&path)
+            .await
+            .refusal()
+            .2
+            .ends_with("denied the request: kept")
+    );
+    cluster
+        .merge(&path, &json!({ "data": { "keep": null } }))
+        .await
+        .ok();
     cluster.delete(&path).await.ok();
 
     let requests = hook.take_requests();
     let create = &requests[1];
     assert_eq!(create["operation"], "CREATE");
-    assert_eq!(create["kind"], json!({ "group": "", "version": "v1", "kind": "ConfigMap" }));
-    assert_eq!(create["resource"], json!({ "group": "", "version": "v1", "resource": "configmaps" }));
-    assert_eq!((&create["name"], &create["namespace"]), (&json!("a"), &json!("default")));
+    assert_eq!(
+        create["kind"],
+        json!({ "group": "", "version": "v1", "kind": "ConfigMap" })
+    );
+    assert_eq!(
+        create["resource"],
+        json!({ "group": "", "version": "v1", "resource": "configmaps" })
+    );
+    assert_eq!(
+        (&create["name"], &create["namespace"]),
+        (&json!("a"), &json!("default"))
+    );
     assert_eq!(create["oldObject"], Value::Null);
-    assert_eq!(create["options"], json!({ "kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1" }));
+    assert_eq!(
+        create["options"],
+        json!({ "kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1" })
+    );
     assert_eq!(create["dryRun"], false);
     assert!(create["object"]["metadata"]["uid"].is_string());
     let delete = requests.last().unwrap();
-    assert_eq!((&delete["operation"], &delete["object"]), (&json!("DELETE"), &Value::Null));
+    assert_eq!(
+        (&delete["operation"], &delete["object"]),
+        (&json!("DELETE"), &Value::Null)
+    );
     assert_eq!(delete["oldObject"]["metadata"]["name"], "a");
     assert_eq!(hook.connections(), 1, "calls share a connection");
 }
@@ -97,14 +150,25 @@ async fn mutating_webhooks_build_on_each_other_and_defaults_follow() {
     ];
     register(&cluster, "Mutating", "m", &hooks).await;
 
-    let created = cluster.post(CONFIG_MAPS, &config_map("a", &json!({ "start": "0" }))).await.ok();
+    let created = cluster
+        .post(CONFIG_MAPS, &config_map("a", &json!({ "start": "0" })))
+        .await
+        .ok();
     assert_eq!(created["data"], json!({ "start": "0", "one": "1", "two": "2" }));
     let first = &hook.take_requests()[0];
-    assert_eq!(first["object"]["metadata"].get("uid"), None, "nobody has one before it is admitted");
+    assert_eq!(
+        first["object"]["metadata"].get("uid"),
+        None,
+        "nobody has one before it is admitted"
+    );
 
-    let pod = json!({ "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "x" }] } });
+    let pod =
+        json!({ "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "x" }] } });
     let pod = cluster.post("/api/v1/namespaces/default/pods", &pod).await.ok();
-    assert_eq!(pod["spec"]["initContainers"][0]["terminationMessagePolicy"], "File");
+    assert_eq!(
+        pod["spec"]["initContainers"][0]["terminationMessagePolicy"],
+        "File"
+    );
 }
 
 #[tokio::test]
@@ -121,8 +185,15 @@ async fn a_webhook_that_asks_for_it_sees_later_changes() {
     first["reinvocationPolicy"] = "IfNeeded".into();
     let second = webhook("second", &hook.client_config("/second"), "", "configmaps");
     register(&cluster, "Mutating", "m", &[first, second]).await;
-    cluster.post(CONFIG_MAPS, &config_map("a", &json!({ "x": "1" }))).await.ok();
-    let seen: Vec<Value> = hook.take_requests().iter().map(|r| r["object"]["data"]["added"].clone()).collect();
+    cluster
+        .post(CONFIG_MAPS, &config_map("a", &json!({ "x": "1" })))
+        .await
+        .ok();
+    let seen: Vec<Value> = hook
+        .take_requests()
+        .iter()
+        .map(|r| r["object"]["data"]["added"].clone())
+        .collect();
     assert_eq!(seen, [Value::Null, Value::Null, json!("x")]);
 }
 
@@ -150,7 +221,13 @@ async fn failures_refuse_or_are_ignored_as_the_webhook_says() {
 
     let mut stranger = hook.client_config("/x");
     stranger["caBundle"] = Hook::start(|_, _| allow()).await.ca_bundle().into();
-    register(&cluster, "Validating", "stranger", &[webhook("stranger", &stranger, "", "configmaps")]).await;
+    register(
+        &cluster,
+        "Validating",
+        "stranger",
+        &[webhook("stranger", &stranger, "", "configmaps")],
+    )
+    .await;
     let refused = cluster.post(CONFIG_MAPS, &config_map("b", &json!({}))).await;
     let unknown = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
     assert!(refused.refusal().2.ends_with(unknown), "{refused:?}");
@@ -160,8 +237,10 @@ async fn failures_refuse_or_are_ignored_as_the_webhook_says() {
 async fn a_slow_webhook_holds_up_nobody_else() {
     let cluster = Cluster::start().await;
     let hook = Hook::start(|_, _| json!({ "allowed": true, "after": 1500 })).await;
-    let hooks: Vec<Value> =
-        ["a", "b", "c"].iter().map(|name| webhook(name, &hook.client_config("/"), "", "configmaps")).collect();
+    let hooks: Vec<Value> = ["a", "b", "c"]
+        .iter()
+        .map(|name| webhook(name, &hook.client_config("/"), "", "configmaps"))
+        .collect();
     register(&cluster, "Validating", "slow", &hooks).await;
     let begun = Instant::now();
     let (slow, quick) = tokio::join!(
@@ -170,12 +249,21 @@ async fn a_slow_webhook_holds_up_nobody_else() {
             begun.elapsed()
         },
         async {
-            cluster.post("/api/v1/namespaces/default/secrets", &json!({ "metadata": { "name": "s" } })).await.ok();
+            cluster
+                .post(
+                    "/api/v1/namespaces/default/secrets",
+                    &json!({ "metadata": { "name": "s" } }),
+                )
+                .await
+                .ok();
             begun.elapsed()
         },
     );
     assert!(quick < Duration::from_millis(1000), "{quick:?}");
-    assert!(slow < Duration::from_millis(3500), "all three are asked at once: {slow:?}");
+    assert!(
+        slow < Duration::from_millis(3500),
+        "all three are asked at once: {slow:?}"
+    );
 }
 
 #[tokio::test]
@@ -186,7 +274,13 @@ async fn webhooks_are_reached_through_services() {
         "service": { "namespace": "default", "name": "hook", "port": 8443, "path": "/x" },
         "caBundle": hook.ca_bundle(),
     });
-    register(&cluster, "Validating", "v", &[webhook("check", &config, "", "configmaps")]).await;
+    register(
+        &cluster,
+        "Validating",
+        "v",
+        &[webhook("check", &config, "", "configmaps")],
+    )
+    .await;
     let failed = "Internal error occurred: failed calling webhook \"check.example.com\": failed to call webhook: Post \"https://hook.default.svc:8443/x?timeout=10s\": ";
     let refused = cluster.post(CONFIG_MAPS, &config_map("a", &json!({}))).await;
     assert_eq!(refused.refusal().2, format!("{failed}service \"hook\" not found"));
@@ -194,9 +288,15 @@ async fn webhooks_are_reached_through_services() {
         "metadata": { "name": "hook" },
         "spec": { "ports": [{ "name": "https", "port": 8443, "targetPort": 8444 }] },
     });
-    cluster.post("/api/v1/namespaces/default/services", &service).await.ok();
+    cluster
+        .post("/api/v1/namespaces/default/services", &service)
+        .await
+        .ok();
     let refused = cluster.post(CONFIG_MAPS, &config_map("a", &json!({}))).await;
-    assert_eq!(refused.refusal().2, format!("{failed}no endpoints available for service \"hook\""));
+    assert_eq!(
+        refused.refusal().2,
+        format!("{failed}no endpoints available for service \"hook\"")
+    );
     let slice = json!({
         "metadata": { "name": "hook-1", "labels": { "kubernetes.io/service-name": "hook" } },
         "addressType": "IPv4",
@@ -204,10 +304,21 @@ async fn webhooks_are_reached_through_services() {
         // Slices refuse loopback addresses, so the webhook is found on the address of this machine's own.
         "endpoints": [{ "addresses": ["127.0.0.1"] }],
     });
-    let created = cluster.post("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", &slice).await;
+    let created = cluster
+        .post(
+            "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+            &slice,
+        )
+        .await;
     if created.code.is_success() {
         let refused = cluster.post(CONFIG_MAPS, &config_map("a", &json!({}))).await;
-        assert!(refused.refusal().2.ends_with("denied the request: through the service"), "{refused:?}");
+        assert!(
+            refused
+                .refusal()
+                .2
+                .ends_with("denied the request: through the service"),
+            "{refused:?}"
+        );
     }
 }
 
@@ -227,7 +338,14 @@ async fn selectors_and_conditions_narrow_down_what_is_asked() {
     let watched = json!({ "metadata": { "name": "watched", "labels": { "watched": "yes" } } });
     cluster.post("/api/v1/namespaces", &watched).await.ok();
     let path = "/api/v1/namespaces/watched/configmaps";
-    assert_eq!(cluster.post(path, &config_map("a", &json!({}))).await.code.as_u16(), 403);
+    assert_eq!(
+        cluster
+            .post(path, &config_map("a", &json!({})))
+            .await
+            .code
+            .as_u16(),
+        403
+    );
     cluster.post(path, &config_map("skip-me", &json!({}))).await.ok();
     let labelled = json!({ "metadata": { "name": "b", "labels": { "skip": "" } } });
     cluster.post(path, &labelled).await.ok();
@@ -242,14 +360,25 @@ async fn conditions_that_fail_refuse_the_request() {
     let mut broken = webhook("broken", &hook.client_config("/"), "", "configmaps");
     broken["matchConditions"] = json!([{ "name": "x", "expression": "object.data.missing == 'x'" }]);
     register(&cluster, "Validating", "v", &[broken.clone()]).await;
-    let refused = cluster.post(CONFIG_MAPS, &config_map("a", &json!({ "x": "1" }))).await;
+    let refused = cluster
+        .post(CONFIG_MAPS, &config_map("a", &json!({ "x": "1" })))
+        .await;
     assert_eq!(
         refused.refusal(),
-        (403, "Forbidden", "configmaps \"a\" is forbidden: expression 'object.data.missing == 'x'' resulted in error: no such key: missing")
+        (
+            403,
+            "Forbidden",
+            "configmaps \"a\" is forbidden: expression 'object.data.missing == 'x'' resulted in error: no such key: missing"
+        )
     );
     broken["matchConditions"] = json!([{ "name": "x", "expression": "... [] bad expression" }]);
     let path = format!("{REGISTRATION}/validatingwebhookconfigurations");
-    let refused = cluster.post(&path, &json!({ "metadata": { "name": "w" }, "webhooks": [broken] })).await;
+    let refused = cluster
+        .post(
+            &path,
+            &json!({ "metadata": { "name": "w" }, "webhooks": [broken] }),
+        )
+        .await;
     assert_eq!(refused.code.as_u16(), 422);
     let begins = "ValidatingWebhookConfiguration.admissionregistration.k8s.io \"w\" is invalid: webhooks[0].matchConditions[0].expression: Invalid value: \"... [] bad expression\": compilation failed: ERROR: <input>:1:2: Syntax error: no viable alternative at input '..'";
     assert!(refused.refusal().2.starts_with(begins), "{refused:?}");
@@ -277,11 +406,27 @@ async fn the_configuration_of_admission_is_never_put_to_webhooks() {
     let cluster = Cluster::start().await;
     let hook = Hook::start(|_, _| deny("everything")).await;
     for kind in ["Validating", "Mutating"] {
-        register(&cluster, kind, "all", &[webhook("all", &hook.client_config("/"), "*", "*/*")]).await;
+        register(
+            &cluster,
+            kind,
+            "all",
+            &[webhook("all", &hook.client_config("/"), "*", "*/*")],
+        )
+        .await;
     }
-    assert_eq!(cluster.post(CONFIG_MAPS, &config_map("a", &json!({}))).await.code.as_u16(), 403);
+    assert_eq!(
+        cluster
+            .post(CONFIG_MAPS, &config_map("a", &json!({})))
+            .await
+            .code
+            .as_u16(),
+        403
+    );
     for kind in ["validating", "mutating"] {
-        cluster.delete(&format!("{REGISTRATION}/{kind}webhookconfigurations/all")).await.ok();
+        cluster
+            .delete(&format!("{REGISTRATION}/{kind}webhookconfigurations/all"))
+            .await
+            .ok();
     }
     cluster.post(CONFIG_MAPS, &config_map("a", &json!({}))).await.ok();
 }
@@ -296,8 +441,14 @@ async fn subresources_are_asked_for_with_what_they_carry() {
         _ => allow(),
     })
     .await;
-    let hooks = ["deployments/scale", "deployments/status"]
-        .map(|resource| webhook(&resource.replace('/', "-"), &hook.client_config("/"), "apps", resource));
+    let hooks = ["deployments/scale", "deployments/status"].map(|resource| {
+        webhook(
+            &resource.replace('/', "-"),
+            &hook.client_config("/"),
+            "apps",
+            resource,
+        )
+    });
     register(&cluster, "Mutating", "m", &hooks).await;
     let pods = webhook("pods", &hook.client_config("/"), "", "pods/*");
     register(&cluster, "Mutating", "pods", &[pods]).await;
@@ -311,24 +462,60 @@ async fn subresources_are_asked_for_with_what_they_carry() {
     });
     let path = "/apis/apps/v1/namespaces/default/deployments";
     cluster.post(path, &deployment).await.ok();
-    let scale = cluster.merge(&format!("{path}/d/scale"), &json!({ "spec": { "replicas": 3 } })).await.ok();
+    let scale = cluster
+        .merge(&format!("{path}/d/scale"), &json!({ "spec": { "replicas": 3 } }))
+        .await
+        .ok();
     assert_eq!(scale["spec"]["replicas"], 5);
-    assert_eq!(cluster.get(&format!("{path}/d")).await.ok()["spec"]["replicas"], 5);
-    cluster.merge(&format!("{path}/d/status"), &json!({ "status": { "replicas": 5 } })).await.ok();
+    assert_eq!(
+        cluster.get(&format!("{path}/d")).await.ok()["spec"]["replicas"],
+        5
+    );
+    cluster
+        .merge(
+            &format!("{path}/d/status"),
+            &json!({ "status": { "replicas": 5 } }),
+        )
+        .await
+        .ok();
     let requests = hook.take_requests();
-    assert_eq!(requests[0]["kind"], json!({ "group": "autoscaling", "version": "v1", "kind": "Scale" }));
+    assert_eq!(
+        requests[0]["kind"],
+        json!({ "group": "autoscaling", "version": "v1", "kind": "Scale" })
+    );
     assert_eq!(requests[0]["resource"]["resource"], "deployments");
     assert_eq!(requests[0]["oldObject"]["spec"]["replicas"], 1);
     assert_eq!(requests[1]["subResource"], "status");
     assert_eq!(requests[1]["object"]["kind"], "Deployment");
 
-    let pod = json!({ "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "x" }] } });
+    let pod =
+        json!({ "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "x" }] } });
     cluster.post("/api/v1/namespaces/default/pods", &pod).await.ok();
     let binding = json!({ "metadata": { "name": "p" }, "target": { "kind": "Node", "name": "n" } });
-    cluster.post("/api/v1/namespaces/default/pods/p/binding", &binding).await.ok();
-    cluster.post("/api/v1/namespaces/default/pods/p/eviction", &json!({ "metadata": { "name": "p" } })).await.ok();
-    let seen: Vec<Value> = hook.take_requests().iter().map(|r| json!([r["operation"], r["object"]["kind"]])).collect();
-    assert_eq!(seen, [json!(["CREATE", "Pod"]), json!(["CREATE", "Binding"]), json!(["CREATE", "Eviction"])]);
+    cluster
+        .post("/api/v1/namespaces/default/pods/p/binding", &binding)
+        .await
+        .ok();
+    cluster
+        .post(
+            "/api/v1/namespaces/default/pods/p/eviction",
+            &json!({ "metadata": { "name": "p" } }),
+        )
+        .await
+        .ok();
+    let seen: Vec<Value> = hook
+        .take_requests()
+        .iter()
+        .map(|r| json!([r["operation"], r["object"]["kind"]]))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            json!(["CREATE", "Pod"]),
+            json!(["CREATE", "Binding"]),
+            json!(["CREATE", "Eviction"])
+        ]
+    );
 }
 
 #[tokio::test]
@@ -370,7 +557,9 @@ async fn custom_resources_are_shown_in_the_version_a_webhook_asks_for() {
     let thing = json!({
         "apiVersion": "example.com/v2", "kind": "Thing", "metadata": { "name": "t" }, "data": { "start": "x" },
     });
-    let created = cluster.post(&format!("{things}?fieldValidation=Strict"), &thing).await;
+    let created = cluster
+        .post(&format!("{things}?fieldValidation=Strict"), &thing)
+        .await;
     assert_eq!(created.warnings, [""; 0]);
     let created = created.ok();
     assert_eq!(created["apiVersion"], "example.com/v2");
@@ -383,17 +572,31 @@ async fn custom_resources_are_shown_in_the_version_a_webhook_asks_for() {
 #[tokio::test]
 async fn every_object_of_a_collection_is_asked_for() {
     let cluster = Cluster::start().await;
-    let hook = Hook::start(|_, request| match request["oldObject"]["metadata"]["name"].as_str() {
-        Some("b") if request["operation"] == "DELETE" => deny("not b"),
-        _ => allow(),
-    })
+    let hook = Hook::start(
+        |_, request| match request["oldObject"]["metadata"]["name"].as_str() {
+            Some("b") if request["operation"] == "DELETE" => deny("not b"),
+            _ => allow(),
+        },
+    )
     .await;
     for name in ["a", "b", "c"] {
-        cluster.post(CONFIG_MAPS, &config_map(name, &json!({}))).await.ok();
+        cluster
+            .post(CONFIG_MAPS, &config_map(name, &json!({})))
+            .await
+            .ok();
     }
-    register(&cluster, "Validating", "v", &[webhook("check", &hook.client_config("/"), "", "configmaps")]).await;
+    register(
+        &cluster,
+        "Validating",
+        "v",
+        &[webhook("check", &hook.client_config("/"), "", "configmaps")],
+    )
+    .await;
     let refused = cluster.delete(CONFIG_MAPS).await;
-    assert!(refused.refusal().2.ends_with("denied the request: not b"), "{refused:?}");
+    assert!(
+        refused.refusal().2.ends_with("denied the request: not b"),
+        "{refused:?}"
+    );
     assert_eq!(hook.take_requests()[0]["options"]["kind"], "DeleteOptions");
     assert_eq!(cluster.get(&format!("{CONFIG_MAPS}/b")).await.code.as_u16(), 200);
 }

@@ -133,9 +133,12 @@ impl Environment {
             globals.push((REQUEST_RESOURCE, authorization::RESOURCE_CHECK));
         }
         if self.variables.is_some() {
-            let fields = mentioned
-                .iter()
-                .map(|(name, _, of)| ((*name).to_owned(), Declared::of_shape(Shape::Scalar(Type::clone(of)))));
+            let fields = mentioned.iter().map(|(name, _, of)| {
+                (
+                    (*name).to_owned(),
+                    Declared::of_shape(Shape::Scalar(Type::clone(of))),
+                )
+            });
             let shape = Shape::Object {
                 name: "kubernetes.variables".to_owned(),
                 fields: fields.collect(),

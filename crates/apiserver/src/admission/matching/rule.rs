@@ -43,7 +43,10 @@ impl Rule {
             operations: texts("operations"),
             groups: texts("apiGroups"),
             versions: texts("apiVersions"),
-            resources: texts("resources").iter().map(|resource| split(resource)).collect(),
+            resources: texts("resources")
+                .iter()
+                .map(|resource| split(resource))
+                .collect(),
             scope: match kinds::read::text(rule, "scope") {
                 "Cluster" => Scope::Cluster,
                 "Namespaced" => Scope::Namespaced,
@@ -108,12 +111,19 @@ mod tests {
         let rule = json!({
             "operations": ["*"], "apiGroups": ["*"], "apiVersions": ["v1"], "resources": resources, "scope": "*",
         });
-        assert_eq!(Rule::read(&rule).matches(&asked), expected, "for {resources:?} and {asked:?}");
+        assert_eq!(
+            Rule::read(&rule).matches(&asked),
+            expected,
+            "for {resources:?} and {asked:?}"
+        );
     }
 
     #[test]
     fn resources_and_subresources_are_named_or_starred() {
-        let status = Asked { subresource: "status", ..POD };
+        let status = Asked {
+            subresource: "status",
+            ..POD
+        };
         for (resource, plain, with_status) in [
             ("pods", true, false),
             ("*", true, false),
@@ -137,20 +147,41 @@ mod tests {
         });
         let rule = Rule::read(&rule);
         assert!(rule.matches(&POD));
-        assert!(rule.matches(&Asked { group: "apps", resource: "deployments", operation: "DELETE", ..POD }));
-        assert!(!rule.matches(&Asked { operation: "UPDATE", ..POD }));
-        assert!(!rule.matches(&Asked { group: "batch", ..POD }));
+        assert!(rule.matches(&Asked {
+            group: "apps",
+            resource: "deployments",
+            operation: "DELETE",
+            ..POD
+        }));
+        assert!(!rule.matches(&Asked {
+            operation: "UPDATE",
+            ..POD
+        }));
+        assert!(!rule.matches(&Asked {
+            group: "batch",
+            ..POD
+        }));
         assert!(!rule.matches(&Asked { version: "v2", ..POD }));
         assert!(!rule.matches(&Asked { name: "q", ..POD }));
     }
 
     #[test]
     fn namespaces_are_cluster_scoped() {
-        let namespace = Asked { resource: "namespaces", namespace: "ns", ..POD };
-        let node = Asked { resource: "nodes", namespace: "", ..POD };
-        for (scope, pods, namespaces, nodes) in
-            [("*", true, true, true), ("Cluster", false, true, true), ("Namespaced", true, false, false)]
-        {
+        let namespace = Asked {
+            resource: "namespaces",
+            namespace: "ns",
+            ..POD
+        };
+        let node = Asked {
+            resource: "nodes",
+            namespace: "",
+            ..POD
+        };
+        for (scope, pods, namespaces, nodes) in [
+            ("*", true, true, true),
+            ("Cluster", false, true, true),
+            ("Namespaced", true, false, false),
+        ] {
             let rule = json!({
                 "operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "scope": scope,
             });

@@ -101,7 +101,10 @@ impl Policies {
         for binding in read(store, &self.bindings) {
             let spec = kinds::read::get(&binding, "spec");
             let policy = kinds::read::text(spec, "policyName").to_owned();
-            bindings.entry(policy).or_default().push(Binding::read(object::name(&binding), spec));
+            bindings
+                .entry(policy)
+                .or_default()
+                .push(Binding::read(object::name(&binding), spec));
         }
         read(store, &self.policies)
             .filter_map(|policy| {
@@ -120,17 +123,24 @@ impl Default for Policies {
 
 fn read(store: &Store, collection: &Collection) -> impl Iterator<Item = Value> {
     let stored = store.list(collection, None, None, None).items;
-    stored.into_iter().filter_map(|stored| serde_json::from_slice(stored.json()).ok())
+    stored
+        .into_iter()
+        .filter_map(|stored| serde_json::from_slice(stored.json()).ok())
 }
 
 impl Policy {
     fn compile(policy: &Value, bindings: Vec<Binding>) -> Self {
         let spec = kinds::read::get(policy, "spec");
         let param_kind = spec.get("paramKind").map(ParamKind::read);
-        let mut environment =
-            Environment::new().with_params(param_kind.is_some()).with_authorizer(true).with_variables(true);
+        let mut environment = Environment::new()
+            .with_params(param_kind.is_some())
+            .with_authorizer(true)
+            .with_variables(true);
         let variables = kinds::read::list(spec, "variables").iter().map(|variable| {
-            environment.declare(kinds::read::text(variable, "name"), kinds::read::text(variable, "expression"))
+            environment.declare(
+                kinds::read::text(variable, "name"),
+                kinds::read::text(variable, "expression"),
+            )
         });
         let variables = variables.collect();
         let validations = kinds::read::list(spec, "validations").iter();
@@ -142,7 +152,9 @@ impl Policy {
             fails_open: kinds::read::text(spec, "failurePolicy") == "Ignore",
             conditions: Conditions::compile(&environment, kinds::read::list(spec, "matchConditions")),
             variables,
-            validations: validations.map(|validation| Validation::compile(&environment, validation)).collect(),
+            validations: validations
+                .map(|validation| Validation::compile(&environment, validation))
+                .collect(),
             audit_annotations: annotations
                 .map(|annotation| {
                     let expression = kinds::read::text(annotation, "valueExpression");

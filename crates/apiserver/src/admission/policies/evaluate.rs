@@ -31,7 +31,11 @@ pub(super) struct Decision {
 
 impl Decision {
     fn failed(message: impl ToString) -> Self {
-        Self { message: message.to_string(), reason: String::new(), is_final: false }
+        Self {
+            message: message.to_string(),
+            reason: String::new(),
+            is_final: false,
+        }
     }
 }
 
@@ -58,7 +62,10 @@ impl<'e> Evaluation<'e> {
         if self.policy.conditions.is_empty() {
             return Ok(true);
         }
-        let inputs = Inputs { namespace_object: &Value::Null, ..inputs };
+        let inputs = Inputs {
+            namespace_object: &Value::Null,
+            ..inputs
+        };
         match self.policy.conditions.hold(inputs, &self.policy.variables) {
             Err(_) if self.policy.fails_open => Ok(false),
             outcome => outcome.map_err(Decision::failed),
@@ -71,7 +78,10 @@ impl<'e> Evaluation<'e> {
         for validation in &self.policy.validations {
             answers.push(run(&mut activation, &validation.program).map_err(Decision::failed)?);
         }
-        let unprivileged = Inputs { authorizer: None, ..inputs };
+        let unprivileged = Inputs {
+            authorizer: None,
+            ..inputs
+        };
         let mut messages = Activation::new(unprivileged, &self.policy.variables, activation.budget());
         let mut decisions = Vec::new();
         for (validation, answer) in self.policy.validations.iter().zip(answers) {
@@ -79,7 +89,9 @@ impl<'e> Evaluation<'e> {
                 Ok(Value::Bool(true)) => {}
                 Ok(_) => match message(validation, &mut messages) {
                     Ok(message) => decisions.push(denial(validation, message)),
-                    Err(error) => decisions.extend(self.unless_open(Decision::failed(format!("failed messageExpression: {error}")))),
+                    Err(error) => decisions.extend(
+                        self.unless_open(Decision::failed(format!("failed messageExpression: {error}"))),
+                    ),
                 },
                 Err(error) => decisions.extend(self.unless_open(Decision::failed(error))),
             }
@@ -94,7 +106,10 @@ impl<'e> Evaluation<'e> {
         let mut decisions = Vec::new();
         for program in &self.policy.audit_annotations {
             let outcome = run(&mut activation, program).map_err(Decision::failed)?;
-            let failure = outcome.err().map(|error| Decision { is_final: true, ..Decision::failed(error) });
+            let failure = outcome.err().map(|error| Decision {
+                is_final: true,
+                ..Decision::failed(error)
+            });
             decisions.extend(failure.and_then(|failure| self.unless_open(failure)));
         }
         Ok(decisions)
@@ -116,8 +131,16 @@ fn run(
 }
 
 fn denial(validation: &Validation, message: String) -> Decision {
-    let reason = if validation.reason.is_empty() { "Invalid" } else { &validation.reason };
-    Decision { message, reason: reason.to_owned(), is_final: false }
+    let reason = if validation.reason.is_empty() {
+        "Invalid"
+    } else {
+        &validation.reason
+    };
+    Decision {
+        message,
+        reason: reason.to_owned(),
+        is_final: false,
+    }
 }
 
 /// The message of a denial: what the policy computes, else what it says, else the expression.
@@ -127,7 +150,8 @@ fn message(validation: &Validation, activation: &mut Activation<'_>) -> Result<S
         None => None,
     };
     let computed = computed.as_ref().and_then(Value::as_str).map(str::trim);
-    let usable = computed.filter(|text| !text.is_empty() && text.len() <= MAX_MESSAGE && !text.contains('\n'));
+    let usable =
+        computed.filter(|text| !text.is_empty() && text.len() <= MAX_MESSAGE && !text.contains('\n'));
     Ok(match usable {
         Some(text) => text.to_owned(),
         None if !validation.message.is_empty() => validation.message.clone(),

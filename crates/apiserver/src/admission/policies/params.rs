@@ -10,7 +10,9 @@ use crate::{call::Call, kind::Kind};
 
 /// The kind of the parameters, if the policy takes some; an error where nobody serves it.
 pub(super) fn kind(call: &Call, policy: &Policy) -> Result<Option<Arc<Kind>>, String> {
-    let Some(wanted) = &policy.param_kind else { return Ok(None) };
+    let Some(wanted) = &policy.param_kind else {
+        return Ok(None);
+    };
     let snapshot = call.api.registry.snapshot();
     match snapshot.by_kind(&wanted.group, &wanted.version, &wanted.kind) {
         Some(kind) => Ok(Some(kind.clone())),
@@ -23,7 +25,12 @@ pub(super) fn kind(call: &Call, policy: &Policy) -> Result<Option<Arc<Kind>>, St
 
 /// The parameters to evaluate the policy with, one after the other. One null stands for a policy or
 /// binding that uses none; no parameters at all mean that there is nothing to evaluate.
-pub(super) fn collect(call: &Call, policy: &Policy, binding: &Binding, namespace: &str) -> Result<Vec<Value>, String> {
+pub(super) fn collect(
+    call: &Call,
+    policy: &Policy,
+    binding: &Binding,
+    namespace: &str,
+) -> Result<Vec<Value>, String> {
     let (Some(kind), Some(wanted)) = (kind(call, policy)?, &binding.param_ref) else {
         return Ok(vec![Value::Null]);
     };
@@ -39,10 +46,13 @@ fn namespace_of_params<'n>(kind: &Kind, wanted: &'n Value, namespace: &'n str) -
     let named = kinds::read::text(wanted, "namespace");
     match (kind.namespaced, named) {
         (false, "") => Ok(""),
-        (false, _) => Err("paramRef.namespace must not be provided for a cluster-scoped `paramKind`".to_owned()),
-        (true, "") if namespace.is_empty() => {
-            Err("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources".to_owned())
+        (false, _) => {
+            Err("paramRef.namespace must not be provided for a cluster-scoped `paramKind`".to_owned())
         }
+        (true, "") if namespace.is_empty() => Err(
+            "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+                .to_owned(),
+        ),
         (true, "") => Ok(namespace),
         (true, named) => Ok(named),
     }

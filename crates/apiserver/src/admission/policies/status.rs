@@ -29,12 +29,19 @@ pub(crate) async fn run(api: Arc<Api>) {
 }
 
 fn observed(policy: &Value) -> i64 {
-    policy.pointer("/status/observedGeneration").and_then(Value::as_i64).unwrap_or_default()
+    policy
+        .pointer("/status/observedGeneration")
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
 }
 
 async fn observe(api: &Arc<Api>, name: &str) {
     let snapshot = api.registry.snapshot();
-    let Some(kind) = snapshot.get("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies") else {
+    let Some(kind) = snapshot.get(
+        "admissionregistration.k8s.io",
+        "v1",
+        "validatingadmissionpolicies",
+    ) else {
         return;
     };
     let changed = internal::change(api, kind, NAME, Part::Status, "", name, |old| {

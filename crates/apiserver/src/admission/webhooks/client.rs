@@ -23,7 +23,10 @@ pub(super) async fn post(store: &Store, webhook: &Webhook, review: Vec<u8>) -> R
     if let Place::Nowhere(why) = &endpoint.place {
         return Err(format!("could not get REST client: {why}"));
     }
-    let tls = endpoint.tls.as_ref().map_err(|why| format!("could not get REST client: {why}"))?;
+    let tls = endpoint
+        .tls
+        .as_ref()
+        .map_err(|why| format!("could not get REST client: {why}"))?;
     let path = format!("{}?timeout={}s", endpoint.path, webhook.timeout.as_secs());
     let exchange = exchange(store, endpoint, tls, &path, review.into());
     let outcome = match tokio::time::timeout(webhook.timeout, exchange).await {
@@ -32,7 +35,10 @@ pub(super) async fn post(store: &Store, webhook: &Webhook, review: Vec<u8>) -> R
     };
     match outcome {
         Ok((code, body)) => read_answer(code, &body).map_err(|why| format!("failed to call webhook: {why}")),
-        Err(why) => Err(format!("failed to call webhook: Post \"https://{}{path}\": {why}", endpoint.authority())),
+        Err(why) => Err(format!(
+            "failed to call webhook: Post \"https://{}{path}\": {why}",
+            endpoint.authority()
+        )),
     }
 }
 
@@ -47,13 +53,21 @@ async fn exchange(
     let server_name = endpoint.server_name();
     let authority = endpoint.authority();
     let mut connection = endpoint.pool.get(&peer, &server_name, tls).await?;
-    let answer = match connection.sender.send_request(request(&authority, path, review.clone())?).await {
+    let answer = match connection
+        .sender
+        .send_request(request(&authority, path, review.clone())?)
+        .await
+    {
         Ok(answer) => answer,
         // The webhook hung up on a connection it had kept open: that says nothing about it now.
         Err(_) if !connection.is_fresh => {
             connection = connection::open(&peer, &server_name, tls).await?;
             let again = request(&authority, path, review)?;
-            connection.sender.send_request(again).await.map_err(|error| broken(&error))?
+            connection
+                .sender
+                .send_request(again)
+                .await
+                .map_err(|error| broken(&error))?
         }
         Err(error) => return Err(broken(&error)),
     };
@@ -69,9 +83,11 @@ fn peer(store: &Store, endpoint: &Endpoint) -> Result<String, String> {
     match &endpoint.place {
         Place::Host { host, port } if host.contains(':') => Ok(format!("[{host}]:{port}")),
         Place::Host { host, port } => Ok(format!("{host}:{port}")),
-        Place::Service { namespace, name, port } => {
-            service::resolve(store, namespace, name, *port).map(|address| address.to_string())
-        }
+        Place::Service {
+            namespace,
+            name,
+            port,
+        } => service::resolve(store, namespace, name, *port).map(|address| address.to_string()),
         Place::Nowhere(why) => Err(why.clone()),
     }
 }
@@ -89,14 +105,19 @@ fn request(authority: &str, path: &str, body: Bytes) -> Result<Request<Full<Byte
 }
 
 fn broken(error: &hyper::Error) -> String {
-    if error.is_incomplete_message() { "EOF".to_owned() } else { error.to_string() }
+    if error.is_incomplete_message() {
+        "EOF".to_owned()
+    } else {
+        error.to_string()
+    }
 }
 
 fn read_answer(code: StatusCode, body: &[u8]) -> Result<Value, String> {
     if !(200..=206).contains(&code.as_u16()) {
         return Err(http_failure(code, body));
     }
-    serde_json::from_slice(body)
+    manifests::json::parse(body)
+        .map(|parsed| parsed.value)
         .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))
 }
 
@@ -107,7 +128,11 @@ fn http_failure(code: StatusCode, body: &[u8]) -> String {
         return kinds::read::text(&status, "message").to_owned();
     }
     let text = String::from_utf8_lossy(&body[..body.len().min(2048)]);
-    let text = if text.trim().is_empty() { "unknown" } else { text.trim() };
+    let text = if text.trim().is_empty() {
+        "unknown"
+    } else {
+        text.trim()
+    };
     match code {
         StatusCode::BAD_REQUEST => "the server rejected our request for an unknown reason".to_owned(),
         StatusCode::UNAUTHORIZED => "the server has asked for the client to provide credentials".to_owned(),
@@ -143,13 +168,20 @@ mod tests {
 
     #[test]
     fn failures_over_http_are_told() {
-        let failure = |code: u16, body: &str| http_failure(StatusCode::from_u16(code).unwrap(), body.as_bytes());
-        assert_eq!(failure(404, "nope"), "the server could not find the requested resource");
+        let failure =
+            |code: u16, body: &str| http_failure(StatusCode::from_u16(code).unwrap(), body.as_bytes());
+        assert_eq!(
+            failure(404, "nope"),
+            "the server could not find the requested resource"
+        );
         assert_eq!(
             failure(500, "boom\n"),
             "an error on the server (\"boom\") has prevented the request from succeeding"
         );
-        assert_eq!(failure(418, ""), "the server responded with the status code 418 but did not return more information");
+        assert_eq!(
+            failure(418, ""),
+            "the server responded with the status code 418 but did not return more information"
+        );
         assert_eq!(failure(500, r#"{"kind":"Status","message":"tired"}"#), "tired");
     }
 }

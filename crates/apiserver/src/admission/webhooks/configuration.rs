@@ -74,15 +74,21 @@ impl Configurations {
     /// Configurations are called by name, the webhooks of one as they are listed in it.
     fn compile(&self, store: &Store) -> Vec<Webhook> {
         let stored = store.list(&self.collection, None, None, None).items;
-        let configurations = stored.iter().filter_map(|stored| serde_json::from_slice(stored.json()).ok());
-        configurations.flat_map(|configuration| webhooks_of(&configuration)).collect()
+        let configurations = stored
+            .iter()
+            .filter_map(|stored| serde_json::from_slice(stored.json()).ok());
+        configurations
+            .flat_map(|configuration| webhooks_of(&configuration))
+            .collect()
     }
 }
 
 fn webhooks_of(configuration: &Value) -> Vec<Webhook> {
     let name = object::name(configuration);
     let hooks = kinds::read::list(configuration, "webhooks").iter().enumerate();
-    hooks.map(|(index, hook)| Webhook::read(hook, format!("{name}/{index}"))).collect()
+    hooks
+        .map(|(index, hook)| Webhook::read(hook, format!("{name}/{index}")))
+        .collect()
 }
 
 impl Webhook {

@@ -46,7 +46,11 @@ impl Pool {
     pub(super) fn keep(&self, connection: Connection) {
         let mut idle = self.0.lock();
         if idle.len() < MAX_IDLE && !connection.sender.is_closed() {
-            idle.push(Connection { is_fresh: false, used: Instant::now(), ..connection });
+            idle.push(Connection {
+                is_fresh: false,
+                used: Instant::now(),
+                ..connection
+            });
         }
     }
 
@@ -67,19 +71,32 @@ impl Pool {
 }
 
 /// Opens a new connection.
-pub(super) async fn open(peer: &str, server_name: &str, tls: &Arc<ClientConfig>) -> Result<Connection, String> {
+pub(super) async fn open(
+    peer: &str,
+    server_name: &str,
+    tls: &Arc<ClientConfig>,
+) -> Result<Connection, String> {
     let name = ServerName::try_from(server_name.to_owned())
         .map_err(|_| format!("{server_name} is no name a certificate can be for"))?;
-    let stream = TcpStream::connect(peer).await.map_err(|error| dial_error(peer, &error))?;
+    let stream = TcpStream::connect(peer)
+        .await
+        .map_err(|error| dial_error(peer, &error))?;
     let _ = stream.set_nodelay(true);
     let stream = TlsConnector::from(tls.clone()).connect(name, stream).await;
     let stream = TokioIo::new(stream.map_err(|error| trust::describe(&error))?);
-    let (sender, connection) = http1::handshake(stream).await.map_err(|error| error.to_string())?;
+    let (sender, connection) = http1::handshake(stream)
+        .await
+        .map_err(|error| error.to_string())?;
     tokio::spawn(async move {
         // It ends with its sender; what went wrong before that the sender has reported.
         let _ = connection.await;
     });
-    Ok(Connection { peer: peer.to_owned(), sender, is_fresh: true, used: Instant::now() })
+    Ok(Connection {
+        peer: peer.to_owned(),
+        sender,
+        is_fresh: true,
+        used: Instant::now(),
+    })
 }
 
 /// Why nobody answered, in the words of the real server.

@@ -2,7 +2,13 @@
 
 use serde_json::Value;
 
-use super::{Rounds, ask, failure::{self, Failure}, is_exempt, patch, review::Answer, wanted_as};
+use super::{
+    Rounds, ask,
+    failure::{self, Failure},
+    is_exempt, patch,
+    review::Answer,
+    wanted_as,
+};
 use crate::{
     admission::{
         Operation,
@@ -31,8 +37,13 @@ pub(crate) async fn mutate(
     let matcher = Matcher::new(&attributes);
     rounds.begin(object.as_deref());
     for webhook in webhooks.iter() {
-        let objects = Objects { new: object.as_deref(), old };
-        let Some(kind) = wanted_as(webhook, &attributes, &matcher, objects)? else { continue };
+        let objects = Objects {
+            new: object.as_deref(),
+            old,
+        };
+        let Some(kind) = wanted_as(webhook, &attributes, &matcher, objects)? else {
+            continue;
+        };
         if !rounds.includes(&webhook.id) {
             continue;
         }

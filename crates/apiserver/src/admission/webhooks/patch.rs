@@ -4,12 +4,7 @@ use manifests::json_patch;
 use serde_json::Value;
 
 use super::{failure::Failure, review::Patch};
-use crate::{
-    admission::conversion::convert,
-    error::{ApiError, Result},
-    kind::Kind,
-    writes::Writer,
-};
+use crate::{admission::conversion::convert, error::ApiError, kind::Kind, writes::Writer};
 
 /// Patches the object as the webhook saw it, brings it back into form, and tells whether it changed.
 pub(super) fn apply(
@@ -19,9 +14,9 @@ pub(super) fn apply(
     object: Option<&mut Value>,
     patch: &Patch,
 ) -> Result<bool, Failure> {
-    let operations: Value = serde_json::from_slice(&patch.bytes).map_err(|error| {
-        Failure::Call(format!("received undecodable patch in webhook response: {error}"))
-    })?;
+    let operations = manifests::json::parse(&patch.bytes)
+        .map_err(|error| Failure::Call(format!("received undecodable patch in webhook response: {error}")))?;
+    let operations = operations.value;
     if operations.as_array().is_some_and(Vec::is_empty) {
         return Ok(false);
     }
@@ -38,10 +33,12 @@ pub(super) fn apply(
     let identity = identity(&patched);
     json_patch::apply(&mut patched, &operations).map_err(|error| refuse(error.to_string()))?;
     if self::identity(&patched) != identity {
-        return Err(refuse(format!("admission webhook {webhook:?} attempted to change the type of the object")));
+        return Err(refuse(format!(
+            "admission webhook {webhook:?} attempted to change the type of the object"
+        )));
     }
     let patched = convert(&patched, kind, &writer.call.kind).into_owned();
-    let patched = complete(writer, patched).map_err(|error| refuse(error.message))?;
+    let patched = complete(writer, patched).map_err(refuse)?;
     let changed = patched != *object;
     *object = patched;
     Ok(changed)
@@ -53,15 +50,15 @@ fn identity(object: &Value) -> (String, String) {
 }
 
 /// Decodes and defaults the object again, as if it had been sent like this.
-fn complete(writer: &mut Writer<'_>, mut object: Value) -> Result<Value> {
+fn complete(writer: &mut Writer<'_>, mut object: Value) -> Result<Value, String> {
     let kind = &writer.call.kind;
     let (version, own_kind) = identity(&object);
     if version == kind.api_version && own_kind == kind.kind {
-        return writer.complete_again(object);
+        return writer.decode_silently(object);
     }
     // The body of a subresource: a `Scale`, an `Eviction`.
     if let Some(shape) = kinds::resources::type_of(&version, &own_kind) {
-        crate::body::normalize(shape, &mut object).map_err(|error| ApiError::bad_request(error.to_string()))?;
+        crate::body::normalize(shape, &mut object).map_err(|error| error.to_string())?;
     }
     Ok(object)
 }

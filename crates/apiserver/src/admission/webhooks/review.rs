@@ -36,8 +36,17 @@ struct Request<'a> {
 
 /// The body of the question.
 pub(super) fn question(version: ReviewVersion, uid: &str, about: &Value, objects: Objects<'_>) -> Vec<u8> {
-    let request = Request { uid, about, object: objects.new, old_object: objects.old };
-    let review = Review { kind: "AdmissionReview", api_version: version.api_version(), request };
+    let request = Request {
+        uid,
+        about,
+        object: objects.new,
+        old_object: objects.old,
+    };
+    let review = Review {
+        kind: "AdmissionReview",
+        api_version: version.api_version(),
+        request,
+    };
     let mut bytes = Vec::with_capacity(4096);
     crate::object::write_json(&mut bytes, &review);
     bytes
@@ -60,7 +69,12 @@ pub(super) struct Patch {
 }
 
 /// Reads an answer; one that does not follow the protocol counts as none.
-pub(super) fn read(version: ReviewVersion, uid: &str, mutating: bool, review: &Value) -> Result<Answer, String> {
+pub(super) fn read(
+    version: ReviewVersion,
+    uid: &str,
+    mutating: bool,
+    review: &Value,
+) -> Result<Answer, String> {
     let response = review.get("response").filter(|response| response.is_object());
     let response = response.ok_or("webhook response was absent")?;
     if version == ReviewVersion::V1 {
@@ -73,7 +87,10 @@ pub(super) fn read(version: ReviewVersion, uid: &str, mutating: bool, review: &V
     if version == ReviewVersion::V1 {
         check_patch(mutating, &patch, kind)?;
     }
-    let kind = kind.filter(|_| version == ReviewVersion::V1).unwrap_or("JSONPatch").to_owned();
+    let kind = kind
+        .filter(|_| version == ReviewVersion::V1)
+        .unwrap_or("JSONPatch")
+        .to_owned();
     let warnings = kinds::read::list(response, "warnings").iter();
     Ok(Answer {
         allowed: kinds::read::flag(response, "allowed"),
@@ -88,9 +105,16 @@ fn check_identity(uid: &str, review: &Value, response: &Value) -> Result<(), Str
     if answered != uid {
         return Err(format!("expected response.uid={uid:?}, got {answered:?}"));
     }
-    let (version, kind) = (kinds::read::text(review, "apiVersion"), kinds::read::text(review, "kind"));
+    let (version, kind) = (
+        kinds::read::text(review, "apiVersion"),
+        kinds::read::text(review, "kind"),
+    );
     if (version, kind) != (ReviewVersion::V1.api_version(), "AdmissionReview") {
-        let shown = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
+        let shown = if version.contains('/') {
+            version.to_owned()
+        } else {
+            format!("/{version}")
+        };
         return Err(format!(
             "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {shown}, Kind={kind}"
         ));
@@ -123,14 +147,25 @@ mod tests {
 
     #[track_caller]
     fn check_refused(mutating: bool, response: &Value, expected: &str) {
-        assert_eq!(read(ReviewVersion::V1, "u", mutating, &answer(response)), Err(expected.to_owned()));
+        assert_eq!(
+            read(ReviewVersion::V1, "u", mutating, &answer(response)),
+            Err(expected.to_owned())
+        );
     }
 
     #[test]
     fn questions_carry_the_request_and_its_objects() {
         let object = json!({ "kind": "Pod" });
         let about = json!({ "operation": "CREATE", "name": "p" });
-        let bytes = question(ReviewVersion::V1, "u", &about, Objects { new: Some(&object), old: None });
+        let bytes = question(
+            ReviewVersion::V1,
+            "u",
+            &about,
+            Objects {
+                new: Some(&object),
+                old: None,
+            },
+        );
         assert_eq!(
             serde_json::from_slice::<Value>(&bytes).unwrap(),
             json!({
@@ -142,15 +177,26 @@ mod tests {
 
     #[test]
     fn answers_must_follow_the_protocol() {
-        check_refused(true, &json!({ "uid": "x" }), "expected response.uid=\"u\", got \"x\"");
+        check_refused(
+            true,
+            &json!({ "uid": "x" }),
+            "expected response.uid=\"u\", got \"x\"",
+        );
         check_refused(true, &Value::Null, "webhook response was absent");
         let patch = json!({ "uid": "u", "patch": "W10=" });
-        check_refused(true, &patch, "webhook returned response.patch but not response.patchType");
+        check_refused(
+            true,
+            &patch,
+            "webhook returned response.patch but not response.patchType",
+        );
         check_refused(false, &patch, "validating webhook may not return response.patch");
         let wrong = json!({ "kind": "Pod", "apiVersion": "v1", "response": { "uid": "u" } });
         assert_eq!(
             read(ReviewVersion::V1, "u", true, &wrong),
-            Err("expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /v1, Kind=Pod".to_owned())
+            Err(
+                "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /v1, Kind=Pod"
+                    .to_owned()
+            )
         );
     }
 
@@ -160,10 +206,18 @@ mod tests {
             "uid": "u", "allowed": true, "warnings": ["careful"], "patch": "W10=", "patchType": "JSONPatch",
         });
         let read = read(ReviewVersion::V1, "u", true, &answer(&response)).unwrap();
-        let patch = Patch { bytes: b"[]".to_vec(), kind: "JSONPatch".to_owned() };
+        let patch = Patch {
+            bytes: b"[]".to_vec(),
+            kind: "JSONPatch".to_owned(),
+        };
         assert_eq!(
             read,
-            Answer { allowed: true, status: Value::Null, warnings: vec!["careful".to_owned()], patch: Some(patch) }
+            Answer {
+                allowed: true,
+                status: Value::Null,
+                warnings: vec!["careful".to_owned()],
+                patch: Some(patch)
+            }
         );
     }
 

@@ -34,8 +34,9 @@ pub(super) fn client_config(bundle: &[u8]) -> Result<Arc<ClientConfig>, String> 
     if bundle.is_empty() {
         return SYSTEM.clone();
     }
-    let certificates: Vec<CertificateDer<'static>> =
-        CertificateDer::pem_slice_iter(bundle).filter_map(Result::ok).collect();
+    let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(bundle)
+        .filter_map(Result::ok)
+        .collect();
     if certificates.is_empty() {
         return Err("unable to load root certificates: unable to parse bytes as PEM block".to_owned());
     }
@@ -43,10 +44,17 @@ pub(super) fn client_config(bundle: &[u8]) -> Result<Arc<ClientConfig>, String> 
 }
 
 static SYSTEM: LazyLock<Result<Arc<ClientConfig>, String>> = LazyLock::new(|| {
-    let bundle = SYSTEM_BUNDLES.iter().find_map(|path| fs::read(path).ok()).unwrap_or_default();
-    let certificates: Vec<_> = CertificateDer::pem_slice_iter(&bundle).filter_map(Result::ok).collect();
+    let bundle = SYSTEM_BUNDLES
+        .iter()
+        .find_map(|path| fs::read(path).ok())
+        .unwrap_or_default();
+    let certificates: Vec<_> = CertificateDer::pem_slice_iter(&bundle)
+        .filter_map(Result::ok)
+        .collect();
     if certificates.is_empty() {
-        return Err("the webhook has no caBundle, and this system has no authorities to trust instead".to_owned());
+        return Err(
+            "the webhook has no caBundle, and this system has no authorities to trust instead".to_owned(),
+        );
     }
     config_for(certificates)
 });
@@ -80,7 +88,11 @@ struct Verifier {
 
 impl Verifier {
     /// A certificate that is trusted by itself still has to be for this name and this time.
-    fn verify_known(certificate: &CertificateDer<'_>, name: &ServerName<'_>, now: UnixTime) -> Result<(), Error> {
+    fn verify_known(
+        certificate: &CertificateDer<'_>,
+        name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<(), Error> {
         let encoding = || Error::InvalidCertificate(CertificateError::BadEncoding);
         let (_, parsed) = x509_parser::parse_x509_certificate(certificate).map_err(|_| encoding())?;
         let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
@@ -107,7 +119,8 @@ impl ServerCertVerifier for Verifier {
             Self::verify_known(certificate, name, now)?;
             return Ok(ServerCertVerified::assertion());
         }
-        self.by_authority.verify_server_cert(certificate, intermediates, name, ocsp_response, now)
+        self.by_authority
+            .verify_server_cert(certificate, intermediates, name, ocsp_response, now)
     }
 
     fn verify_tls12_signature(
@@ -135,6 +148,26 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
+/// A certificate is compared by its names or by its addresses, as whoever called it was called.
+fn wrong_name(expected: &ServerName<'_>, presented: &[String]) -> String {
+    let is_address = matches!(expected, ServerName::IpAddress(_));
+    let (prefix, what) = if is_address {
+        ("IpAddress(", "IP SANs")
+    } else {
+        ("DnsName(", "SANs")
+    };
+    let names: Vec<&str> = presented
+        .iter()
+        .filter_map(|name| name.strip_prefix(prefix)?.strip_suffix(')'))
+        .map(|name| name.trim_matches('"'))
+        .collect();
+    let expected = expected.to_str();
+    if names.is_empty() {
+        return format!("cannot validate certificate for {expected} because it doesn't contain any {what}");
+    }
+    format!("certificate is valid for {}, not {expected}", names.join(", "))
+}
+
 /// A failed handshake in the words of the real server, which people search for.
 pub(super) fn describe(error: &std::io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
@@ -148,9 +181,7 @@ pub(super) fn describe(error: &std::io::Error) -> String {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             "certificate has expired or is not yet valid".to_owned()
         }
-        CertificateError::NotValidForNameContext { expected, presented } => {
-            format!("certificate is valid for {}, not {}", presented.join(", "), expected.to_str())
-        }
+        CertificateError::NotValidForNameContext { expected, presented } => wrong_name(expected, presented),
         other => format!("{other:?}"),
     };
     format!("tls: failed to verify certificate: x509: {why}")

@@ -3,7 +3,11 @@
 use futures_util::future::join_all;
 use serde_json::Value;
 
-use super::{ask, failure::{self, Failure}, is_exempt, wanted_as};
+use super::{
+    ask,
+    failure::{self, Failure},
+    is_exempt, wanted_as,
+};
 use crate::{
     admission::{
         Operation,
@@ -38,7 +42,9 @@ pub(crate) async fn validate(
             }
         }
     }
-    let calls = wanted.iter().map(|(webhook, kind)| ask(webhook, &attributes, kind, objects, false));
+    let calls = wanted
+        .iter()
+        .map(|(webhook, kind)| ask(webhook, &attributes, kind, objects, false));
     let answers = join_all(calls).await;
     let mut refusal = None;
     for ((webhook, _), answer) in wanted.iter().zip(answers) {

@@ -56,7 +56,11 @@ fn expressions_must_come_to_what_is_wanted() {
     );
     assert_eq!(error("null", BOOL), "must evaluate to bool but got null_type");
     assert!(policy().compile("object.spec.replicas > 1", BOOL).is_ok());
-    assert!(policy().compile("'a' + object.spec.replicas", &[Returns::Text]).is_ok());
+    assert!(
+        policy()
+            .compile("'a' + object.spec.replicas", &[Returns::Text])
+            .is_ok()
+    );
 }
 
 #[test]
@@ -93,7 +97,11 @@ fn variables_build_on_each_other() {
         check("variables.broken"),
         Err("expression 'variables.broken' resulted in error: composited variable \"broken\" fails to evaluate: no such key: nothing".to_owned())
     );
-    assert!(check("variables.none").unwrap_err().contains("undefined field 'none'"));
+    assert!(
+        check("variables.none")
+            .unwrap_err()
+            .contains("undefined field 'none'")
+    );
     assert!(check("[1].all(variables, variables > 0)").is_ok());
 }
 
@@ -104,7 +112,10 @@ fn a_long_chain_of_variables_is_no_deep_recursion() {
     for i in 1..5000 {
         variables.push(environment.declare(&format!("v{i}"), &format!("variables.v{} + 1", i - 1)));
     }
-    assert_eq!(evaluate(&environment, &variables, "variables.v4999"), Ok(json!(5000)));
+    assert_eq!(
+        evaluate(&environment, &variables, "variables.v4999"),
+        Ok(json!(5000))
+    );
 }
 
 #[test]
@@ -123,22 +134,43 @@ fn permissions_can_be_asked_for() {
         check("authorizer.group('').resource('pods').namespace('x').check('create').allowed()"),
         Ok(json!(false))
     );
-    assert_eq!(check("authorizer.path('/healthz').check('get').allowed()"), Ok(json!(true)));
     assert_eq!(
-        check("authorizer.serviceAccount('ns', 'robot').group('apps').resource('x').check('delete').allowed()"),
+        check("authorizer.path('/healthz').check('get').allowed()"),
+        Ok(json!(true))
+    );
+    assert_eq!(
+        check(
+            "authorizer.serviceAccount('ns', 'robot').group('apps').resource('x').check('delete').allowed()"
+        ),
         Ok(json!(true))
     );
     let reason = check("authorizer.requestResource.check('custom').reason()").unwrap();
-    assert!(reason.as_str().unwrap().contains("subresource: \"scale\", namespace: \"ns\", name: \"web\""));
-    assert!(check("authorizer.path(' ')").unwrap_err().ends_with("path must not be empty"));
+    assert!(
+        reason
+            .as_str()
+            .unwrap()
+            .contains("subresource: \"scale\", namespace: \"ns\", name: \"web\"")
+    );
+    assert!(
+        check("authorizer.path(' ')")
+            .unwrap_err()
+            .ends_with("path must not be empty")
+    );
     let without = policy().with_authorizer(false);
-    assert!(without.compile("authorizer.path('/').check('get').allowed()", BOOL).is_err());
+    assert!(
+        without
+            .compile("authorizer.path('/').check('get').allowed()", BOOL)
+            .is_err()
+    );
 }
 
 #[test]
 fn asking_is_expensive() {
     let one = "authorizer.path('/').check('get').allowed()";
-    assert_eq!(evaluate(&policy(), &[], &format!("{one} && {one}")), Ok(json!(true)));
+    assert_eq!(
+        evaluate(&policy(), &[], &format!("{one} && {one}")),
+        Ok(json!(true))
+    );
     let three = evaluate(&policy(), &[], &format!("{one} && {one} && {one}"));
     assert!(three.unwrap_err().contains("actual cost limit exceeded"));
 }

@@ -13,7 +13,11 @@ use crate::cel::{
 /// The request, as `request` describes it.
 pub(super) static REQUEST: LazyLock<Type> = LazyLock::new(|| {
     let kind = object("GroupVersionKind", &[("group version kind", Type::Text)], &[]);
-    let resource = object("GroupVersionResource", &[("group version resource", Type::Text)], &[]);
+    let resource = object(
+        "GroupVersionResource",
+        &[("group version resource", Type::Text)],
+        &[],
+    );
     let texts = Type::list(Type::Text);
     let extra = Type::map(Type::Text, texts.clone());
     let user = object(
@@ -24,7 +28,11 @@ pub(super) static REQUEST: LazyLock<Type> = LazyLock::new(|| {
     let texts = "subResource requestSubResource name namespace operation";
     object(
         "AdmissionRequest",
-        &[(texts, Type::Text), ("dryRun", Type::Bool), ("options", Type::Dyn)],
+        &[
+            (texts, Type::Text),
+            ("dryRun", Type::Bool),
+            ("options", Type::Dyn),
+        ],
         &[
             ("kind", kind.clone()),
             ("resource", resource.clone()),
@@ -54,7 +62,10 @@ pub(super) static NAMESPACE: LazyLock<Type> = LazyLock::new(|| {
     let spec = object("NamespaceSpec", &[("finalizers", texts)], &[]);
     let condition = object(
         "NamespaceCondition",
-        &[("status type message reason", Type::Text), ("lastTransitionTime", Type::Timestamp)],
+        &[
+            ("status type message reason", Type::Text),
+            ("lastTransitionTime", Type::Timestamp),
+        ],
         &[],
     );
     let conditions = Type::list(condition.type_of());
@@ -63,7 +74,12 @@ pub(super) static NAMESPACE: LazyLock<Type> = LazyLock::new(|| {
         &[("phase", Type::Text), ("conditions", conditions)],
         &[],
     );
-    object("Namespace", &[], &[("metadata", metadata), ("spec", spec), ("status", status)]).type_of()
+    object(
+        "Namespace",
+        &[],
+        &[("metadata", metadata), ("spec", spec), ("status", status)],
+    )
+    .type_of()
 });
 
 /// An object of fields that share a type, and of fields that are objects.

@@ -32,7 +32,9 @@ impl<'a> Surroundings<'a> {
     ) -> Self {
         Self {
             authorizer,
-            composed: composed.map(|variable| (variable.name.as_str(), variable)).collect(),
+            composed: composed
+                .map(|variable| (variable.name.as_str(), variable))
+                .collect(),
             ..Self::default()
         }
     }
@@ -85,12 +87,16 @@ impl<'a> Surroundings<'a> {
     fn evaluate(&mut self, variable: &'a Composed, globals: &[(&str, Val<'a>)]) -> Outcome<'a> {
         let name = &variable.name;
         let checked = variable.program.as_ref().map_err(|error| {
-            EvalError::failed(format!("composited variable \"{name}\" fails to compile: {error}"))
+            EvalError::failed(format!(
+                "composited variable \"{name}\" fails to compile: {error}"
+            ))
         })?;
         let (outcome, cost) = evaluate_in(self, &checked.expr, globals, PER_CALL_LIMIT);
         self.spent = self.spent.saturating_add(cost);
         outcome.map_err(|error| {
-            EvalError::failed(format!("composited variable \"{name}\" fails to evaluate: {error}"))
+            EvalError::failed(format!(
+                "composited variable \"{name}\" fails to evaluate: {error}"
+            ))
         })
     }
 }
