@@ -1,4 +1,5 @@
-//! A webhook: a TLS server with an authority of its own, which remembers what it was asked.
+//! A webhook: a TLS server with an authority of its own, which remembers what it was asked; and how
+//! it is registered.
 
 use std::{
     convert::Infallible,
@@ -24,18 +25,23 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
+use crate::cluster::Cluster;
+
+pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+pub(crate) const REGISTRATION: &str = "/apis/admissionregistration.k8s.io/v1";
+
 /// From the request of a review to its response, without the uid. The path says which webhook is meant.
 type Behaviour = dyn Fn(&str, &Value) -> Value + Send + Sync;
 
-pub struct Hook {
-    pub address: SocketAddr,
+pub(crate) struct Hook {
+    pub(crate) address: SocketAddr,
     ca_pem: String,
     requests: Arc<Mutex<Vec<Value>>>,
     connections: Arc<AtomicUsize>,
 }
 
 impl Hook {
-    pub async fn start(behaviour: impl Fn(&str, &Value) -> Value + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(behaviour: impl Fn(&str, &Value) -> Value + Send + Sync + 'static) -> Self {
         let (tls, ca_pem) = certificates();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -57,37 +63,63 @@ impl Hook {
     }
 
     /// A client configuration for the webhook at a path, by its address.
-    pub fn client_config(&self, path: &str) -> Value {
+    pub(crate) fn client_config(&self, path: &str) -> Value {
         json!({ "url": format!("https://{}{path}", self.address), "caBundle": self.ca_bundle() })
     }
 
-    pub fn ca_bundle(&self) -> String {
+    pub(crate) fn ca_bundle(&self) -> String {
         BASE64_STANDARD.encode(&self.ca_pem)
     }
 
     /// What it was asked since the last time somebody looked. The cluster publishes its authority in
     /// every namespace when it likes; tests are not about that.
-    pub fn take_requests(&self) -> Vec<Value> {
+    pub(crate) fn take_requests(&self) -> Vec<Value> {
         let mut requests = std::mem::take(&mut *self.requests.lock());
         requests.retain(|request| request["name"] != "kube-root-ca.crt");
         requests
     }
 
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }
 }
 
+/// A webhook for all operations on one resource.
+pub(crate) fn webhook(name: &str, client_config: &Value, group: &str, resource: &str) -> Value {
+    json!({
+        "name": format!("{name}.example.com"),
+        "clientConfig": client_config,
+        "rules": [{ "operations": ["*"], "apiGroups": [group], "apiVersions": ["*"], "resources": [resource] }],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    })
+}
+
+pub(crate) async fn register(cluster: &Cluster, kind: &str, name: &str, webhooks: &[Value]) {
+    let path = format!("{REGISTRATION}/{}webhookconfigurations", kind.to_lowercase());
+    cluster
+        .post(
+            &path,
+            &json!({ "metadata": { "name": name }, "webhooks": webhooks }),
+        )
+        .await
+        .ok();
+}
+
+pub(crate) fn config_map(name: &str, data: &Value) -> Value {
+    json!({ "metadata": { "name": name }, "data": data })
+}
+
 /// Agrees with everything.
-pub fn allow() -> Value {
+pub(crate) fn allow() -> Value {
     json!({ "allowed": true })
 }
 
-pub fn deny(message: &str) -> Value {
+pub(crate) fn deny(message: &str) -> Value {
     json!({ "allowed": false, "status": { "message": message, "code": 403, "reason": "Forbidden" } })
 }
 
-pub fn patch(operations: &Value) -> Value {
+pub(crate) fn patch(operations: &Value) -> Value {
     let patch = BASE64_STANDARD.encode(operations.to_string());
     json!({ "allowed": true, "patchType": "JSONPatch", "patch": patch })
 }

@@ -2,6 +2,8 @@
 //! webhook in this process, both with TLS.
 
 mod cluster;
+mod failures;
 mod hook;
+mod matching;
 mod policies;
 mod webhooks;
