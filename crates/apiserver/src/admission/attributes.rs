@@ -3,7 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::Operation;
-use crate::{call::Call, kind::Kind, object, writes::Writer};
+use crate::{
+    call::Call,
+    kind::Kind,
+    object,
+    writes::{Writer, delete::DeleteOptions},
+};
 
 /// A request on its way to the store. The objects it is about go beside it, because they change.
 pub(crate) struct Attributes<'a> {
@@ -35,7 +40,7 @@ impl<'a> Attributes<'a> {
             Operation::Delete => writer
                 .deletion
                 .as_ref()
-                .map_or_else(|| json!({}), |options| options.to_value()),
+                .map_or_else(|| json!({}), DeleteOptions::to_value),
             _ => write_options(call),
         };
         let options = typed_options(operation, options);

@@ -121,7 +121,7 @@ impl DeleteOptions {
         }
         match self.propagation {
             Some(Propagation::Background) if self.legacy_background => {
-                options["orphanDependents"] = false.into()
+                options["orphanDependents"] = false.into();
             }
             Some(propagation) => options["propagationPolicy"] = propagation.name().into(),
             None => {}

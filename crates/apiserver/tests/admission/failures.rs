@@ -71,7 +71,7 @@ async fn a_slow_webhook_holds_up_nobody_else() {
             begun.elapsed()
         },
     );
-    assert!(quick < Duration::from_millis(1000), "{quick:?}");
+    assert!(quick < Duration::from_secs(1), "{quick:?}");
     assert!(
         slow < Duration::from_millis(3500),
         "all three are asked at once: {slow:?}"

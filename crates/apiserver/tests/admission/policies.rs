@@ -23,7 +23,7 @@ fn deployment(name: &str, replicas: i64) -> Value {
 }
 
 /// A policy on deployments with these further fields in its spec.
-fn policy(name: &str, spec: Value) -> Value {
+fn policy(name: &str, spec: &Value) -> Value {
     let rule = json!({
         "operations": ["CREATE", "UPDATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"],
     });
@@ -67,7 +67,7 @@ async fn a_policy_refuses_what_its_expressions_do_not_accept() {
             { "expression": "namespaceObject.metadata.name == 'default'" },
         ],
     });
-    install(&cluster, &policy("p", spec), json!({})).await;
+    install(&cluster, &policy("p", &spec), json!({})).await;
     let refused = cluster.post(DEPLOYMENTS, &deployment("d", 1)).await;
     let denied = "ValidatingAdmissionPolicy 'p' with binding 'p-binding' denied request: ";
     assert_eq!(
@@ -115,7 +115,7 @@ async fn bindings_warn_and_select() {
         "validationActions": ["Warn", "Audit"],
         "matchResources": { "objectSelector": { "matchLabels": { "app": "nginx" } } },
     });
-    install(&cluster, &policy("p", spec), binding).await;
+    install(&cluster, &policy("p", &spec), binding).await;
     let created = cluster.post(DEPLOYMENTS, &deployment("d", 1)).await;
     assert_eq!(
         created.warnings,
@@ -140,7 +140,7 @@ async fn parameters_come_from_objects() {
         }],
     });
     let binding = json!({ "paramRef": { "name": "limits", "parameterNotFoundAction": "Deny" } });
-    install(&cluster, &policy("p", spec), binding).await;
+    install(&cluster, &policy("p", &spec), binding).await;
     let refused = cluster.post(DEPLOYMENTS, &deployment("d", 1)).await;
     assert!(refused.refusal().2.ends_with(
         "denied request: failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
@@ -162,7 +162,7 @@ async fn parameters_come_from_objects() {
 async fn failures_of_expressions_are_refusals_unless_the_policy_ignores_them() {
     let cluster = Cluster::start().await;
     let spec = json!({ "validations": [{ "expression": "object.spec.nothing == 1" }] });
-    install(&cluster, &policy("strict", spec.clone()), json!({})).await;
+    install(&cluster, &policy("strict", &spec), json!({})).await;
     let refused = cluster.post(DEPLOYMENTS, &deployment("d", 1)).await;
     assert_eq!(
         refused.refusal(),
@@ -190,7 +190,7 @@ async fn conditions_and_permissions_can_be_used() {
             "message": "the account may not",
         }],
     });
-    install(&cluster, &policy("p", spec), json!({})).await;
+    install(&cluster, &policy("p", &spec), json!({})).await;
     let refused = cluster.post(DEPLOYMENTS, &deployment("d", 1)).await;
     assert!(
         refused.refusal().2.ends_with("the account may not"),
@@ -204,7 +204,7 @@ async fn policies_tell_that_they_were_seen() {
     let cluster = Cluster::start().await;
     let path = format!("{REGISTRATION}/validatingadmissionpolicies");
     let spec = json!({ "validations": [{ "expression": "true" }] });
-    cluster.post(&path, &policy("p", spec)).await.ok();
+    cluster.post(&path, &policy("p", &spec)).await.ok();
     let path = format!("{path}/p");
     let seen = |generation: i64| move |policy: &Value| policy["status"]["observedGeneration"] == generation;
     let policy = cluster.wait(&path, seen(1)).await;
@@ -223,7 +223,7 @@ async fn policies_that_do_not_compile_are_not_stored() {
     let refused = cluster
         .post(
             &format!("{REGISTRATION}/validatingadmissionpolicies"),
-            &policy("p", spec),
+            &policy("p", &spec),
         )
         .await;
     let message = "ValidatingAdmissionPolicy.admissionregistration.k8s.io \"p\" is invalid: [spec.validations[0].expression: Invalid value: \"object.spec.x\": must evaluate to bool but got dyn, spec.validations[1].expression: Invalid value: \"nothing\": compilation failed: ERROR: <input>:1:1: undeclared reference to 'nothing' (in container '')\n | nothing\n | ^]";

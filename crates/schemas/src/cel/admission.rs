@@ -91,7 +91,7 @@ impl Environment {
 
     /// Compiles a variable, for expressions that are compiled from now on.
     pub fn declare(&mut self, name: &str, source: &str) -> Variable {
-        let program = self.checked(source).map_err(compilation_failed);
+        let program = self.checked(source).map_err(|issues| compilation_failed(&issues));
         let of = match &program {
             Ok(checked) => checked.type_of(&checked.expr).clone(),
             Err(_) => Type::Dyn,
@@ -106,7 +106,9 @@ impl Environment {
     /// Compiles an expression that comes to one of the types wanted. The error is what a policy or
     /// webhook configuration is refused with.
     pub fn compile(&self, source: &str, wanted: &[Returns]) -> Result<Program, String> {
-        let checked = self.checked(source).map_err(compilation_failed)?;
+        let checked = self
+            .checked(source)
+            .map_err(|issues| compilation_failed(&issues))?;
         let of = checked.type_of(&checked.expr);
         if !wanted.iter().any(|wanted| wanted.is_exactly(of)) {
             return Err(wrong_type(wanted, of));
@@ -166,7 +168,7 @@ impl Environment {
     }
 }
 
-fn compilation_failed(issues: String) -> String {
+fn compilation_failed(issues: &str) -> String {
     format!("compilation failed: {issues}")
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Decision {
 }
 
 impl Decision {
-    fn failed(message: impl ToString) -> Self {
+    fn failed(message: impl std::fmt::Display) -> Self {
         Self {
             message: message.to_string(),
             reason: String::new(),
@@ -51,10 +51,11 @@ impl<'e> Evaluation<'e> {
             namespace_object: self.namespace_object,
             authorizer: Some(&permissions),
         };
-        let decided = self.applies(inputs).and_then(|applies| match applies {
-            true => self.validate(inputs),
-            false => Ok(Vec::new()),
-        });
+        let decided = match self.applies(inputs) {
+            Ok(true) => self.validate(inputs),
+            Ok(false) => Ok(Vec::new()),
+            Err(failure) => Err(failure),
+        };
         decided.unwrap_or_else(|failure| self.unless_open(failure).into_iter().collect())
     }
 

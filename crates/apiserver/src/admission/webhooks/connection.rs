@@ -16,7 +16,7 @@ use super::trust;
 
 /// How many connections of one webhook are kept while nobody uses them, and for how long.
 const MAX_IDLE: usize = 4;
-const MAX_IDLE_TIME: Duration = Duration::from_secs(60);
+const MAX_IDLE_TIME: Duration = Duration::from_mins(1);
 
 pub(super) type Sender = SendRequest<Full<Bytes>>;
 

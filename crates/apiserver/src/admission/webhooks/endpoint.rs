@@ -62,9 +62,8 @@ impl Endpoint {
             Place::Host { port, .. } | Place::Service { port, .. } if host.contains(':') => {
                 format!("[{host}]:{port}")
             }
-            Place::Host { port: 443, .. } => host,
+            Place::Host { port: 443, .. } | Place::Nowhere(_) => host,
             Place::Host { port, .. } | Place::Service { port, .. } => format!("{host}:{port}"),
-            Place::Nowhere(_) => host,
         }
     }
 }

@@ -58,14 +58,13 @@ impl<'a> Surroundings<'a> {
     fn settle(&mut self, wanted: &'a Composed, globals: &[(&str, Val<'a>)]) {
         let mut waiting = vec![self.begin(wanted)];
         while let Some(variable) = waiting.last().copied() {
-            match self.missing(variable) {
-                Some(needed) => waiting.push(self.begin(needed)),
-                None => {
-                    let outcome = self.evaluate(variable, globals);
-                    self.known.insert(&variable.name, outcome);
-                    waiting.pop();
-                }
+            if let Some(needed) = self.missing(variable) {
+                waiting.push(self.begin(needed));
+                continue;
             }
+            let outcome = self.evaluate(variable, globals);
+            self.known.insert(&variable.name, outcome);
+            waiting.pop();
         }
     }
 
