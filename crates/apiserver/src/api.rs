@@ -42,6 +42,7 @@ pub struct Api {
     pub metrics: Metrics,
     pub(crate) quota_turns: crate::admission::resource_quotas::Turns,
     pub webhooks: crate::admission::webhooks::Caller,
+    pub policies: crate::admission::policies::Policies,
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
@@ -231,7 +232,7 @@ async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result
                 return Err(ApiError::method_not_allowed());
             }
             let bytes = body::read(request_body).await?;
-            match subresources::reviews::answer(call, &bytes) {
+            match subresources::reviews::answer(call, &bytes).await {
                 Some(answer) => answer,
                 None => create::create(call, &bytes).await,
             }
