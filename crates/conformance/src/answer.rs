@@ -22,7 +22,12 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) fn new(request: String, head: Head, body: Vec<u8>) -> Self {
         let json = serde_json::from_slice(&body).unwrap_or_default();
-        Self { request, head, body, json }
+        Self {
+            request,
+            head,
+            body,
+            json,
+        }
     }
 
     pub(crate) fn status(&self) -> u16 {
@@ -38,7 +43,11 @@ impl Answer {
         if self.status() == status {
             return Ok(self);
         }
-        Err(Failure::new(&self.request, format!("status {status}"), format!("{} {}", self.status(), self.body_text())))
+        Err(Failure::new(
+            &self.request,
+            format!("status {status}"),
+            format!("{} {}", self.status(), self.body_text()),
+        ))
     }
 
     /// Fails unless the body holds at least the pattern.
@@ -60,7 +69,12 @@ impl Answer {
                 Err(Failure::new(
                     &self.request,
                     format!("`{place}` = {}", mismatch.expected),
-                    format!("{}\n          in {} {}", mismatch.got, self.status(), self.body_text()),
+                    format!(
+                        "{}\n          in {} {}",
+                        mismatch.got,
+                        self.status(),
+                        self.body_text()
+                    ),
                 ))
             }
         }
@@ -95,19 +109,39 @@ impl Answer {
         if is_like(pattern, value) {
             return Ok(self);
         }
-        Err(Failure::new(&self.request, format!("header {name}: {pattern}"), format!("`{value}`")))
+        Err(Failure::new(
+            &self.request,
+            format!("header {name}: {pattern}"),
+            format!("`{value}`"),
+        ))
     }
 
     /// Fails unless the warnings are exactly these, in this order.
     pub(crate) fn warns(self, warnings: &[&str]) -> Outcome<Self> {
-        let got: Vec<&str> =
-            self.head.headers.iter().filter(|(name, _)| name == "warning").map(|(_, value)| value.as_str()).collect();
-        let expected: Vec<String> = warnings.iter().map(|text| format!("299 - {}", Value::from(*text))).collect();
-        let same = got.len() == expected.len() && got.iter().zip(&expected).all(|(got, expected)| is_like(expected, got));
+        let got: Vec<&str> = self
+            .head
+            .headers
+            .iter()
+            .filter(|(name, _)| name == "warning")
+            .map(|(_, value)| value.as_str())
+            .collect();
+        let expected: Vec<String> = warnings
+            .iter()
+            .map(|text| format!("299 - {}", Value::from(*text)))
+            .collect();
+        let same = got.len() == expected.len()
+            && got
+                .iter()
+                .zip(&expected)
+                .all(|(got, expected)| is_like(expected, got));
         if same {
             return Ok(self);
         }
-        Err(Failure::new(&self.request, format!("the warnings {expected:?}"), format!("{got:?}")))
+        Err(Failure::new(
+            &self.request,
+            format!("the warnings {expected:?}"),
+            format!("{got:?}"),
+        ))
     }
 
     pub(crate) fn at(&self, pointer: &str) -> &Value {
@@ -130,8 +164,9 @@ impl Answer {
     /// The names of a list's items, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let items = self.at("/items").as_array().into_iter().flatten();
-        let mut names: Vec<String> =
-            items.map(|item| item["metadata"]["name"].as_str().unwrap_or_default().to_owned()).collect();
+        let mut names: Vec<String> = items
+            .map(|item| item["metadata"]["name"].as_str().unwrap_or_default().to_owned())
+            .collect();
         names.sort();
         names
     }
@@ -142,7 +177,11 @@ impl Answer {
         if got == names {
             return Ok(self);
         }
-        Err(Failure::new(&self.request, format!("the items {names:?}"), format!("{got:?}")))
+        Err(Failure::new(
+            &self.request,
+            format!("the items {names:?}"),
+            format!("{got:?}"),
+        ))
     }
 
     /// Fails unless a fact about the answer holds.
@@ -150,11 +189,19 @@ impl Answer {
         if holds(&self) {
             return Ok(self);
         }
-        Err(Failure::new(&self.request, expected, format!("{} {}", self.status(), self.body_text())))
+        Err(Failure::new(
+            &self.request,
+            expected,
+            format!("{} {}", self.status(), self.body_text()),
+        ))
     }
 
     /// Ends a chain: everything asked of the answer held.
-    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "the last link of a chain of results")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "the last link of a chain of results"
+    )]
     pub(crate) fn done(self) -> Outcome {
         Ok(())
     }

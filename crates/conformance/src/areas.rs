@@ -67,7 +67,12 @@ pub fn checks() -> impl Iterator<Item = Check> {
         webhooks::CHECKS,
         policies::CHECKS,
     ];
-    areas.into_iter().chain(validation::CHECKS).chain(custom::CHECKS).flatten().copied()
+    areas
+        .into_iter()
+        .chain(validation::CHECKS)
+        .chain(custom::CHECKS)
+        .flatten()
+        .copied()
 }
 
 #[cfg(test)]
@@ -80,14 +85,23 @@ mod tests {
     fn every_check_has_a_name_of_its_own() {
         let mut seen = BTreeSet::new();
         for check in checks() {
-            assert!(seen.insert((check.area, check.name)), "`{}: {}` is there twice", check.area, check.name);
+            assert!(
+                seen.insert((check.area, check.name)),
+                "`{}: {}` is there twice",
+                check.area,
+                check.name
+            );
         }
     }
 
     #[test]
     fn a_name_is_a_sentence_that_fits_into_a_table() {
         for check in checks() {
-            assert!(check.name.contains(' ') && !check.name.ends_with('.'), "`{}`", check.name);
+            assert!(
+                check.name.contains(' ') && !check.name.ends_with('.'),
+                "`{}`",
+                check.name
+            );
             assert!(!check.name.contains('|'), "`{}`", check.name);
         }
     }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// How long controllers and caches of a busy server may take.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What all checks against one server share.
 #[derive(Debug)]
@@ -42,7 +42,11 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub(crate) fn new(shared: &'a Shared<'a>) -> Self {
-        Self { shared, namespace: OnceCell::new(), leftovers: RefCell::default() }
+        Self {
+            shared,
+            namespace: OnceCell::new(),
+            leftovers: RefCell::default(),
+        }
     }
 
     pub(crate) fn request(&self, method: &str, path: impl AsRef<str>) -> Request<'a> {
@@ -66,15 +70,18 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn merge_patch(&self, path: impl AsRef<str>, patch: Value) -> Request<'a> {
-        self.request("PATCH", path).bytes("application/merge-patch+json", patch.to_string())
+        self.request("PATCH", path)
+            .bytes("application/merge-patch+json", patch.to_string())
     }
 
     pub(crate) fn json_patch(&self, path: impl AsRef<str>, patch: Value) -> Request<'a> {
-        self.request("PATCH", path).bytes("application/json-patch+json", patch.to_string())
+        self.request("PATCH", path)
+            .bytes("application/json-patch+json", patch.to_string())
     }
 
     pub(crate) fn strategic_patch(&self, path: impl AsRef<str>, patch: Value) -> Request<'a> {
-        self.request("PATCH", path).bytes("application/strategic-merge-patch+json", patch.to_string())
+        self.request("PATCH", path)
+            .bytes("application/strategic-merge-patch+json", patch.to_string())
     }
 
     /// A server-side apply by a field manager.
@@ -120,7 +127,11 @@ impl<'a> Context<'a> {
 
     /// A path in the check's namespace in any group: `cx.in_group("apps/v1", "deployments/a")`.
     pub(crate) fn in_group(&self, version: &str, path: &str) -> Outcome<String> {
-        Ok(format!("{}/namespaces/{}/{path}", root(version), self.namespace()?))
+        Ok(format!(
+            "{}/namespaces/{}/{path}",
+            root(version),
+            self.namespace()?
+        ))
     }
 
     /// Creates an object in the check's namespace.
@@ -130,7 +141,11 @@ impl<'a> Context<'a> {
 
     /// Creates a config map with one key, the plainest object there is.
     pub(crate) fn config_map(&self, name: &str) -> Outcome<Answer> {
-        self.create("v1", "configmaps", json!({"metadata": {"name": name}, "data": {"key": "value"}}))
+        self.create(
+            "v1",
+            "configmaps",
+            json!({"metadata": {"name": name}, "data": {"key": "value"}}),
+        )
     }
 
     /// Deletes this when the check is over.
@@ -165,7 +180,10 @@ impl<'a> Context<'a> {
 
     /// A server for admission webhooks, which the checks of one run share.
     pub(crate) fn webhooks(&self) -> Outcome<&Webhooks> {
-        self.shared.webhooks.get().map_err(|error| Failure::new("", "a webhook server", error))
+        self.shared
+            .webhooks
+            .get()
+            .map_err(|error| Failure::new("", "a webhook server", error))
     }
 
     /// Deletes what the check made; `true` keeps namespaces, for servers that are thrown away.
@@ -181,7 +199,11 @@ impl<'a> Context<'a> {
 
 /// The path of a group and version.
 pub(crate) fn root(version: &str) -> String {
-    if version == "v1" { "/api/v1".to_owned() } else { format!("/apis/{version}") }
+    if version == "v1" {
+        "/api/v1".to_owned()
+    } else {
+        format!("/apis/{version}")
+    }
 }
 
 /// A pod that no scheduler takes, with one container.

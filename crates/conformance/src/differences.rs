@@ -19,8 +19,15 @@ pub fn listed() -> Vec<Difference> {
 fn parse(page: &str) -> Vec<Difference> {
     let rows = page.lines().filter(|line| line.starts_with('|')).skip(2);
     rows.filter_map(|row| {
-        let mut cells = row.trim_matches('|').splitn(3, '|').map(|cell| cell.trim().to_owned());
-        Some(Difference { area: cells.next()?, name: cells.next()?, reason: cells.next()? })
+        let mut cells = row
+            .trim_matches('|')
+            .splitn(3, '|')
+            .map(|cell| cell.trim().to_owned());
+        Some(Difference {
+            area: cells.next()?,
+            name: cells.next()?,
+            reason: cells.next()?,
+        })
     })
     .collect()
 }
@@ -31,18 +38,27 @@ mod tests {
 
     #[test]
     fn a_difference_is_a_row_of_the_table() {
-        let page = "# Title\n\n| area | check | reason |\n|---|---|---|\n| watch | it ends | ours never ends |\n";
-        let expected =
-            Difference { area: "watch".to_owned(), name: "it ends".to_owned(), reason: "ours never ends".to_owned() };
+        let page =
+            "# Title\n\n| area | check | reason |\n|---|---|---|\n| watch | it ends | ours never ends |\n";
+        let expected = Difference {
+            area: "watch".to_owned(),
+            name: "it ends".to_owned(),
+            reason: "ours never ends".to_owned(),
+        };
         assert_eq!(parse(page), [expected]);
     }
 
     #[test]
     fn every_listed_difference_names_a_check_and_has_a_reason() {
         for difference in listed() {
-            let known = crate::checks().any(|check| check.area == difference.area && check.name == difference.name);
+            let known =
+                crate::checks().any(|check| check.area == difference.area && check.name == difference.name);
             assert!(known, "no check `{}` in `{}`", difference.name, difference.area);
-            assert!(difference.reason.len() > 10, "`{}` needs a reason", difference.name);
+            assert!(
+                difference.reason.len() > 10,
+                "`{}` needs a reason",
+                difference.name
+            );
         }
     }
 }

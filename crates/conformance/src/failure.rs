@@ -18,7 +18,11 @@ const SHOWN: usize = 3000;
 
 impl Failure {
     pub(crate) fn new(request: &str, expected: impl fmt::Display, got: impl fmt::Display) -> Self {
-        Self { request: request.to_owned(), expected: cut(&expected.to_string()), got: cut(&got.to_string()) }
+        Self {
+            request: request.to_owned(),
+            expected: cut(&expected.to_string()),
+            got: cut(&got.to_string()),
+        }
     }
 
     pub(crate) fn of_connection(request: &str, error: &io::Error) -> Self {
@@ -38,7 +42,11 @@ impl fmt::Display for Failure {
 
 /// Fails unless a fact holds.
 pub(crate) fn ensure(holds: bool, expected: &str, got: impl fmt::Display) -> Outcome {
-    if holds { Ok(()) } else { Err(Failure::new("", expected, got)) }
+    if holds {
+        Ok(())
+    } else {
+        Err(Failure::new("", expected, got))
+    }
 }
 
 fn cut(text: &str) -> String {

@@ -38,7 +38,12 @@ pub struct Check {
 
 impl Check {
     const fn new(area: &'static str, name: &'static str, run: fn(&Context<'_>) -> Outcome) -> Self {
-        Self { area, name, needs_controllers: false, run }
+        Self {
+            area,
+            name,
+            needs_controllers: false,
+            run,
+        }
     }
 
     const fn with_controllers(mut self) -> Self {

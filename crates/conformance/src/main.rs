@@ -1,8 +1,12 @@
 //! Runs the conformance suite against servers and prints what came out.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this program reports to the developer")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this program reports to the developer"
+)]
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use clap::{Parser, ValueEnum};
 use conformance::{Check, Options, Report, Server, checks, listed, run};
@@ -31,6 +35,10 @@ struct Arguments {
     /// Leave namespaces behind: faster, for servers that are thrown away
     #[arg(long)]
     keep_namespaces: bool,
+
+    /// Wait until each server is ready, for at most so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    wait: u64,
 
     /// How many checks run at a time
     #[arg(long, default_value_t = 4)]
@@ -62,15 +70,25 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     if arguments.list {
-        chosen.iter().for_each(|check| println!("{}: {}", check.area, check.name));
+        chosen
+            .iter()
+            .for_each(|check| println!("{}: {}", check.area, check.name));
         return ExitCode::SUCCESS;
+    }
+    if let Some(server) = arguments.unready_server() {
+        eprintln!("error: `{}` is not ready", server.name);
+        return ExitCode::from(2);
     }
     let report = arguments.run(&chosen);
     match arguments.output {
         Output::Text => print!("{}", report.text()),
         Output::Json => println!("{:#}", report.json()),
     }
-    if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if report.is_good() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 impl Arguments {
@@ -80,9 +98,24 @@ impl Arguments {
             && !(self.no_controllers && check.needs_controllers)
     }
 
+    fn unready_server(&self) -> Option<&Server> {
+        let patience = Duration::from_secs(self.wait);
+        self.servers.iter().find(|server| !server.becomes_ready(patience))
+    }
+
     fn run(&self, checks: &[Check]) -> Report {
-        let options = Options { threads: self.threads.max(1), keep_namespaces: self.keep_namespaces };
-        let servers = self.servers.iter().map(|server| (server.name.clone(), run(server, checks, options))).collect();
-        Report { servers, differences: listed() }
+        let options = Options {
+            threads: self.threads.max(1),
+            keep_namespaces: self.keep_namespaces,
+        };
+        let servers = self
+            .servers
+            .iter()
+            .map(|server| (server.name.clone(), run(server, checks, options)))
+            .collect();
+        Report {
+            servers,
+            differences: listed(),
+        }
     }
 }

@@ -36,7 +36,11 @@ fn at(path: &str, pattern: &Value, value: &Value, extent: Extent) -> Result<(), 
         (Value::String(pattern), Value::String(value)) => is_like(pattern, value),
         (pattern, value) => pattern == value,
     };
-    if matches { Ok(()) } else { Err(mismatch(path, pattern, value)) }
+    if matches {
+        Ok(())
+    } else {
+        Err(mismatch(path, pattern, value))
+    }
 }
 
 fn object(
@@ -46,11 +50,22 @@ fn object(
     extent: Extent,
 ) -> Result<(), Mismatch> {
     for (key, pattern) in pattern {
-        at(&format!("{path}.{key}"), pattern, value.get(key).unwrap_or(&Value::Null), extent)?;
+        at(
+            &format!("{path}.{key}"),
+            pattern,
+            value.get(key).unwrap_or(&Value::Null),
+            extent,
+        )?;
     }
-    let surplus = value.iter().find(|(key, _)| extent == Extent::Exact && !pattern.contains_key(*key));
+    let surplus = value
+        .iter()
+        .find(|(key, _)| extent == Extent::Exact && !pattern.contains_key(*key));
     match surplus {
-        Some((key, value)) => Err(mismatch(&format!("{path}.{key}"), &Value::from("<absent>"), value)),
+        Some((key, value)) => Err(mismatch(
+            &format!("{path}.{key}"),
+            &Value::from("<absent>"),
+            value,
+        )),
         None => Ok(()),
     }
 }
@@ -59,7 +74,9 @@ fn array(path: &str, pattern: &[Value], value: &[Value], extent: Extent) -> Resu
     if let Some((Value::String(first), wanted)) = pattern.split_first()
         && first == "<includes>"
     {
-        let missing = wanted.iter().find(|pattern| !value.iter().any(|value| at("", pattern, value, extent).is_ok()));
+        let missing = wanted
+            .iter()
+            .find(|pattern| !value.iter().any(|value| at("", pattern, value, extent).is_ok()));
         return match missing {
             Some(pattern) => Err(Mismatch {
                 path: path.to_owned(),
@@ -80,11 +97,18 @@ fn array(path: &str, pattern: &[Value], value: &[Value], extent: Extent) -> Resu
 }
 
 fn mismatch(path: &str, pattern: &Value, value: &Value) -> Mismatch {
-    Mismatch { path: path.to_owned(), expected: pattern.to_string(), got: value.to_string() }
+    Mismatch {
+        path: path.to_owned(),
+        expected: pattern.to_string(),
+        got: value.to_string(),
+    }
 }
 
 fn is_hole(text: &str) -> bool {
-    matches!(text, "<any>" | "<absent>" | "<uid>" | "<time>" | "<microtime>" | "<number>")
+    matches!(
+        text,
+        "<any>" | "<absent>" | "<uid>" | "<time>" | "<microtime>" | "<number>"
+    )
 }
 
 fn fills(hole: &str, value: &Value) -> bool {
@@ -113,7 +137,9 @@ fn has_shape(text: &str, shape: &str) -> bool {
 pub(crate) fn is_like(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split("{*}");
     let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
     let mut parts = parts.peekable();
     if parts.peek().is_none() {
         return rest.is_empty();
@@ -122,7 +148,9 @@ pub(crate) fn is_like(pattern: &str, text: &str) -> bool {
         if parts.peek().is_none() {
             return rest.ends_with(part);
         }
-        let Some(position) = rest.find(part) else { return false };
+        let Some(position) = rest.find(part) else {
+            return false;
+        };
         rest = &rest[position + part.len()..];
     }
     true
@@ -142,19 +170,32 @@ mod tests {
     fn a_subset_may_leave_keys_out_but_not_elements() {
         assert!(subset(json!({"a": 1}), json!({"a": 1, "b": 2})));
         assert!(!subset(json!({"a": [1]}), json!({"a": [1, 2]})));
-        assert!(subset(json!(["<includes>", {"n": 2}]), json!([{"n": 1}, {"n": 2, "m": 3}])));
+        assert!(subset(
+            json!(["<includes>", {"n": 2}]),
+            json!([{"n": 1}, {"n": 2, "m": 3}])
+        ));
         assert!(!subset(json!(["<includes>", {"n": 3}]), json!([{"n": 1}])));
     }
 
     #[test]
     fn an_exact_pattern_names_every_key() {
         assert!(compare(&json!({"a": 1}), &json!({"a": 1, "b": 2}), Extent::Exact).is_err());
-        assert!(compare(&json!({"a": 1, "b": "<any>"}), &json!({"a": 1, "b": 2}), Extent::Exact).is_ok());
+        assert!(
+            compare(
+                &json!({"a": 1, "b": "<any>"}),
+                &json!({"a": 1, "b": 2}),
+                Extent::Exact
+            )
+            .is_ok()
+        );
     }
 
     #[test]
     fn holes_are_filled_by_what_they_are_named_after() {
-        assert!(subset(json!("<uid>"), json!("0b4ae9f5-8b0f-4b8a-9a3e-0c8a4b6f7d11")));
+        assert!(subset(
+            json!("<uid>"),
+            json!("0b4ae9f5-8b0f-4b8a-9a3e-0c8a4b6f7d11")
+        ));
         assert!(!subset(json!("<uid>"), json!("none")));
         assert!(subset(json!("<time>"), json!("2026-01-02T03:04:05Z")));
         assert!(subset(json!("<number>"), json!("42")));
@@ -173,7 +214,12 @@ mod tests {
 
     #[test]
     fn a_mismatch_names_its_place() {
-        let mismatch = compare(&json!({"a": [{"b": 1}]}), &json!({"a": [{"b": 2}]}), Extent::Subset).unwrap_err();
+        let mismatch = compare(
+            &json!({"a": [{"b": 1}]}),
+            &json!({"a": [{"b": 2}]}),
+            Extent::Subset,
+        )
+        .unwrap_err();
         assert_eq!((mismatch.path.as_str(), mismatch.got.as_str()), (".a[0].b", "2"));
     }
 }

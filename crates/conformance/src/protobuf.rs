@@ -37,7 +37,9 @@ impl Message {
 
     /// The message as a request body: magic bytes, and around it what it is.
     pub(crate) fn envelope(&self, version: &str, kind: &str) -> Vec<u8> {
-        let unknown = Self::new().message(1, &Self::new().text(1, version).text(2, kind)).message(2, self);
+        let unknown = Self::new()
+            .message(1, &Self::new().text(1, version).text(2, kind))
+            .message(2, self);
         [b"k8s\0", unknown.0.as_slice()].concat()
     }
 
@@ -66,7 +68,8 @@ mod tests {
     #[test]
     fn a_config_map_is_written_as_client_go_writes_it() {
         let message = Message::new().message(1, &metadata("a")).entry(2, "k", "v");
-        let expected = b"k8s\0\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x0d\x0a\x03\x0a\x01a\x12\x06\x0a\x01k\x12\x01v";
+        let expected =
+            b"k8s\0\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x0d\x0a\x03\x0a\x01a\x12\x06\x0a\x01k\x12\x01v";
         assert_eq!(message.envelope("v1", "ConfigMap"), expected);
     }
 

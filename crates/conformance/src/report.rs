@@ -31,17 +31,24 @@ impl Report {
     }
 
     fn difference(&self, server: &str, check: &Check) -> Option<&Difference> {
-        let listed = |difference: &&Difference| difference.area == check.area && difference.name == check.name;
-        self.differences.iter().find(listed).filter(|_| server != REFERENCE)
+        let listed =
+            |difference: &&Difference| difference.area == check.area && difference.name == check.name;
+        self.differences
+            .iter()
+            .find(listed)
+            .filter(|_| server != REFERENCE)
     }
 
     /// Failures that nothing excuses.
     fn failures(&self) -> impl Iterator<Item = (&str, &Run)> {
-        self.runs().filter(|(server, run)| run.outcome.is_err() && self.difference(server, &run.check).is_none())
+        self.runs()
+            .filter(|(server, run)| run.outcome.is_err() && self.difference(server, &run.check).is_none())
     }
 
     fn runs(&self) -> impl Iterator<Item = (&str, &Run)> {
-        self.servers.iter().flat_map(|(server, runs)| runs.iter().map(move |run| (server.as_str(), run)))
+        self.servers
+            .iter()
+            .flat_map(|(server, runs)| runs.iter().map(move |run| (server.as_str(), run)))
     }
 
     /// Listed differences whose check ran and passed on a server the list is about.
@@ -67,14 +74,22 @@ impl Report {
             }
         }
         for difference in self.stale() {
-            let _ = writeln!(text, "STALE: {}: {}\n  listed as a difference, but it passes\n", difference.area, difference.name);
+            let _ = writeln!(
+                text,
+                "STALE: {}: {}\n  listed as a difference, but it passes\n",
+                difference.area, difference.name
+            );
         }
         text.push_str(&self.table());
         text
     }
 
     fn table(&self) -> String {
-        let counts: Vec<BTreeMap<&str, Count>> = self.servers.iter().map(|(server, runs)| self.count(server, runs)).collect();
+        let counts: Vec<BTreeMap<&str, Count>> = self
+            .servers
+            .iter()
+            .map(|(server, runs)| self.count(server, runs))
+            .collect();
         let mut areas: Vec<&str> = Vec::new();
         for (_, run) in self.runs() {
             if !areas.contains(&run.check.area) {
@@ -82,7 +97,9 @@ impl Report {
             }
         }
         let mut text = format!("{:28}", "area");
-        self.servers.iter().for_each(|(server, _)| _ = write!(text, "{server:>24}"));
+        self.servers
+            .iter()
+            .for_each(|(server, _)| _ = write!(text, "{server:>24}"));
         text.push('\n');
         for area in areas.iter().copied().chain(["total"]) {
             let _ = write!(text, "{area:28}");
@@ -114,10 +131,16 @@ impl Report {
             let entry = checks
                 .entry((run.check.area, run.check.name))
                 .or_insert_with(|| json!({"area": run.check.area, "name": run.check.name, "results": {}}));
-            let known = self.difference(server, &run.check).map(|difference| difference.reason.as_str());
+            let known = self
+                .difference(server, &run.check)
+                .map(|difference| difference.reason.as_str());
             entry["results"][server] = result(run, known);
         }
-        let stale: Vec<&str> = self.stale().iter().map(|difference| difference.name.as_str()).collect();
+        let stale: Vec<&str> = self
+            .stale()
+            .iter()
+            .map(|difference| difference.name.as_str())
+            .collect();
         json!({"good": self.is_good(), "checks": checks.into_values().collect::<Vec<_>>(), "stale": stale})
     }
 }
@@ -134,7 +157,11 @@ fn result(run: &Run, known: Option<&str>) -> Value {
 }
 
 fn cell(counts: &BTreeMap<&str, Count>, area: &str) -> String {
-    let chosen: Vec<&Count> = if area == "total" { counts.values().collect() } else { counts.get(area).into_iter().collect() };
+    let chosen: Vec<&Count> = if area == "total" {
+        counts.values().collect()
+    } else {
+        counts.get(area).into_iter().collect()
+    };
     let (mut passed, mut known, mut failed) = (0, 0, 0);
     for count in chosen {
         passed += count.passed;
@@ -152,5 +179,8 @@ fn cell(counts: &BTreeMap<&str, Count>, area: &str) -> String {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -24,7 +24,13 @@ pub(crate) struct Request<'a> {
 impl<'a> Request<'a> {
     pub(crate) fn new(server: &'a Server, method: &str, path: &str) -> Self {
         let authorization = ("Authorization".to_owned(), format!("Bearer {}", server.token));
-        Self { server, method: method.to_owned(), path: path.to_owned(), headers: vec![authorization], body: None }
+        Self {
+            server,
+            method: method.to_owned(),
+            path: path.to_owned(),
+            headers: vec![authorization],
+            body: None,
+        }
     }
 
     /// Adds a query parameter, escaped.
@@ -38,7 +44,8 @@ impl<'a> Request<'a> {
 
     /// Sets a header.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
-        self.headers.retain(|(key, _)| !key.eq_ignore_ascii_case(name) || is_repeatable(name));
+        self.headers
+            .retain(|(key, _)| !key.eq_ignore_ascii_case(name) || is_repeatable(name));
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
@@ -124,13 +131,21 @@ impl<'a> Request<'a> {
     }
 
     fn to_bytes(&self) -> Vec<u8> {
-        let mut head =
-            format!("{} {} HTTP/1.1\r\nHost: {}\r\n", self.method, self.path, self.server.authority());
+        let mut head = format!(
+            "{} {} HTTP/1.1\r\nHost: {}\r\n",
+            self.method,
+            self.path,
+            self.server.authority()
+        );
         let mut line = |name: &str, value: &str| {
             let _ = write!(head, "{name}: {value}\r\n");
         };
         self.headers.iter().for_each(|(name, value)| line(name, value));
-        if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("user-agent")) {
+        if !self
+            .headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("user-agent"))
+        {
             line("User-Agent", "conformance/1.0");
         }
         if let Some(body) = &self.body {

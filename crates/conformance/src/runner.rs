@@ -9,11 +9,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use crate::{
-    Check, Context, Outcome, Server,
-    context::Shared,
-    webhook::WebhooksCell,
-};
+use crate::{Check, Context, Outcome, Server, context::Shared, webhook::WebhooksCell};
 
 /// How the checks are run.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +29,12 @@ pub struct Run {
 
 /// Runs the checks against a server and gives the results in the order of the checks.
 pub fn run(server: &Server, checks: &[Check], options: Options) -> Vec<Run> {
-    let shared =
-        Shared { server, run: run_name(), counter: AtomicU64::new(1), webhooks: WebhooksCell::default() };
+    let shared = Shared {
+        server,
+        run: run_name(),
+        counter: AtomicU64::new(1),
+        webhooks: WebhooksCell::default(),
+    };
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -44,7 +44,9 @@ pub fn run(server: &Server, checks: &[Check], options: Options) -> Vec<Run> {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(check) = checks.get(index) else { return };
                     let run = run_one(&shared, *check, options);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, run));
+                    done.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push((index, run));
                 }
             });
         }
@@ -59,11 +61,17 @@ fn run_one(shared: &Shared<'_>, check: Check, options: Options) -> Run {
     let context = Context::new(shared);
     let outcome = (check.run)(&context);
     context.tidy(options.keep_namespaces);
-    Run { check, outcome, took: started.elapsed() }
+    Run {
+        check,
+        outcome,
+        took: started.elapsed(),
+    }
 }
 
 /// Differs from run to run on the same server.
 fn run_name() -> String {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
     format!("{:x}", now.as_millis() & 0x00ff_ffff)
 }

@@ -31,7 +31,13 @@ pub(crate) struct Watch {
 impl Watch {
     pub(crate) fn new(request: String, head: Head, mut body: Body) -> Outcome<Self> {
         if head.status == 200 {
-            return Ok(Self { request, head, body, rest: Vec::new(), seen: Vec::new() });
+            return Ok(Self {
+                request,
+                head,
+                body,
+                rest: Vec::new(),
+                seen: Vec::new(),
+            });
         }
         let mut bytes = Vec::new();
         while let Ok(Some(part)) = body.next(Instant::now() + PATIENCE) {
@@ -119,5 +125,9 @@ impl Watch {
 }
 
 fn summary(event: &Value) -> String {
-    format!("{} {}", event["type"].as_str().unwrap_or("?"), event["object"]["metadata"]["name"].as_str().unwrap_or(""))
+    format!(
+        "{} {}",
+        event["type"].as_str().unwrap_or("?"),
+        event["object"]["metadata"]["name"].as_str().unwrap_or("")
+    )
 }

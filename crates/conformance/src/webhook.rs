@@ -27,7 +27,10 @@ pub(crate) struct WebhooksCell(OnceLock<Result<Webhooks, String>>);
 
 impl WebhooksCell {
     pub(crate) fn get(&self) -> Result<&Webhooks, &str> {
-        self.0.get_or_init(|| Webhooks::start().map_err(|error| error.to_string())).as_ref().map_err(String::as_str)
+        self.0
+            .get_or_init(|| Webhooks::start().map_err(|error| error.to_string()))
+            .as_ref()
+            .map_err(String::as_str)
     }
 }
 
@@ -66,7 +69,10 @@ impl Webhook {
     /// The AdmissionReviews that came so far.
     pub(crate) fn received(&self) -> Vec<Value> {
         let routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
-        routes.get(&self.path).map(|route| route.received.clone()).unwrap_or_default()
+        routes
+            .get(&self.path)
+            .map(|route| route.received.clone())
+            .unwrap_or_default()
     }
 }
 
@@ -74,8 +80,14 @@ impl Webhooks {
     /// Serves a webhook at a path of its own.
     pub(crate) fn serve(&self, respond: Respond) -> Webhook {
         let path = format!("/{}", self.counter.fetch_add(1, Ordering::Relaxed));
-        let route = Route { respond, received: Vec::new() };
-        self.routes.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), route);
+        let route = Route {
+            respond,
+            received: Vec::new(),
+        };
+        self.routes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(path.clone(), route);
         Webhook {
             url: format!("https://{}{path}", self.address),
             path,
@@ -96,7 +108,12 @@ impl Webhooks {
                 thread::spawn(move || serve(socket, config, &routes));
             }
         });
-        Ok(Self { address, authority, routes, counter: AtomicU64::new(1) })
+        Ok(Self {
+            address,
+            authority,
+            routes,
+            counter: AtomicU64::new(1),
+        })
     }
 }
 
@@ -117,7 +134,9 @@ fn identity() -> Result<(Arc<ServerConfig>, String), Box<dyn std::error::Error +
 
 /// Answers the requests of one connection until it ends.
 fn serve(socket: TcpStream, config: Arc<ServerConfig>, routes: &Routes) {
-    let Ok(session) = ServerConnection::new(config) else { return };
+    let Ok(session) = ServerConnection::new(config) else {
+        return;
+    };
     if socket.set_read_timeout(Some(Duration::from_secs(60))).is_err() {
         return;
     }
@@ -146,13 +165,15 @@ fn answer(routes: &Routes, path: &str, body: &[u8]) -> Vec<u8> {
         return http("500 Internal Server Error", "broken");
     }
     response["uid"] = review["request"]["uid"].clone();
-    let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
+    let review =
+        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
     http("200 OK", &review.to_string())
 }
 
 fn http(status: &str, body: &str) -> Vec<u8> {
     let length = body.len();
-    format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
+    format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
+        .into_bytes()
 }
 
 /// Reads a request with a length; none at the end of the connection.

@@ -11,14 +11,19 @@ const RBAC: &str = "rbac.authorization.k8s.io/v1";
 fn allow(cx: &Context<'_>, user: &str, rules: Value) -> Outcome {
     cx.create(RBAC, "roles", json!({"metadata": {"name": user}, "rules": rules}))?;
     let subjects = json!([{"kind": "User", "name": user}]);
-    let binding = json!({"metadata": {"name": user}, "roleRef": {"kind": "Role", "name": user}, "subjects": subjects});
+    let binding =
+        json!({"metadata": {"name": user}, "roleRef": {"kind": "Role", "name": user}, "subjects": subjects});
     cx.create(RBAC, "rolebindings", binding)?.done()
 }
 
 /// Asks whether a user may do something.
 fn review(cx: &Context<'_>, user: &str, attributes: Value) -> Outcome<Answer> {
     let spec = json!({"user": user, "resourceAttributes": attributes});
-    cx.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", json!({"spec": spec})).expect(201)
+    cx.post(
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        json!({"spec": spec}),
+    )
+    .expect(201)
 }
 
 pub(super) const CHECKS: &[Check] = &[
@@ -180,7 +185,7 @@ pub(super) const CHECKS: &[Check] = &[
         });
         let path = cx.in_group(RBAC, "roles")?;
         cx.eventually(|| {
-            cx.post(&path, body.clone()).impersonate("jane").refused(
+            cx.post(&path, body.clone()).query("dryRun", "All").impersonate("jane").refused(
                 403,
                 "Forbidden",
                 "roles.rbac.authorization.k8s.io \"more\" is forbidden: user \"jane\" (groups=[\"system:authenticated\"]) is \
@@ -201,6 +206,7 @@ pub(super) const CHECKS: &[Check] = &[
         let path = cx.in_group(RBAC, "rolebindings")?;
         cx.eventually(|| {
             cx.post(&path, body.clone())
+                .query("dryRun", "All")
                 .impersonate("jane")
                 .expect(403)?
                 .has(json!({"message": "rolebindings.rbac.authorization.k8s.io \"more\" is forbidden: user \"jane\" \

@@ -9,11 +9,18 @@ const AREA: &str = "accounts";
 
 fn token(cx: &Context<'_>, account: &str, spec: Value) -> Outcome<String> {
     let path = cx.core(&format!("serviceaccounts/{account}/token"))?;
-    Ok(cx.post(path, json!({"spec": spec})).expect(201)?.text("/status/token"))
+    Ok(cx
+        .post(path, json!({"spec": spec}))
+        .expect(201)?
+        .text("/status/token"))
 }
 
 fn review(cx: &Context<'_>, spec: Value) -> Outcome<Answer> {
-    cx.post("/apis/authentication.k8s.io/v1/tokenreviews", json!({"spec": spec})).expect(201)
+    cx.post(
+        "/apis/authentication.k8s.io/v1/tokenreviews",
+        json!({"spec": spec}),
+    )
+    .expect(201)
 }
 
 /// What a token says, without checking who says it.

@@ -63,12 +63,20 @@ fn define(cx: &Context<'_>, body: Value) -> Outcome<Widgets> {
     let group = made.text("/spec/group");
     let version = made.text("/spec/versions/0/name");
     let definition = format!("{DEFINITIONS}/{}", made.text("/metadata/name"));
-    cx.eventually(|| cx.get(&definition).expect(200)?.has(json!({"status": {"conditions": ["<includes>", {
-        "type": "Established", "status": "True",
-    }]}})))?;
+    cx.eventually(|| {
+        cx.get(&definition)
+            .expect(200)?
+            .has(json!({"status": {"conditions": ["<includes>", {
+                "type": "Established", "status": "True",
+            }]}}))
+    })?;
     let path = cx.in_group(&format!("{group}/{version}"), "widgets")?;
     cx.eventually(|| cx.get(&path).expect(200))?;
-    Ok(Widgets { group, definition, path })
+    Ok(Widgets {
+        group,
+        definition,
+        path,
+    })
 }
 
 /// Widgets whose objects have this schema.
@@ -83,7 +91,8 @@ impl Widgets {
 
     /// A widget `a` with this content beside its metadata.
     fn object(&self, content: &Value) -> Value {
-        let mut object = json!({"apiVersion": self.api_version(), "kind": "Widget", "metadata": {"name": "a"}});
+        let mut object =
+            json!({"apiVersion": self.api_version(), "kind": "Widget", "metadata": {"name": "a"}});
         for (key, value) in content.as_object().into_iter().flatten() {
             object[key] = value.clone();
         }

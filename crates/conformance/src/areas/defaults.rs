@@ -8,7 +8,11 @@ const AREA: &str = "defaults";
 
 /// Creates an object `a` with this spec.
 fn with_spec(cx: &Context<'_>, version: &str, resource: &str, spec: Value) -> Outcome<Answer> {
-    cx.create(version, resource, json!({"metadata": {"name": "a"}, "spec": spec}))
+    cx.create(
+        version,
+        resource,
+        json!({"metadata": {"name": "a"}, "spec": spec}),
+    )
 }
 
 /// A pod template before defaulting.
@@ -52,30 +56,40 @@ pub(super) const CHECKS: &[Check] = &[
             .exactly("/status", json!({"phase": "Pending", "qosClass": "BestEffort"}))?
             .done()
     }),
-    Check::new(AREA, "an image with a tag is pulled only when it is missing", |cx| {
-        for (image, policy) in
-            [("i", "Always"), ("i:latest", "Always"), ("i:1", "IfNotPresent"), ("r.example.com:5000/i", "Always")]
-        {
-            let spec = json!({"schedulerName": "s", "containers": [{"name": "c", "image": image}]});
-            cx.post(cx.core("pods")?, json!({"metadata": {"name": "a"}, "spec": spec}))
-                .query("dryRun", "All")
-                .expect(201)?
-                .has(json!({"spec": {"containers": [{"imagePullPolicy": policy}]}}))?;
-        }
-        Ok(())
-    }),
-    Check::new(AREA, "probes, ports and field references of a container are filled in", |cx| {
-        let container = json!({
-            "name": "c", "image": "i:1", "ports": [{"containerPort": 80}], "livenessProbe": {"httpGet": {"port": 80}},
-            "readinessProbe": {"grpc": {"port": 81}},
-            "env": [{"name": "E", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
-        });
-        let probe = json!({"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3});
-        let mut liveness = probe.clone();
-        liveness["httpGet"] = json!({"path": "/", "port": 80, "scheme": "HTTP"});
-        let mut readiness = probe;
-        readiness["grpc"] = json!({"port": 81, "service": ""});
-        with_spec(cx, "v1", "pods", json!({"schedulerName": "s", "containers": [container]}))?
+    Check::new(
+        AREA,
+        "an image with a tag is pulled only when it is missing",
+        |cx| {
+            for (image, policy) in [
+                ("i", "Always"),
+                ("i:latest", "Always"),
+                ("i:1", "IfNotPresent"),
+                ("r.example.com:5000/i", "Always"),
+            ] {
+                let spec = json!({"schedulerName": "s", "containers": [{"name": "c", "image": image}]});
+                cx.post(cx.core("pods")?, json!({"metadata": {"name": "a"}, "spec": spec}))
+                    .query("dryRun", "All")
+                    .expect(201)?
+                    .has(json!({"spec": {"containers": [{"imagePullPolicy": policy}]}}))?;
+            }
+            Ok(())
+        },
+    ),
+    Check::new(
+        AREA,
+        "probes, ports and field references of a container are filled in",
+        |cx| {
+            let container = json!({
+                "name": "c", "image": "i:1", "ports": [{"containerPort": 80}], "livenessProbe": {"httpGet": {"port": 80}},
+                "readinessProbe": {"grpc": {"port": 81}},
+                "env": [{"name": "E", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+            });
+            let probe = json!({"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3});
+            let mut liveness = probe.clone();
+            liveness["httpGet"] = json!({"path": "/", "port": 80, "scheme": "HTTP"});
+            let mut readiness = probe;
+            readiness["grpc"] = json!({"port": 81, "service": ""});
+            with_spec(cx, "v1", "pods", json!({"schedulerName": "s", "containers": [container]}))?
             .exactly("/spec/containers/0/ports", json!([{"containerPort": 80, "protocol": "TCP"}]))?
             .exactly("/spec/containers/0/livenessProbe", liveness)?
             .exactly("/spec/containers/0/readinessProbe", readiness)?
@@ -84,7 +98,8 @@ pub(super) const CHECKS: &[Check] = &[
                 json!([{"name": "E", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}}]),
             )?
             .done()
-    }),
+        },
+    ),
     Check::new(AREA, "volumes of a pod are filled in", |cx| {
         let volumes = json!([
             {"name": "s", "secret": {"secretName": "x"}}, {"name": "c", "configMap": {"name": "x"}},
@@ -115,23 +130,36 @@ pub(super) const CHECKS: &[Check] = &[
             )?
             .done()
     }),
-    Check::new(AREA, "requests follow limits and decide the quality of service", |cx| {
-        let quality = |resources: Value, class: &str| -> Outcome<Answer> {
-            let spec = json!({"schedulerName": "s", "containers": [{"name": "c", "image": "i", "resources": resources}]});
-            cx.post(cx.core("pods")?, json!({"metadata": {"name": "a"}, "spec": spec}))
-                .query("dryRun", "All")
-                .expect(201)?
-                .has(json!({"status": {"qosClass": class}}))
-        };
-        quality(json!({}), "BestEffort")?;
-        quality(json!({"limits": {"cpu": "1"}}), "Burstable")?
-            .has(json!({"spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}]}}))?;
-        quality(json!({"limits": {"cpu": "1", "memory": "1Gi"}}), "Guaranteed")?.done()
-    }),
+    Check::new(
+        AREA,
+        "requests follow limits and decide the quality of service",
+        |cx| {
+            let quality = |resources: Value, class: &str| -> Outcome<Answer> {
+                let spec = json!({"schedulerName": "s", "containers": [{"name": "c", "image": "i", "resources": resources}]});
+                cx.post(cx.core("pods")?, json!({"metadata": {"name": "a"}, "spec": spec}))
+                    .query("dryRun", "All")
+                    .expect(201)?
+                    .has(json!({"status": {"qosClass": class}}))
+            };
+            quality(json!({}), "BestEffort")?;
+            quality(json!({"limits": {"cpu": "1"}}), "Burstable")?
+                .has(json!({"spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}]}}))?;
+            quality(json!({"limits": {"cpu": "1", "memory": "1Gi"}}), "Guaranteed")?.done()
+        },
+    ),
     Check::new(AREA, "a pod gets the token of its account mounted", |cx| {
-        let answer = with_spec(cx, "v1", "pods", json!({"schedulerName": "s", "containers": [{"name": "c", "image": "i"}]}))?;
+        let answer = with_spec(
+            cx,
+            "v1",
+            "pods",
+            json!({"schedulerName": "s", "containers": [{"name": "c", "image": "i"}]}),
+        )?;
         let name = answer.text("/spec/volumes/0/name");
-        ensure(name.starts_with("kube-api-access-") && name.len() == 21, "kube-api-access- and five characters", &name)?;
+        ensure(
+            name.starts_with("kube-api-access-") && name.len() == 21,
+            "kube-api-access- and five characters",
+            &name,
+        )?;
         answer
             .exactly(
                 "/spec/volumes",
@@ -229,15 +257,19 @@ pub(super) const CHECKS: &[Check] = &[
         .exactly("/metadata/labels", labels)?
         .done()
     }),
-    Check::new(AREA, "an indexed job with a limit per index has no other limit", |cx| {
-        let spec = json!({
-            "suspend": true, "completionMode": "Indexed", "completions": 3, "backoffLimitPerIndex": 1,
-            "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
-        });
-        with_spec(cx, "batch/v1", "jobs", spec)?
-            .has(json!({"spec": {"backoffLimit": 2_147_483_647, "parallelism": 1, "completions": 3}}))?
-            .done()
-    }),
+    Check::new(
+        AREA,
+        "an indexed job with a limit per index has no other limit",
+        |cx| {
+            let spec = json!({
+                "suspend": true, "completionMode": "Indexed", "completions": 3, "backoffLimitPerIndex": 1,
+                "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
+            });
+            with_spec(cx, "batch/v1", "jobs", spec)?
+                .has(json!({"spec": {"backoffLimit": 2_147_483_647, "parallelism": 1, "completions": 3}}))?
+                .done()
+        },
+    ),
     Check::new(AREA, "a cron job is filled in", |cx| {
         let job = json!({"template": {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "c", "image": "i"}]}}});
         with_spec(cx, "batch/v1", "cronjobs", json!({"schedule": "0 0 1 1 *", "jobTemplate": {"spec": job}}))?
@@ -254,7 +286,11 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a service gets an address", |cx| {
         let made = with_spec(cx, "v1", "services", json!({"ports": [{"port": 80}]}))?;
         let address = made.text("/spec/clusterIP");
-        ensure(address.starts_with("10.96."), "an address of the service range", &address)?;
+        ensure(
+            address.starts_with("10.96."),
+            "an address of the service range",
+            &address,
+        )?;
         made.exactly(
             "/spec",
             json!({
@@ -267,23 +303,32 @@ pub(super) const CHECKS: &[Check] = &[
         .done()
     }),
     Check::new(AREA, "a headless service gets no address", |cx| {
-        with_spec(cx, "v1", "services", json!({"clusterIP": "None", "selector": {"a": "b"}}))?
-            .exactly(
-                "/spec",
-                json!({
-                    "selector": {"a": "b"}, "clusterIP": "None", "clusterIPs": ["None"], "type": "ClusterIP",
-                    "sessionAffinity": "None", "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
-                    "internalTrafficPolicy": "Cluster",
-                }),
-            )?
-            .done()
+        with_spec(
+            cx,
+            "v1",
+            "services",
+            json!({"clusterIP": "None", "selector": {"a": "b"}}),
+        )?
+        .exactly(
+            "/spec",
+            json!({
+                "selector": {"a": "b"}, "clusterIP": "None", "clusterIPs": ["None"], "type": "ClusterIP",
+                "sessionAffinity": "None", "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
+                "internalTrafficPolicy": "Cluster",
+            }),
+        )?
+        .done()
     }),
     Check::new(AREA, "a service on nodes gets a port of their range", |cx| {
         let ports = json!([{"port": 80, "targetPort": "web", "name": "x"}]);
         let made = with_spec(cx, "v1", "services", json!({"type": "NodePort", "ports": ports}))?
             .has(json!({"spec": {"externalTrafficPolicy": "Cluster", "ports": [{"targetPort": "web"}]}}))?;
         let port = made.at("/spec/ports/0/nodePort").as_u64().unwrap_or(0);
-        ensure((30000..=32767).contains(&port) , "a port between 30000 and 32767", port)
+        ensure(
+            (30000..=32767).contains(&port),
+            "a port between 30000 and 32767",
+            port,
+        )
     }),
     Check::new(AREA, "a load balancer has ports on nodes too", |cx| {
         with_spec(cx, "v1", "services", json!({"type": "LoadBalancer", "ports": [{"port": 80}]}))?
@@ -293,17 +338,34 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "an external name has no address", |cx| {
-        with_spec(cx, "v1", "services", json!({"type": "ExternalName", "externalName": "example.com"}))?
-            .exactly("/spec", json!({"type": "ExternalName", "sessionAffinity": "None", "externalName": "example.com"}))?
-            .done()
+        with_spec(
+            cx,
+            "v1",
+            "services",
+            json!({"type": "ExternalName", "externalName": "example.com"}),
+        )?
+        .exactly(
+            "/spec",
+            json!({"type": "ExternalName", "sessionAffinity": "None", "externalName": "example.com"}),
+        )?
+        .done()
     }),
     Check::new(AREA, "session affinity lasts three hours", |cx| {
-        with_spec(cx, "v1", "services", json!({"sessionAffinity": "ClientIP", "ports": [{"port": 80}]}))?
-            .exactly("/spec/sessionAffinityConfig", json!({"clientIP": {"timeoutSeconds": 10800}}))?
-            .done()
+        with_spec(
+            cx,
+            "v1",
+            "services",
+            json!({"sessionAffinity": "ClientIP", "ports": [{"port": 80}]}),
+        )?
+        .exactly(
+            "/spec/sessionAffinityConfig",
+            json!({"clientIP": {"timeoutSeconds": 10800}}),
+        )?
+        .done()
     }),
     Check::new(AREA, "a claim is pending and protected", |cx| {
-        let spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1024Mi"}}});
+        let spec =
+            json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1024Mi"}}});
         with_spec(cx, "v1", "persistentvolumeclaims", spec)?
             .exactly(
                 "/spec",
@@ -330,9 +392,17 @@ pub(super) const CHECKS: &[Check] = &[
             }))?
             .done()
     }),
-    Check::new(AREA, "an autoscaler aims at eighty percent of the processor", |cx| {
-        let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"});
-        with_spec(cx, "autoscaling/v2", "horizontalpodautoscalers", json!({"maxReplicas": 3, "scaleTargetRef": target}))?
+    Check::new(
+        AREA,
+        "an autoscaler aims at eighty percent of the processor",
+        |cx| {
+            let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"});
+            with_spec(
+                cx,
+                "autoscaling/v2",
+                "horizontalpodautoscalers",
+                json!({"maxReplicas": 3, "scaleTargetRef": target}),
+            )?
             .exactly(
                 "/spec",
                 json!({
@@ -343,11 +413,20 @@ pub(super) const CHECKS: &[Check] = &[
                 }),
             )?
             .done()
-    }),
-    Check::new(AREA, "an autoscaler is the same object in both of its versions", |cx| {
-        let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"});
-        with_spec(cx, "autoscaling/v2", "horizontalpodautoscalers", json!({"maxReplicas": 3, "scaleTargetRef": target}))?;
-        cx.get(cx.in_group("autoscaling/v1", "horizontalpodautoscalers/a")?)
+        },
+    ),
+    Check::new(
+        AREA,
+        "an autoscaler is the same object in both of its versions",
+        |cx| {
+            let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"});
+            with_spec(
+                cx,
+                "autoscaling/v2",
+                "horizontalpodautoscalers",
+                json!({"maxReplicas": 3, "scaleTargetRef": target}),
+            )?;
+            cx.get(cx.in_group("autoscaling/v1", "horizontalpodautoscalers/a")?)
             .expect(200)?
             .has(json!({"apiVersion": "autoscaling/v1"}))?
             .exactly(
@@ -357,7 +436,8 @@ pub(super) const CHECKS: &[Check] = &[
                 }),
             )?
             .done()
-    }),
+        },
+    ),
     Check::new(AREA, "a network policy is about what it mentions", |cx| {
         with_spec(cx, "networking.k8s.io/v1", "networkpolicies", json!({"podSelector": {}, "ingress": [{"ports": [{"port": 80}]}]}))?
             .exactly(
@@ -375,13 +455,21 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "a priority class preempts", |cx| {
-        cx.create_cluster("scheduling.k8s.io/v1", "priorityclasses", json!({"metadata": {"name": cx.unique("class")}, "value": 5}))?
-            .has(json!({"preemptionPolicy": "PreemptLowerPriority", "value": 5, "globalDefault": "<absent>"}))?
-            .done()
+        cx.create_cluster(
+            "scheduling.k8s.io/v1",
+            "priorityclasses",
+            json!({"metadata": {"name": cx.unique("class")}, "value": 5}),
+        )?
+        .has(json!({"preemptionPolicy": "PreemptLowerPriority", "value": 5, "globalDefault": "<absent>"}))?
+        .done()
     }),
     Check::new(AREA, "a pod of a priority class gets its value", |cx| {
         let name = cx.unique("class");
-        cx.create_cluster("scheduling.k8s.io/v1", "priorityclasses", json!({"metadata": {"name": name}, "value": 77}))?;
+        cx.create_cluster(
+            "scheduling.k8s.io/v1",
+            "priorityclasses",
+            json!({"metadata": {"name": name}, "value": 77}),
+        )?;
         let spec = json!({"priorityClassName": name, "schedulerName": "s", "containers": [{"name": "c", "image": "i"}]});
         let body = json!({"metadata": {"name": "a"}, "spec": spec});
         let path = cx.core("pods")?;
@@ -392,7 +480,11 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a pod of an unknown priority class is refused", |cx| {
         let spec = json!({"priorityClassName": "nope", "containers": [{"name": "c", "image": "i"}]});
         cx.post(cx.core("pods")?, json!({"metadata": {"name": "a"}, "spec": spec}))
-            .refused(403, "Forbidden", "pods \"a\" is forbidden: no PriorityClass with name nope was found")?
+            .refused(
+                403,
+                "Forbidden",
+                "pods \"a\" is forbidden: no PriorityClass with name nope was found",
+            )?
             .exactly("/details", json!({"name": "a", "kind": "pods"}))?
             .done()
     }),
@@ -424,20 +516,36 @@ pub(super) const CHECKS: &[Check] = &[
             )?
             .done()
     }),
-    Check::new(AREA, "an endpoint slice's ports are named and have a protocol", |cx| {
-        let body = json!({
-            "metadata": {"name": "a"}, "addressType": "IPv4", "endpoints": [{"addresses": ["10.1.2.3"]}], "ports": [{"port": 80}],
-        });
-        cx.create("discovery.k8s.io/v1", "endpointslices", body)?
-            .exactly("/ports", json!([{"name": "", "protocol": "TCP", "port": 80}]))?
-            .exactly("/endpoints", json!([{"addresses": ["10.1.2.3"], "conditions": {}}]))?
-            .done()
-    }),
-    Check::new(AREA, "a replication controller takes labels and selector from its template", |cx| {
-        with_spec(cx, "v1", "replicationcontrollers", json!({"replicas": 0, "template": template()}))?
+    Check::new(
+        AREA,
+        "an endpoint slice's ports are named and have a protocol",
+        |cx| {
+            let body = json!({
+                "metadata": {"name": "a"}, "addressType": "IPv4", "endpoints": [{"addresses": ["10.1.2.3"]}], "ports": [{"port": 80}],
+            });
+            cx.create("discovery.k8s.io/v1", "endpointslices", body)?
+                .exactly("/ports", json!([{"name": "", "protocol": "TCP", "port": 80}]))?
+                .exactly(
+                    "/endpoints",
+                    json!([{"addresses": ["10.1.2.3"], "conditions": {}}]),
+                )?
+                .done()
+        },
+    ),
+    Check::new(
+        AREA,
+        "a replication controller takes labels and selector from its template",
+        |cx| {
+            with_spec(
+                cx,
+                "v1",
+                "replicationcontrollers",
+                json!({"replicas": 0, "template": template()}),
+            )?
             .has(json!({"metadata": {"labels": {"app": "a"}}, "spec": {"selector": {"app": "a"}}}))?
             .done()
-    }),
+        },
+    ),
     Check::new(AREA, "a namespace is labelled with its name", |cx| {
         let name = cx.namespace()?;
         cx.get(format!("/api/v1/namespaces/{name}"))
@@ -493,13 +601,20 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "the first namespaces exist", |cx| {
         for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
-            cx.get(format!("/api/v1/namespaces/{name}")).expect(200)?.has(json!({"status": {"phase": "Active"}}))?;
+            cx.get(format!("/api/v1/namespaces/{name}"))
+                .expect(200)?
+                .has(json!({"status": {"phase": "Active"}}))?;
         }
         Ok(())
     }),
     Check::new(AREA, "the first priority classes exist", |cx| {
-        for (name, value) in [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)] {
-            cx.get(format!("/apis/scheduling.k8s.io/v1/priorityclasses/{name}")).expect(200)?.has(json!({"value": value}))?;
+        for (name, value) in [
+            ("system-cluster-critical", 2_000_000_000),
+            ("system-node-critical", 2_000_001_000),
+        ] {
+            cx.get(format!("/apis/scheduling.k8s.io/v1/priorityclasses/{name}"))
+                .expect(200)?
+                .has(json!({"value": value}))?;
         }
         Ok(())
     }),

@@ -7,7 +7,8 @@ use crate::{Check, failure::ensure};
 const AREA: &str = "discovery";
 
 /// What kubectl and client-go ask for.
-const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
+const AGGREGATED: &str =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "the plain core document names v1 and an address", |cx| {
@@ -22,15 +23,18 @@ pub(super) const CHECKS: &[Check] = &[
             )?
             .done()
     }),
-    Check::new(AREA, "the plain group list names every built-in group with its preferred version", |cx| {
-        let group = |name: &str, version: &str| {
-            json!({
-                "name": name,
-                "versions": [{"groupVersion": format!("{name}/{version}"), "version": version}],
-                "preferredVersion": {"groupVersion": format!("{name}/{version}"), "version": version},
-            })
-        };
-        cx.get("/apis")
+    Check::new(
+        AREA,
+        "the plain group list names every built-in group with its preferred version",
+        |cx| {
+            let group = |name: &str, version: &str| {
+                json!({
+                    "name": name,
+                    "versions": [{"groupVersion": format!("{name}/{version}"), "version": version}],
+                    "preferredVersion": {"groupVersion": format!("{name}/{version}"), "version": version},
+                })
+            };
+            cx.get("/apis")
             .expect(200)?
             .has(json!({
                 "kind": "APIGroupList", "apiVersion": "v1",
@@ -46,23 +50,28 @@ pub(super) const CHECKS: &[Check] = &[
                 ],
             }))?
             .done()
-    }),
-    Check::new(AREA, "the group autoscaling has two versions and prefers v2", |cx| {
-        cx.get("/apis/autoscaling")
-            .expect(200)?
-            .exactly(
-                "",
-                json!({
-                    "kind": "APIGroup", "apiVersion": "v1", "name": "autoscaling",
-                    "versions": [
-                        {"groupVersion": "autoscaling/v2", "version": "v2"},
-                        {"groupVersion": "autoscaling/v1", "version": "v1"},
-                    ],
-                    "preferredVersion": {"groupVersion": "autoscaling/v2", "version": "v2"},
-                }),
-            )?
-            .done()
-    }),
+        },
+    ),
+    Check::new(
+        AREA,
+        "the group autoscaling has two versions and prefers v2",
+        |cx| {
+            cx.get("/apis/autoscaling")
+                .expect(200)?
+                .exactly(
+                    "",
+                    json!({
+                        "kind": "APIGroup", "apiVersion": "v1", "name": "autoscaling",
+                        "versions": [
+                            {"groupVersion": "autoscaling/v2", "version": "v2"},
+                            {"groupVersion": "autoscaling/v1", "version": "v1"},
+                        ],
+                        "preferredVersion": {"groupVersion": "autoscaling/v2", "version": "v2"},
+                    }),
+                )?
+                .done()
+        },
+    ),
     Check::new(AREA, "one group is described by itself", |cx| {
         cx.get("/apis/apps")
             .expect(200)?
@@ -80,7 +89,10 @@ pub(super) const CHECKS: &[Check] = &[
         cx.get("/api")
             .accept(AGGREGATED)
             .expect(200)?
-            .has_header("content-type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")?
+            .has_header(
+                "content-type",
+                "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+            )?
             .has_header("vary", "Accept")?
             .has(json!({
                 "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2",
@@ -88,8 +100,11 @@ pub(super) const CHECKS: &[Check] = &[
             }))?
             .done()
     }),
-    Check::new(AREA, "an aggregated resource tells its kind, scope, names, verbs and subresources", |cx| {
-        cx.get("/apis")
+    Check::new(
+        AREA,
+        "an aggregated resource tells its kind, scope, names, verbs and subresources",
+        |cx| {
+            cx.get("/apis")
             .accept(AGGREGATED)
             .expect(200)?
             .has(json!({
@@ -117,47 +132,86 @@ pub(super) const CHECKS: &[Check] = &[
                 }],
             }))?
             .done()
-    }),
-    Check::new(AREA, "the aggregated documents name exactly the resources of the plain ones", |cx| {
-        let aggregated = cx.get("/apis").accept(AGGREGATED).expect(200)?;
-        let empty = Vec::new();
-        for group in ["apps", "batch", "storage.k8s.io", "rbac.authorization.k8s.io", "networking.k8s.io"] {
-            let items = aggregated.at("/items").as_array().unwrap_or(&empty);
-            let item = items.iter().find(|item| item["metadata"]["name"] == group).cloned().unwrap_or_default();
-            let aggregated: Vec<String> = item["versions"][0]["resources"]
-                .as_array()
-                .unwrap_or(&empty)
-                .iter()
-                .map(|resource| resource["resource"].to_string())
-                .collect();
-            let plain = cx.get(format!("/apis/{group}/v1")).expect(200)?;
-            let plain: Vec<String> = plain
-                .at("/resources")
-                .as_array()
-                .unwrap_or(&empty)
-                .iter()
-                .map(|resource| resource["name"].to_string())
-                .filter(|name| !name.contains('/'))
-                .collect();
-            ensure(plain == aggregated, &format!("{group}: {plain:?}"), format!("{aggregated:?}"))?;
-        }
-        Ok(())
-    }),
-    Check::new(AREA, "a withdrawn aggregated form falls back to the plain one", |cx| {
-        cx.get("/apis")
+        },
+    ),
+    Check::new(
+        AREA,
+        "the aggregated documents name exactly the resources of the plain ones",
+        |cx| {
+            let aggregated = cx.get("/apis").accept(AGGREGATED).expect(200)?;
+            let empty = Vec::new();
+            for group in [
+                "apps",
+                "batch",
+                "storage.k8s.io",
+                "rbac.authorization.k8s.io",
+                "networking.k8s.io",
+            ] {
+                let items = aggregated.at("/items").as_array().unwrap_or(&empty);
+                let item = items
+                    .iter()
+                    .find(|item| item["metadata"]["name"] == group)
+                    .cloned()
+                    .unwrap_or_default();
+                let aggregated: Vec<String> = item["versions"][0]["resources"]
+                    .as_array()
+                    .unwrap_or(&empty)
+                    .iter()
+                    .map(|resource| resource["resource"].to_string())
+                    .collect();
+                let plain = cx.get(format!("/apis/{group}/v1")).expect(200)?;
+                let plain: Vec<String> = plain
+                    .at("/resources")
+                    .as_array()
+                    .unwrap_or(&empty)
+                    .iter()
+                    .map(|resource| resource["name"].to_string())
+                    .filter(|name| !name.contains('/'))
+                    .collect();
+                ensure(
+                    plain == aggregated,
+                    &format!("{group}: {plain:?}"),
+                    format!("{aggregated:?}"),
+                )?;
+            }
+            Ok(())
+        },
+    ),
+    Check::new(
+        AREA,
+        "a withdrawn aggregated form falls back to the plain one",
+        |cx| {
+            cx.get("/apis")
             .accept("application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json")
             .expect(200)?
             .has(json!({"kind": "APIGroupList"}))?
             .done()
-    }),
-    Check::new(AREA, "an aggregated document has an entity tag and is not sent twice", |cx| {
-        let first = cx.get("/api").accept(AGGREGATED).expect(200)?;
-        let tag = first.header("etag").to_owned();
-        ensure(tag.starts_with('"') && tag.len() > 10, "a quoted entity tag", &tag)?;
-        cx.get("/api").accept(AGGREGATED).header("If-None-Match", &tag).expect(304)?.done()
-    }),
+        },
+    ),
+    Check::new(
+        AREA,
+        "an aggregated document has an entity tag and is not sent twice",
+        |cx| {
+            let first = cx.get("/api").accept(AGGREGATED).expect(200)?;
+            let tag = first.header("etag").to_owned();
+            ensure(
+                tag.starts_with('"') && tag.len() > 10,
+                "a quoted entity tag",
+                &tag,
+            )?;
+            cx.get("/api")
+                .accept(AGGREGATED)
+                .header("If-None-Match", &tag)
+                .expect(304)?
+                .done()
+        },
+    ),
     Check::new(AREA, "another entity tag gets the document again", |cx| {
-        cx.get("/api").accept(AGGREGATED).header("If-None-Match", "\"other\"").expect(200)?.done()
+        cx.get("/api")
+            .accept(AGGREGATED)
+            .header("If-None-Match", "\"other\"")
+            .expect(200)?
+            .done()
     }),
     Check::new(AREA, "the resource list of the core group describes pods", |cx| {
         cx.get("/api/v1")
@@ -183,8 +237,11 @@ pub(super) const CHECKS: &[Check] = &[
             }))?
             .done()
     }),
-    Check::new(AREA, "the resource list of the core group describes namespaces and nodes", |cx| {
-        cx.get("/api/v1")
+    Check::new(
+        AREA,
+        "the resource list of the core group describes namespaces and nodes",
+        |cx| {
+            cx.get("/api/v1")
             .expect(200)?
             .has(json!({"resources": ["<includes>",
                 {
@@ -202,7 +259,8 @@ pub(super) const CHECKS: &[Check] = &[
                 },
             ]}))?
             .done()
-    }),
+        },
+    ),
     Check::new(AREA, "the core group lists its resources in order", |cx| {
         let answer = cx.get("/api/v1").expect(200)?;
         let names: Vec<String> = answer
@@ -215,9 +273,23 @@ pub(super) const CHECKS: &[Check] = &[
             .map(str::to_owned)
             .collect();
         let expected = [
-            "bindings", "componentstatuses", "configmaps", "endpoints", "events", "limitranges", "namespaces", "nodes",
-            "persistentvolumeclaims", "persistentvolumes", "pods", "podtemplates", "replicationcontrollers",
-            "resourcequotas", "secrets", "serviceaccounts", "services",
+            "bindings",
+            "componentstatuses",
+            "configmaps",
+            "endpoints",
+            "events",
+            "limitranges",
+            "namespaces",
+            "nodes",
+            "persistentvolumeclaims",
+            "persistentvolumes",
+            "pods",
+            "podtemplates",
+            "replicationcontrollers",
+            "resourcequotas",
+            "secrets",
+            "serviceaccounts",
+            "services",
         ];
         ensure(names == expected, &format!("{expected:?}"), format!("{names:?}"))
     }),
@@ -251,9 +323,21 @@ pub(super) const CHECKS: &[Check] = &[
             )?
             .done()
     }),
-    Check::new(AREA, "the batch group lists jobs and cron jobs with their status", |cx| {
-        let all = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-        cx.get("/apis/batch/v1")
+    Check::new(
+        AREA,
+        "the batch group lists jobs and cron jobs with their status",
+        |cx| {
+            let all = [
+                "create",
+                "delete",
+                "deletecollection",
+                "get",
+                "list",
+                "patch",
+                "update",
+                "watch",
+            ];
+            cx.get("/apis/batch/v1")
             .expect(200)?
             .exactly(
                 "/resources",
@@ -269,22 +353,33 @@ pub(super) const CHECKS: &[Check] = &[
                 ]),
             )?
             .done()
-    }),
+        },
+    ),
     Check::new(AREA, "an unknown group is not a page", |cx| {
         cx.get("/apis/nope.example.com")
             .expect(404)?
-            .satisfies("plain text", |answer| answer.body_text() == "404 page not found\n")?
+            .satisfies("plain text", |answer| {
+                answer.body_text() == "404 page not found\n"
+            })?
             .done()
     }),
     Check::new(AREA, "an unknown version of a group is not found", |cx| {
         cx.get("/apis/apps/v9")
-            .refused(404, "NotFound", "the server could not find the requested resource")?
+            .refused(
+                404,
+                "NotFound",
+                "the server could not find the requested resource",
+            )?
             .exactly("/details", json!({}))?
             .done()
     }),
     Check::new(AREA, "an unknown version of the core group is not found", |cx| {
         cx.get("/api/v9")
-            .refused(404, "NotFound", "the server could not find the requested resource")?
+            .refused(
+                404,
+                "NotFound",
+                "the server could not find the requested resource",
+            )?
             .exactly("/details", json!({}))?
             .done()
     }),
@@ -299,7 +394,10 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "the version is found with a slash at the end", |cx| {
-        cx.get("/version/").expect(200)?.has(json!({"major": "1", "minor": "34"}))?.done()
+        cx.get("/version/")
+            .expect(200)?
+            .has(json!({"major": "1", "minor": "34"}))?
+            .done()
     }),
     Check::new(AREA, "the root lists the paths", |cx| {
         cx.get("/")
@@ -311,7 +409,14 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "discovery is open to every authenticated user", |cx| {
-        cx.get("/apis").impersonate("nobody").impersonate_group("system:authenticated").expect(200)?;
-        cx.get("/api/v1").impersonate("nobody").impersonate_group("system:authenticated").expect(200)?.done()
+        cx.get("/apis")
+            .impersonate("nobody")
+            .impersonate_group("system:authenticated")
+            .expect(200)?;
+        cx.get("/api/v1")
+            .impersonate("nobody")
+            .impersonate_group("system:authenticated")
+            .expect(200)?
+            .done()
     }),
 ];

@@ -52,8 +52,16 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "events are found by what they are about", |cx| {
         event(cx, "a")?;
         let path = cx.core("events")?;
-        let finds = |selector: &str, names: &[&str]| cx.get(&path).query("fieldSelector", selector).expect(200)?.lists(names);
-        finds("involvedObject.name=p,involvedObject.uid=u-1,involvedObject.kind=Pod", &["a"])?;
+        let finds = |selector: &str, names: &[&str]| {
+            cx.get(&path)
+                .query("fieldSelector", selector)
+                .expect(200)?
+                .lists(names)
+        };
+        finds(
+            "involvedObject.name=p,involvedObject.uid=u-1,involvedObject.kind=Pod",
+            &["a"],
+        )?;
         finds("involvedObject.name=q", &[])?;
         finds("reason=Because,type=Normal", &["a"])?;
         finds("source=tester", &["a"])?;
@@ -69,10 +77,13 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a repeated event is a patch", |cx| {
         event(cx, "a")?;
-        cx.strategic_patch(cx.core("events/a")?, json!({"count": 3, "lastTimestamp": "2026-01-03T00:00:00Z"}))
-            .expect(200)?
-            .has(json!({"count": 3, "lastTimestamp": "2026-01-03T00:00:00Z"}))?
-            .done()
+        cx.strategic_patch(
+            cx.core("events/a")?,
+            json!({"count": 3, "lastTimestamp": "2026-01-03T00:00:00Z"}),
+        )
+        .expect(200)?
+        .has(json!({"count": 3, "lastTimestamp": "2026-01-03T00:00:00Z"}))?
+        .done()
     }),
     Check::new(AREA, "an event is about an object of its own namespace", |cx| {
         let body = json!({
@@ -94,15 +105,26 @@ pub(super) const CHECKS: &[Check] = &[
         cx.post(cx.in_group("events.k8s.io/v1", "events")?, body)
             .invalid(&[
                 ("eventTime", "FieldValueRequired", "Required value"),
-                ("type", "FieldValueInvalid", "Invalid value: \"\": has invalid value: "),
+                (
+                    "type",
+                    "FieldValueInvalid",
+                    "Invalid value: \"\": has invalid value: ",
+                ),
             ])?
             .done()
     }),
     Check::new(AREA, "a new event cannot be changed afterwards", |cx| {
         cx.create("events.k8s.io/v1", "events", new_event(cx)?)?;
-        cx.merge_patch(cx.in_group("events.k8s.io/v1", "events/a")?, json!({"reason": "Other"}))
-            .refused(422, "Invalid", "Event \"a\" is invalid: reason: Invalid value: \"Other\": field is immutable")?
-            .done()
+        cx.merge_patch(
+            cx.in_group("events.k8s.io/v1", "events/a")?,
+            json!({"reason": "Other"}),
+        )
+        .refused(
+            422,
+            "Invalid",
+            "Event \"a\" is invalid: reason: Invalid value: \"Other\": field is immutable",
+        )?
+        .done()
     }),
     Check::new(AREA, "both forms of an event are one object in watches", |cx| {
         let first = event(cx, "a")?;
@@ -111,7 +133,10 @@ pub(super) const CHECKS: &[Check] = &[
             .query("resourceVersion", first.resource_version())
             .watch()?;
         event(cx, "b")?;
-        watch.expect("ADDED", json!({"apiVersion": "events.k8s.io/v1", "note": "it happened", "metadata": {"name": "b"}}))?;
+        watch.expect(
+            "ADDED",
+            json!({"apiVersion": "events.k8s.io/v1", "note": "it happened", "metadata": {"name": "b"}}),
+        )?;
         Ok(())
     }),
     Check::new(AREA, "a lease keeps microseconds", |cx| {
@@ -141,25 +166,44 @@ pub(super) const CHECKS: &[Check] = &[
             )?
             .done()
     }),
-    Check::new(AREA, "of two that take a lease at once one gets a conflict", |cx| {
-        let made = cx.create("coordination.k8s.io/v1", "leases", json!({"metadata": {"name": "a"}, "spec": {}}))?;
-        let path = cx.in_group("coordination.k8s.io/v1", "leases/a")?;
-        let take = |holder: &str| {
-            let mut body = made.json.clone();
-            body["spec"]["holderIdentity"] = json!(holder);
-            cx.put(&path, body).send()
-        };
-        take("one")?.expect(200)?;
-        take("two")?.expect(409)?;
-        cx.get(&path).expect(200)?.has(json!({"spec": {"holderIdentity": "one"}}))?.done()
-    }),
+    Check::new(
+        AREA,
+        "of two that take a lease at once one gets a conflict",
+        |cx| {
+            let made = cx.create(
+                "coordination.k8s.io/v1",
+                "leases",
+                json!({"metadata": {"name": "a"}, "spec": {}}),
+            )?;
+            let path = cx.in_group("coordination.k8s.io/v1", "leases/a")?;
+            let take = |holder: &str| {
+                let mut body = made.json.clone();
+                body["spec"]["holderIdentity"] = json!(holder);
+                cx.put(&path, body).send()
+            };
+            take("one")?.expect(200)?;
+            take("two")?.expect(409)?;
+            cx.get(&path)
+                .expect(200)?
+                .has(json!({"spec": {"holderIdentity": "one"}}))?
+                .done()
+        },
+    ),
     Check::new(AREA, "many writers raise a counter one by one", |cx| {
-        cx.create("v1", "configmaps", json!({"metadata": {"name": "a"}, "data": {"n": "0"}}))?;
+        cx.create(
+            "v1",
+            "configmaps",
+            json!({"metadata": {"name": "a"}, "data": {"n": "0"}}),
+        )?;
         let path = cx.core("configmaps/a")?;
         let mut conflicts = 0;
         let stale = cx.get(&path).expect(200)?.json;
         for n in 1..=5 {
-            let mut body = if n == 1 { stale.clone() } else { cx.get(&path).expect(200)?.json };
+            let mut body = if n == 1 {
+                stale.clone()
+            } else {
+                cx.get(&path).expect(200)?.json
+            };
             body["data"]["n"] = json!(n.to_string());
             cx.put(&path, body).expect(200)?;
             conflicts += u32::from(cx.put(&path, stale.clone()).send()?.status() == 409);

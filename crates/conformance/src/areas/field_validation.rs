@@ -7,12 +7,17 @@ use crate::{Check, Context, Outcome, answer::Answer};
 const AREA: &str = "field validation";
 
 /// An unknown field, an unknown nested field and a duplicate one.
-const FAULTY: &str =
-    r#"{"metadata":{"name":"a","lables":{}},"data":{"k":"1","k":"2"},"dta":{}}"#;
+const FAULTY: &str = r#"{"metadata":{"name":"a","lables":{}},"data":{"k":"1","k":"2"},"dta":{}}"#;
 
 fn create(cx: &Context<'_>, mode: &str, body: &str) -> Outcome<Answer> {
-    let request = cx.request("POST", cx.core("configmaps")?).bytes("application/json", body);
-    if mode.is_empty() { request.send() } else { request.query("fieldValidation", mode).send() }
+    let request = cx
+        .request("POST", cx.core("configmaps")?)
+        .bytes("application/json", body);
+    if mode.is_empty() {
+        request.send()
+    } else {
+        request.query("fieldValidation", mode).send()
+    }
 }
 
 pub(super) const CHECKS: &[Check] = &[
@@ -29,15 +34,26 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "warn takes the object and warns of every fault", |cx| {
         create(cx, "Warn", FAULTY)?
             .expect(201)?
-            .warns(&["unknown field \"metadata.lables\"", "duplicate field \"data.k\"", "unknown field \"dta\""])?
+            .warns(&[
+                "unknown field \"metadata.lables\"",
+                "duplicate field \"data.k\"",
+                "unknown field \"dta\"",
+            ])?
             .exactly("/data", json!({"k": "2"}))?
             .done()
     }),
     Check::new(AREA, "ignore takes the object silently", |cx| {
-        create(cx, "Ignore", FAULTY)?.expect(201)?.warns(&[])?.exactly("/data", json!({"k": "2"}))?.done()
+        create(cx, "Ignore", FAULTY)?
+            .expect(201)?
+            .warns(&[])?
+            .exactly("/data", json!({"k": "2"}))?
+            .done()
     }),
     Check::new(AREA, "the default is to warn", |cx| {
-        create(cx, "", r#"{"metadata":{"name":"a"},"dta":{}}"#)?.expect(201)?.warns(&["unknown field \"dta\""])?.done()
+        create(cx, "", r#"{"metadata":{"name":"a"},"dta":{}}"#)?
+            .expect(201)?
+            .warns(&["unknown field \"dta\""])?
+            .done()
     }),
     Check::new(AREA, "an unknown mode is refused", |cx| {
         create(cx, "Maybe", "{}")?
@@ -85,32 +101,51 @@ pub(super) const CHECKS: &[Check] = &[
         cx.config_map("a")?;
         cx.merge_patch(cx.core("configmaps/a")?, json!({"dta": {}}))
             .query("fieldValidation", "Strict")
-            .invalid(&[("patch", "FieldValueInvalid", "Invalid value: \"{*}\": strict decoding error: unknown field \"dta\"")])?
+            .invalid(&[(
+                "patch",
+                "FieldValueInvalid",
+                "Invalid value: \"{*}\": strict decoding error: unknown field \"dta\"",
+            )])?
             .done()
     }),
     Check::new(AREA, "strict holds for JSON patches", |cx| {
         cx.config_map("a")?;
-        cx.json_patch(cx.core("configmaps/a")?, json!([{"op": "add", "path": "/data/x", "value": "1", "color": "red"}]))
-            .query("fieldValidation", "Strict")
-            .invalid(&[("patch", "FieldValueInvalid", "Invalid value: \"{*}\": strict decoding error: json patch unknown field \"[0].color\"")])?
-            .done()
+        cx.json_patch(
+            cx.core("configmaps/a")?,
+            json!([{"op": "add", "path": "/data/x", "value": "1", "color": "red"}]),
+        )
+        .query("fieldValidation", "Strict")
+        .invalid(&[(
+            "patch",
+            "FieldValueInvalid",
+            "Invalid value: \"{*}\": strict decoding error: json patch unknown field \"[0].color\"",
+        )])?
+        .done()
     }),
     Check::new(AREA, "strict holds for strategic merges", |cx| {
         cx.config_map("a")?;
         cx.strategic_patch(cx.core("configmaps/a")?, json!({"dta": {}}))
             .query("fieldValidation", "Strict")
-            .invalid(&[("patch", "FieldValueInvalid", "Invalid value: \"map[dta:map[]]\": strict decoding error: unknown field \"dta\"")])?
+            .invalid(&[(
+                "patch",
+                "FieldValueInvalid",
+                "Invalid value: \"map[dta:map[]]\": strict decoding error: unknown field \"dta\"",
+            )])?
             .done()
     }),
-    Check::new(AREA, "an apply of an unknown field is refused whatever the mode", |cx| {
-        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "dta": {}});
-        cx.apply(cx.core("configmaps/a")?, "me", body)
+    Check::new(
+        AREA,
+        "an apply of an unknown field is refused whatever the mode",
+        |cx| {
+            let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "dta": {}});
+            cx.apply(cx.core("configmaps/a")?, "me", body)
             .query("fieldValidation", "Ignore")
             .expect(500)?
             .has(json!({"message": "failed to create typed patch object ({*}/a; /v1, Kind=ConfigMap): .dta: field not \
                 declared in schema"}))?
             .done()
-    }),
+        },
+    ),
     Check::new(AREA, "a YAML body is checked like any other", |cx| {
         cx.request("POST", cx.core("configmaps")?)
             .query("fieldValidation", "Strict")
@@ -125,6 +160,9 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "delete options are checked too", |cx| {
         cx.config_map("a")?;
-        cx.delete(cx.core("configmaps/a")?).json(&json!({"nonsense": 1})).expect(200)?.done()
+        cx.delete(cx.core("configmaps/a")?)
+            .json(&json!({"nonsense": 1}))
+            .expect(200)?
+            .done()
     }),
 ];

@@ -9,7 +9,11 @@ const AREA: &str = "garbage";
 /// A config map owned by another.
 fn owned(cx: &Context<'_>, name: &str, owner: &Answer, blocks: bool) -> Outcome<Answer> {
     let reference = reference(owner, blocks);
-    cx.create("v1", "configmaps", json!({"metadata": {"name": name, "ownerReferences": [reference]}}))
+    cx.create(
+        "v1",
+        "configmaps",
+        json!({"metadata": {"name": name, "ownerReferences": [reference]}}),
+    )
 }
 
 fn reference(owner: &Answer, blocks: bool) -> Value {

@@ -13,10 +13,16 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "the server is alive", |cx| {
-        cx.get("/livez").expect(200)?.satisfies("ok", |answer| answer.body_text() == "ok")?.done()
+        cx.get("/livez")
+            .expect(200)?
+            .satisfies("ok", |answer| answer.body_text() == "ok")?
+            .done()
     }),
     Check::new(AREA, "the old health path still answers", |cx| {
-        cx.get("/healthz").expect(200)?.satisfies("ok", |answer| answer.body_text() == "ok")?.done()
+        cx.get("/healthz")
+            .expect(200)?
+            .satisfies("ok", |answer| answer.body_text() == "ok")?
+            .done()
     }),
     Check::new(AREA, "a verbose answer lists each check", |cx| {
         cx.get("/readyz?verbose")
@@ -28,7 +34,10 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "one check can be asked alone", |cx| {
-        cx.get("/livez/ping").expect(200)?.satisfies("ok", |answer| answer.body_text() == "ok")?.done()
+        cx.get("/livez/ping")
+            .expect(200)?
+            .satisfies("ok", |answer| answer.body_text() == "ok")?
+            .done()
     }),
     Check::new(AREA, "health needs no credentials", |cx| {
         cx.get("/readyz").anonymous().expect(200)?;

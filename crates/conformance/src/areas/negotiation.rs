@@ -10,7 +10,11 @@ const BODY: &str = r#"{"metadata":{"name":"a"},"data":{"k":"v"}}"#;
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a body without a content type is JSON", |cx| {
-        cx.request("POST", cx.core("configmaps")?).untyped(BODY).expect(201)?.has(json!({"data": {"k": "v"}}))?.done()
+        cx.request("POST", cx.core("configmaps")?)
+            .untyped(BODY)
+            .expect(201)?
+            .has(json!({"data": {"k": "v"}}))?
+            .done()
     }),
     Check::new(AREA, "a body without version and kind is of the path's", |cx| {
         cx.request("POST", cx.core("configmaps")?)
@@ -20,7 +24,10 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "a content type may name its characters", |cx| {
-        cx.request("POST", cx.core("configmaps")?).bytes("application/json; charset=utf-8", BODY).expect(201)?.done()
+        cx.request("POST", cx.core("configmaps")?)
+            .bytes("application/json; charset=utf-8", BODY)
+            .expect(201)?
+            .done()
     }),
     Check::new(AREA, "a body may be YAML", |cx| {
         cx.request("POST", cx.core("configmaps")?)
@@ -30,7 +37,10 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "a YAML body may be JSON in truth", |cx| {
-        cx.request("POST", cx.core("configmaps")?).bytes("application/yaml", BODY).expect(201)?.done()
+        cx.request("POST", cx.core("configmaps")?)
+            .bytes("application/yaml", BODY)
+            .expect(201)?
+            .done()
     }),
     Check::new(AREA, "a body of another type is refused", |cx| {
         cx.request("POST", cx.core("configmaps")?)
@@ -69,7 +79,10 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "any answer will do", |cx| {
         cx.config_map("a")?;
         for accept in ["*/*", "text/html, */*;q=0.8"] {
-            cx.get(cx.core("configmaps/a")?).accept(accept).expect(200)?.has_header("content-type", "application/json")?;
+            cx.get(cx.core("configmaps/a")?)
+                .accept(accept)
+                .expect(200)?
+                .has_header("content-type", "application/json")?;
         }
         Ok(())
     }),
@@ -81,21 +94,26 @@ pub(super) const CHECKS: &[Check] = &[
             .has_header("content-type", "application/json")?
             .done()
     }),
-    Check::new(AREA, "an unknown type of answer is refused with those that are known", |cx| {
-        cx.get(cx.core("configmaps")?)
-            .accept("application/nonsense")
-            .refused(
-                406,
-                "NotAcceptable",
-                "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
+    Check::new(
+        AREA,
+        "an unknown type of answer is refused with those that are known",
+        |cx| {
+            cx.get(cx.core("configmaps")?)
+                .accept("application/nonsense")
+                .refused(
+                    406,
+                    "NotAcceptable",
+                    "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
                  application/vnd.kubernetes.protobuf, application/json;stream=watch, \
                  application/vnd.kubernetes.protobuf;stream=watch",
-            )?
-            .done()
-    }),
+                )?
+                .done()
+        },
+    ),
     Check::new(AREA, "an unknown view of an object is refused", |cx| {
         cx.config_map("a")?;
-        cx.get(cx.core("configmaps/a")?).accept("application/json;as=Nonsense;g=meta.k8s.io;v=v1")
+        cx.get(cx.core("configmaps/a")?)
+            .accept("application/json;as=Nonsense;g=meta.k8s.io;v=v1")
             .refused(
                 406,
                 "NotAcceptable",
@@ -120,7 +138,9 @@ pub(super) const CHECKS: &[Check] = &[
         cx.get(cx.core("configmaps/a")?)
             .query("pretty", "true")
             .expect(200)?
-            .satisfies("indented JSON", |answer| answer.body_text().starts_with("{\n  \"kind\": \"ConfigMap\",\n"))?
+            .satisfies("indented JSON", |answer| {
+                answer.body_text().starts_with("{\n  \"kind\": \"ConfigMap\",\n")
+            })?
             .done()
     }),
     Check::new(AREA, "browsers and curl get indented answers", |cx| {
@@ -129,11 +149,17 @@ pub(super) const CHECKS: &[Check] = &[
             cx.get(cx.core("configmaps/a")?)
                 .header("User-Agent", agent)
                 .expect(200)?
-                .satisfies("indented JSON", |answer| answer.body_text().starts_with("{\n  \"kind\""))?;
+                .satisfies("indented JSON", |answer| {
+                    answer.body_text().starts_with("{\n  \"kind\"")
+                })?;
         }
         cx.get(cx.core("configmaps/a")?)
             .expect(200)?
-            .satisfies("compact JSON", |answer| answer.body_text().starts_with("{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\""))?
+            .satisfies("compact JSON", |answer| {
+                answer
+                    .body_text()
+                    .starts_with("{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"")
+            })?
             .done()
     }),
     Check::new(AREA, "an answer says that it must not be kept", |cx| {
@@ -144,14 +170,32 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "a large answer is compressed on request", |cx| {
-        cx.create("v1", "configmaps", json!({"metadata": {"name": "a"}, "data": {"k": "x".repeat(300_000)}}))?;
-        let answer = cx.get(cx.core("configmaps/a")?).header("Accept-Encoding", "gzip").expect(200)?;
-        ensure(answer.header("content-encoding") == "gzip" && answer.body.len() < 50_000, "a small gzip body", answer.body.len())
+        cx.create(
+            "v1",
+            "configmaps",
+            json!({"metadata": {"name": "a"}, "data": {"k": "x".repeat(300_000)}}),
+        )?;
+        let answer = cx
+            .get(cx.core("configmaps/a")?)
+            .header("Accept-Encoding", "gzip")
+            .expect(200)?;
+        ensure(
+            answer.header("content-encoding") == "gzip" && answer.body.len() < 50_000,
+            "a small gzip body",
+            answer.body.len(),
+        )
     }),
     Check::new(AREA, "a small answer is not compressed", |cx| {
         cx.config_map("a")?;
-        let answer = cx.get(cx.core("configmaps/a")?).header("Accept-Encoding", "gzip").expect(200)?;
-        ensure(answer.header("content-encoding").is_empty(), "no compression", answer.header("content-encoding"))
+        let answer = cx
+            .get(cx.core("configmaps/a")?)
+            .header("Accept-Encoding", "gzip")
+            .expect(200)?;
+        ensure(
+            answer.header("content-encoding").is_empty(),
+            "no compression",
+            answer.header("content-encoding"),
+        )
     }),
     Check::new(AREA, "HEAD is not allowed", |cx| {
         cx.config_map("a")?;

@@ -9,7 +9,11 @@ const AREA: &str = "policies";
 const GROUP: &str = "admissionregistration.k8s.io/v1";
 
 /// A policy about config maps of the check's namespace, changed as the check wants, and its binding.
-fn install(cx: &Context<'_>, change: impl FnOnce(&mut Value), change_binding: impl FnOnce(&mut Value)) -> Outcome<String> {
+fn install(
+    cx: &Context<'_>,
+    change: impl FnOnce(&mut Value),
+    change_binding: impl FnOnce(&mut Value),
+) -> Outcome<String> {
     let name = cx.unique("policy");
     let mut spec = json!({
         "matchConstraints": {"resourceRules": [{
@@ -18,18 +22,31 @@ fn install(cx: &Context<'_>, change: impl FnOnce(&mut Value), change_binding: im
         "validations": [{"expression": "object.metadata.name != 'bad'", "message": "no bad names"}],
     });
     change(&mut spec);
-    cx.create_cluster(GROUP, "validatingadmissionpolicies", json!({"metadata": {"name": name}, "spec": spec}))?;
+    cx.create_cluster(
+        GROUP,
+        "validatingadmissionpolicies",
+        json!({"metadata": {"name": name}, "spec": spec}),
+    )?;
     let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": cx.namespace()?}});
     let mut binding = json!({
         "policyName": name, "validationActions": ["Deny"], "matchResources": {"namespaceSelector": selector},
     });
     change_binding(&mut binding);
-    cx.create_cluster(GROUP, "validatingadmissionpolicybindings", json!({"metadata": {"name": name}, "spec": binding}))?;
+    cx.create_cluster(
+        GROUP,
+        "validatingadmissionpolicybindings",
+        json!({"metadata": {"name": name}, "spec": binding}),
+    )?;
     Ok(name)
 }
 
 fn create<'a>(cx: &Context<'a>, name: &str, data: Value) -> Outcome<Request<'a>> {
-    Ok(cx.post(cx.core("configmaps")?, json!({"metadata": {"name": name}, "data": data})).query("dryRun", "All"))
+    Ok(cx
+        .post(
+            cx.core("configmaps")?,
+            json!({"metadata": {"name": name}, "data": data}),
+        )
+        .query("dryRun", "All"))
 }
 
 pub(super) const CHECKS: &[Check] = &[

@@ -12,9 +12,18 @@ use crate::{
 const AREA: &str = "protobuf bodies";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-fn post<'a>(cx: &Context<'a>, path: &str, message: &Message, version: &str, kind: &str) -> Outcome<Request<'a>> {
+fn post<'a>(
+    cx: &Context<'a>,
+    path: &str,
+    message: &Message,
+    version: &str,
+    kind: &str,
+) -> Outcome<Request<'a>> {
     let path = cx.in_group(version, path)?;
-    Ok(cx.request("POST", path).accept("application/json").bytes(PROTOBUF, message.envelope(version, kind)))
+    Ok(cx
+        .request("POST", path)
+        .accept("application/json")
+        .bytes(PROTOBUF, message.envelope(version, kind)))
 }
 
 /// A time: seconds since the epoch.
@@ -24,23 +33,39 @@ fn time(seconds: u64) -> Message {
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a config map is read", |cx| {
-        let message = Message::new().message(1, &metadata("a").entry(11, "l", "1")).entry(2, "k", "v").bytes(
-            3,
-            // A map entry whose value is bytes.
-            b"\x0a\x01b\x12\x02\x00\xff",
-        );
+        let message = Message::new()
+            .message(1, &metadata("a").entry(11, "l", "1"))
+            .entry(2, "k", "v")
+            .bytes(
+                3,
+                // A map entry whose value is bytes.
+                b"\x0a\x01b\x12\x02\x00\xff",
+            );
         post(cx, "configmaps", &message, "v1", "ConfigMap")?
             .expect(201)?
-            .has(json!({"metadata": {"labels": {"l": "1"}}, "data": {"k": "v"}, "binaryData": {"b": "AP8="}}))?
+            .has(
+                json!({"metadata": {"labels": {"l": "1"}}, "data": {"k": "v"}, "binaryData": {"b": "AP8="}}),
+            )?
             .done()
     }),
     Check::new(AREA, "a secret with bytes is read", |cx| {
-        let message = Message::new().message(1, &metadata("a")).bytes(2, b"\x0a\x01k\x12\x03\x00\x01\x02").text(3, "Opaque");
-        post(cx, "secrets", &message, "v1", "Secret")?.expect(201)?.exactly("/data", json!({"k": "AAEC"}))?.done()
+        let message = Message::new()
+            .message(1, &metadata("a"))
+            .bytes(2, b"\x0a\x01k\x12\x03\x00\x01\x02")
+            .text(3, "Opaque");
+        post(cx, "secrets", &message, "v1", "Secret")?
+            .expect(201)?
+            .exactly("/data", json!({"k": "AAEC"}))?
+            .done()
     }),
     Check::new(AREA, "a lease with precise times is read", |cx| {
         let renewed = Message::new().varint(1, 1_700_000_000).varint(2, 123_456_000);
-        let spec = Message::new().text(1, "me").varint(2, 15).message(3, &renewed).message(4, &renewed).varint(5, 2);
+        let spec = Message::new()
+            .text(1, "me")
+            .varint(2, 15)
+            .message(3, &renewed)
+            .message(4, &renewed)
+            .varint(5, 2);
         let message = Message::new().message(1, &metadata("a")).message(2, &spec);
         post(cx, "leases", &message, "coordination.k8s.io/v1", "Lease")?
             .expect(201)?
@@ -54,7 +79,9 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "a deployment with nested messages is read", |cx| {
-        let limit = Message::new().text(1, "cpu").message(2, &Message::new().text(1, "1500m"));
+        let limit = Message::new()
+            .text(1, "cpu")
+            .message(2, &Message::new().text(1, "1500m"));
         let port = Message::new().text(1, "web").varint(3, 80);
         let container = Message::new()
             .text(1, "c")
@@ -67,8 +94,14 @@ pub(super) const CHECKS: &[Check] = &[
             .message(2, &Message::new().message(2, &container));
         let selector = Message::new().entry(1, "app", "a");
         let surge = Message::new().varint(1, 1).text(3, "30%");
-        let strategy = Message::new().text(1, "RollingUpdate").message(2, &Message::new().message(2, &surge));
-        let spec = Message::new().varint(1, 0).message(2, &selector).message(3, &template).message(4, &strategy);
+        let strategy = Message::new()
+            .text(1, "RollingUpdate")
+            .message(2, &Message::new().message(2, &surge));
+        let spec = Message::new()
+            .varint(1, 0)
+            .message(2, &selector)
+            .message(3, &template)
+            .message(4, &strategy);
         let message = Message::new().message(1, &metadata("a")).message(2, &spec);
         post(cx, "deployments", &message, "apps/v1", "Deployment")?
             .expect(201)?
@@ -83,22 +116,32 @@ pub(super) const CHECKS: &[Check] = &[
             }}))?
             .done()
     }),
-    Check::new(AREA, "a pod with a volume is read, whose source is flattened in JSON", |cx| {
-        let source = Message::new().message(6, &Message::new().text(1, "s"));
-        let volume = Message::new().text(1, "v").message(2, &source);
-        let container = Message::new().text(1, "c").text(2, "i");
-        let probe = Message::new().message(1, &Message::new().message(3, &Message::new().message(1, &Message::new().varint(2, 80))));
-        let container = container.message(10, &probe);
-        let spec = Message::new().message(1, &volume).message(2, &container).text(19, "nobody");
-        let message = Message::new().message(1, &metadata("a")).message(2, &spec);
-        post(cx, "pods", &message, "v1", "Pod")?
+    Check::new(
+        AREA,
+        "a pod with a volume is read, whose source is flattened in JSON",
+        |cx| {
+            let source = Message::new().message(6, &Message::new().text(1, "s"));
+            let volume = Message::new().text(1, "v").message(2, &source);
+            let container = Message::new().text(1, "c").text(2, "i");
+            let probe = Message::new().message(
+                1,
+                &Message::new().message(3, &Message::new().message(1, &Message::new().varint(2, 80))),
+            );
+            let container = container.message(10, &probe);
+            let spec = Message::new()
+                .message(1, &volume)
+                .message(2, &container)
+                .text(19, "nobody");
+            let message = Message::new().message(1, &metadata("a")).message(2, &spec);
+            post(cx, "pods", &message, "v1", "Pod")?
             .expect(201)?
             .has(json!({"spec": {
                 "schedulerName": "nobody", "volumes": ["<includes>", {"name": "v", "secret": {"secretName": "s", "defaultMode": 420}}],
                 "containers": [{"livenessProbe": {"tcpSocket": {"port": 80}, "periodSeconds": 10}}],
             }}))?
             .done()
-    }),
+        },
+    ),
     Check::new(AREA, "an event with a time is read", |cx| {
         let namespace = cx.namespace()?;
         let object = Message::new().text(1, "Pod").text(2, namespace).text(3, "p");
@@ -121,20 +164,34 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a review of one's own access is answered", |cx| {
         let attributes = Message::new().text(1, "default").text(2, "list").text(5, "pods");
-        let message = Message::new().message(1, &Message::new()).message(2, &Message::new().message(1, &attributes));
+        let message = Message::new()
+            .message(1, &Message::new())
+            .message(2, &Message::new().message(1, &attributes));
         cx.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
             .accept("application/json")
-            .bytes(PROTOBUF, message.envelope("authorization.k8s.io/v1", "SelfSubjectAccessReview"))
+            .bytes(
+                PROTOBUF,
+                message.envelope("authorization.k8s.io/v1", "SelfSubjectAccessReview"),
+            )
             .expect(201)?
             .has(json!({"status": {"allowed": true}}))?
             .done()
     }),
     Check::new(AREA, "delete options are obeyed", |cx| {
         let made = cx.config_map("a")?;
-        let options = |uid: &str| Message::new().message(2, &Message::new().text(1, uid)).text(4, "Background");
+        let options = |uid: &str| {
+            Message::new()
+                .message(2, &Message::new().text(1, uid))
+                .text(4, "Background")
+        };
         let body = |uid: &str| options(uid).envelope("v1", "DeleteOptions");
-        cx.delete(cx.core("configmaps/a")?).bytes(PROTOBUF, body("wrong")).expect(409)?;
-        cx.delete(cx.core("configmaps/a")?).bytes(PROTOBUF, body(&made.uid())).expect(200)?.done()
+        cx.delete(cx.core("configmaps/a")?)
+            .bytes(PROTOBUF, body("wrong"))
+            .expect(409)?;
+        cx.delete(cx.core("configmaps/a")?)
+            .bytes(PROTOBUF, body(&made.uid()))
+            .expect(200)?
+            .done()
     }),
     Check::new(AREA, "an eviction is carried out", |cx| {
         cx.create("v1", "pods", pod("a"))?;
@@ -147,18 +204,30 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a replacement is made, once", |cx| {
         let made = cx.config_map("a")?;
-        let message = Message::new().message(1, &metadata("a").text(6, &made.resource_version())).entry(2, "k", "w");
+        let message = Message::new()
+            .message(1, &metadata("a").text(6, &made.resource_version()))
+            .entry(2, "k", "w");
         let body = message.envelope("v1", "ConfigMap");
         cx.request("PUT", cx.core("configmaps/a")?)
             .accept("application/json")
             .bytes(PROTOBUF, body.clone())
             .expect(200)?
             .exactly("/data", json!({"k": "w"}))?;
-        cx.request("PUT", cx.core("configmaps/a")?).accept("application/json").bytes(PROTOBUF, body).expect(409)?.done()
+        cx.request("PUT", cx.core("configmaps/a")?)
+            .accept("application/json")
+            .bytes(PROTOBUF, body)
+            .expect(409)?
+            .done()
     }),
     Check::new(AREA, "an unknown field is passed over", |cx| {
-        let message = Message::new().message(1, &metadata("a")).entry(2, "k", "v").text(99, "future");
-        post(cx, "configmaps", &message, "v1", "ConfigMap")?.expect(201)?.exactly("/data", json!({"k": "v"}))?.done()
+        let message = Message::new()
+            .message(1, &metadata("a"))
+            .entry(2, "k", "v")
+            .text(99, "future");
+        post(cx, "configmaps", &message, "v1", "ConfigMap")?
+            .expect(201)?
+            .exactly("/data", json!({"k": "v"}))?
+            .done()
     }),
     Check::new(AREA, "a zero that means something is kept", |cx| {
         let spec = Message::new()
@@ -168,10 +237,16 @@ pub(super) const CHECKS: &[Check] = &[
                 3,
                 &Message::new()
                     .message(1, &Message::new().entry(11, "app", "a"))
-                    .message(2, &Message::new().message(2, &Message::new().text(1, "c").text(2, "i"))),
+                    .message(
+                        2,
+                        &Message::new().message(2, &Message::new().text(1, "c").text(2, "i")),
+                    ),
             );
         let message = Message::new().message(1, &metadata("a")).message(2, &spec);
-        post(cx, "replicasets", &message, "apps/v1", "ReplicaSet")?.expect(201)?.has(json!({"spec": {"replicas": 0}}))?.done()
+        post(cx, "replicasets", &message, "apps/v1", "ReplicaSet")?
+            .expect(201)?
+            .has(json!({"spec": {"replicas": 0}}))?
+            .done()
     }),
     Check::new(AREA, "a body without the magic bytes is refused", |cx| {
         cx.request("POST", cx.core("configmaps")?)
@@ -185,7 +260,10 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "a body that is cut off is refused", |cx| {
-        let mut body = Message::new().message(1, &metadata("a")).entry(2, "k", "v").envelope("v1", "ConfigMap");
+        let mut body = Message::new()
+            .message(1, &metadata("a"))
+            .entry(2, "k", "v")
+            .envelope("v1", "ConfigMap");
         body.truncate(body.len() - 3);
         cx.request("POST", cx.core("configmaps")?)
             .bytes(PROTOBUF, body)
@@ -206,6 +284,9 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "text that is not UTF-8 is refused", |cx| {
         let message = Message::new().message(1, &Message::new().bytes(1, b"\xff\xfe"));
-        post(cx, "configmaps", &message, "v1", "ConfigMap")?.send()?.satisfies("a refusal", |answer| answer.status() == 422)?.done()
+        post(cx, "configmaps", &message, "v1", "ConfigMap")?
+            .send()?
+            .satisfies("a refusal", |answer| answer.status() == 422)?
+            .done()
     }),
 ];

@@ -9,13 +9,21 @@ const AREA: &str = "quota";
 /// A quota `q` that counts already.
 fn quota(cx: &Context<'_>, spec: Value) -> Outcome<Answer> {
     let hard = spec["hard"].clone();
-    cx.create("v1", "resourcequotas", json!({"metadata": {"name": "q"}, "spec": spec}))?;
+    cx.create(
+        "v1",
+        "resourcequotas",
+        json!({"metadata": {"name": "q"}, "spec": spec}),
+    )?;
     let path = cx.core("resourcequotas/q")?;
     cx.eventually(|| cx.get(&path).expect(200)?.exactly("/status/hard", hard.clone()))
 }
 
 fn limit_range(cx: &Context<'_>, limits: Value) -> Outcome<Answer> {
-    cx.create("v1", "limitranges", json!({"metadata": {"name": "l"}, "spec": {"limits": limits}}))
+    cx.create(
+        "v1",
+        "limitranges",
+        json!({"metadata": {"name": "l"}, "spec": {"limits": limits}}),
+    )
 }
 
 fn with_resources(resources: Value) -> Value {

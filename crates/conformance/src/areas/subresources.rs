@@ -15,7 +15,11 @@ fn deployment(cx: &Context<'_>) -> Outcome<Answer> {
         "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
     });
     let spec = json!({"replicas": 0, "selector": {"matchLabels": {"app": "a"}}, "template": template});
-    cx.create("apps/v1", "deployments", json!({"metadata": {"name": "a"}, "spec": spec}))
+    cx.create(
+        "apps/v1",
+        "deployments",
+        json!({"metadata": {"name": "a"}, "spec": spec}),
+    )
 }
 
 pub(super) const CHECKS: &[Check] = &[
@@ -36,20 +40,30 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a write to the status is recorded under it", |cx| {
         deployment(cx)?;
-        cx.merge_patch(cx.in_group("apps/v1", "deployments/a/status")?, json!({"status": {"collisionCount": 4}}))
-            .query("fieldManager", "writer")
-            .expect(200)?
-            .has(json!({"metadata": {"managedFields": ["<includes>", {
-                "manager": "writer", "operation": "Update", "subresource": "status",
-                "fieldsV1": {"f:status": {"f:collisionCount": {}}},
-            }]}}))?
-            .done()
+        cx.merge_patch(
+            cx.in_group("apps/v1", "deployments/a/status")?,
+            json!({"status": {"collisionCount": 4}}),
+        )
+        .query("fieldManager", "writer")
+        .expect(200)?
+        .has(json!({"metadata": {"managedFields": ["<includes>", {
+            "manager": "writer", "operation": "Update", "subresource": "status",
+            "fieldsV1": {"f:status": {"f:collisionCount": {}}},
+        }]}}))?
+        .done()
     }),
     Check::new(AREA, "a status is validated", |cx| {
         deployment(cx)?;
-        cx.merge_patch(cx.in_group("apps/v1", "deployments/a/status")?, json!({"status": {"observedGeneration": -1}}))
-            .invalid(&[("status.observedGeneration", "FieldValueInvalid", "Invalid value: -1: must be greater than or equal to 0")])?
-            .done()
+        cx.merge_patch(
+            cx.in_group("apps/v1", "deployments/a/status")?,
+            json!({"status": {"observedGeneration": -1}}),
+        )
+        .invalid(&[(
+            "status.observedGeneration",
+            "FieldValueInvalid",
+            "Invalid value: -1: must be greater than or equal to 0",
+        )])?
+        .done()
     }),
     Check::new(AREA, "a status of a missing object is not found", |cx| {
         cx.get(cx.in_group("apps/v1", "deployments/nope/status")?)
@@ -58,13 +72,21 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a status cannot be created", |cx| {
         cx.post(cx.in_group("apps/v1", "deployments/a/status")?, json!({}))
-            .refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")?
+            .refused(
+                405,
+                "MethodNotAllowed",
+                "the server does not allow this method on the requested resource",
+            )?
             .done()
     }),
     Check::new(AREA, "a kind without a status has no such path", |cx| {
         cx.config_map("a")?;
         cx.get(cx.core("configmaps/a/status")?)
-            .refused(404, "NotFound", "the server could not find the requested resource")?
+            .refused(
+                404,
+                "NotFound",
+                "the server could not find the requested resource",
+            )?
             .done()
     }),
     Check::new(AREA, "a scale shows replicas and selector", |cx| {
@@ -86,9 +108,12 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a scale is changed by patch", |cx| {
         deployment(cx)?;
-        cx.merge_patch(cx.in_group("apps/v1", "deployments/a/scale")?, json!({"spec": {"replicas": 3}}))
-            .expect(200)?
-            .has(json!({"kind": "Scale", "spec": {"replicas": 3}}))?;
+        cx.merge_patch(
+            cx.in_group("apps/v1", "deployments/a/scale")?,
+            json!({"spec": {"replicas": 3}}),
+        )
+        .expect(200)?
+        .has(json!({"kind": "Scale", "spec": {"replicas": 3}}))?;
         cx.get(cx.in_group("apps/v1", "deployments/a")?)
             .expect(200)?
             .has(json!({"spec": {"replicas": 3}, "metadata": {"generation": 2}}))?
@@ -97,7 +122,10 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a scale is changed by replacement", |cx| {
         deployment(cx)?;
         let body = json!({"metadata": {"name": "a", "namespace": cx.namespace()?}, "spec": {"replicas": 2}});
-        cx.put(cx.in_group("apps/v1", "deployments/a/scale")?, body).expect(200)?.has(json!({"spec": {"replicas": 2}}))?.done()
+        cx.put(cx.in_group("apps/v1", "deployments/a/scale")?, body)
+            .expect(200)?
+            .has(json!({"spec": {"replicas": 2}}))?
+            .done()
     }),
     Check::new(AREA, "a scale with a stale version is a conflict", |cx| {
         deployment(cx)?;
@@ -112,33 +140,55 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a scale below zero is refused", |cx| {
         deployment(cx)?;
-        cx.merge_patch(cx.in_group("apps/v1", "deployments/a/scale")?, json!({"spec": {"replicas": -1}}))
-            .invalid(&[("spec.replicas", "FieldValueInvalid", "Invalid value: -1: must be greater than or equal to 0")])?
-            .has(json!({"details": {"group": "autoscaling", "kind": "Scale"}}))?
-            .done()
+        cx.merge_patch(
+            cx.in_group("apps/v1", "deployments/a/scale")?,
+            json!({"spec": {"replicas": -1}}),
+        )
+        .invalid(&[(
+            "spec.replicas",
+            "FieldValueInvalid",
+            "Invalid value: -1: must be greater than or equal to 0",
+        )])?
+        .has(json!({"details": {"group": "autoscaling", "kind": "Scale"}}))?
+        .done()
     }),
-    Check::new(AREA, "replica sets, stateful sets and replication controllers scale too", |cx| {
-        let pod_template = json!({
-            "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
-        });
-        let spec = json!({"replicas": 0, "selector": {"matchLabels": {"app": "a"}}, "template": pod_template});
-        let with_service = json!({
-            "replicas": 0, "serviceName": "s", "selector": {"matchLabels": {"app": "a"}}, "template": pod_template,
-        });
-        let old = json!({"replicas": 0, "selector": {"app": "a"}, "template": pod_template});
-        for (version, resource, spec) in [
-            ("apps/v1", "replicasets", spec), ("apps/v1", "statefulsets", with_service), ("v1", "replicationcontrollers", old),
-        ] {
-            cx.create(version, resource, json!({"metadata": {"name": "a"}, "spec": spec}))?;
-            cx.get(cx.in_group(version, &format!("{resource}/a/scale"))?)
+    Check::new(
+        AREA,
+        "replica sets, stateful sets and replication controllers scale too",
+        |cx| {
+            let pod_template = json!({
+                "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+            });
+            let spec =
+                json!({"replicas": 0, "selector": {"matchLabels": {"app": "a"}}, "template": pod_template});
+            let with_service = json!({
+                "replicas": 0, "serviceName": "s", "selector": {"matchLabels": {"app": "a"}}, "template": pod_template,
+            });
+            let old = json!({"replicas": 0, "selector": {"app": "a"}, "template": pod_template});
+            for (version, resource, spec) in [
+                ("apps/v1", "replicasets", spec),
+                ("apps/v1", "statefulsets", with_service),
+                ("v1", "replicationcontrollers", old),
+            ] {
+                cx.create(
+                    version,
+                    resource,
+                    json!({"metadata": {"name": "a"}, "spec": spec}),
+                )?;
+                cx.get(cx.in_group(version, &format!("{resource}/a/scale"))?)
                 .expect(200)?
                 .has(json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "status": {"replicas": 0, "selector": "app=a"}}))?;
-        }
-        Ok(())
-    }),
+            }
+            Ok(())
+        },
+    ),
     Check::new(AREA, "a daemon set does not scale", |cx| {
         cx.get(cx.in_group("apps/v1", "daemonsets/a/scale")?)
-            .refused(404, "NotFound", "the server could not find the requested resource")?
+            .refused(
+                404,
+                "NotFound",
+                "the server could not find the requested resource",
+            )?
             .done()
     }),
     Check::new(AREA, "a node's status is separate from its spec", |cx| {
@@ -150,19 +200,25 @@ pub(super) const CHECKS: &[Check] = &[
             .has(json!({"spec": {"unschedulable": "<absent>"}, "status": {"capacity": {"cpu": "4"}}}))?
             .done()
     }),
-    Check::new(AREA, "a namespace's finalizers change only through its own path", |cx| {
-        let name = cx.namespace()?;
-        let path = format!("/api/v1/namespaces/{name}");
-        let mut body = cx.get(&path).expect(200)?.json;
-        body["metadata"]["resourceVersion"] = Value::Null;
-        body["spec"] = json!({"finalizers": ["kubernetes", "example.com/hold"]});
-        cx.put(&path, body.clone()).expect(200)?.exactly("/spec", json!({"finalizers": ["kubernetes"]}))?;
-        cx.put(format!("{path}/finalize"), body.clone())
-            .expect(200)?
-            .exactly("/spec", json!({"finalizers": ["kubernetes", "example.com/hold"]}))?;
-        body["spec"] = json!({"finalizers": ["kubernetes"]});
-        cx.put(format!("{path}/finalize"), body).expect(200)?.done()
-    }),
+    Check::new(
+        AREA,
+        "a namespace's finalizers change only through its own path",
+        |cx| {
+            let name = cx.namespace()?;
+            let path = format!("/api/v1/namespaces/{name}");
+            let mut body = cx.get(&path).expect(200)?.json;
+            body["metadata"]["resourceVersion"] = Value::Null;
+            body["spec"] = json!({"finalizers": ["kubernetes", "example.com/hold"]});
+            cx.put(&path, body.clone())
+                .expect(200)?
+                .exactly("/spec", json!({"finalizers": ["kubernetes"]}))?;
+            cx.put(format!("{path}/finalize"), body.clone())
+                .expect(200)?
+                .exactly("/spec", json!({"finalizers": ["kubernetes", "example.com/hold"]}))?;
+            body["spec"] = json!({"finalizers": ["kubernetes"]});
+            cx.put(format!("{path}/finalize"), body).expect(200)?.done()
+        },
+    ),
     Check::new(AREA, "a namespace's phase is in its status", |cx| {
         let name = cx.namespace()?;
         cx.get(format!("/api/v1/namespaces/{name}/status"))
@@ -173,12 +229,19 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "an unknown subresource is not found", |cx| {
         cx.create("v1", "pods", pod("a"))?;
         cx.get(cx.core("pods/a/nonsense")?)
-            .refused(404, "NotFound", "the server could not find the requested resource")?
+            .refused(
+                404,
+                "NotFound",
+                "the server could not find the requested resource",
+            )?
             .done()
     }),
     Check::new(AREA, "a service account gets a token", |cx| {
         let answer = cx
-            .post(cx.core("serviceaccounts/default/token")?, json!({"spec": {"audiences": ["me"], "expirationSeconds": 700}}))
+            .post(
+                cx.core("serviceaccounts/default/token")?,
+                json!({"spec": {"audiences": ["me"], "expirationSeconds": 700}}),
+            )
             .expect(201)?
             .has(json!({
                 "kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1",
@@ -186,16 +249,23 @@ pub(super) const CHECKS: &[Check] = &[
                 "spec": {"audiences": ["me"], "expirationSeconds": 700, "boundObjectRef": null},
                 "status": {"expirationTimestamp": "<time>"},
             }))?;
-        ensure(answer.text("/status/token").split('.').count() == 3, "a token of three parts", &answer.json)
+        ensure(
+            answer.text("/status/token").split('.').count() == 3,
+            "a token of three parts",
+            &answer.json,
+        )
     }),
     Check::new(AREA, "a token for less than ten minutes is refused", |cx| {
-        cx.post(cx.core("serviceaccounts/default/token")?, json!({"spec": {"expirationSeconds": 60}}))
-            .invalid(&[(
-                "spec.expirationSeconds",
-                "FieldValueInvalid",
-                "Invalid value: 60: may not specify a duration less than 10 minutes",
-            )])?
-            .done()
+        cx.post(
+            cx.core("serviceaccounts/default/token")?,
+            json!({"spec": {"expirationSeconds": 60}}),
+        )
+        .invalid(&[(
+            "spec.expirationSeconds",
+            "FieldValueInvalid",
+            "Invalid value: 60: may not specify a duration less than 10 minutes",
+        )])?
+        .done()
     }),
     Check::new(AREA, "a token of a missing account is not found", |cx| {
         cx.post(cx.core("serviceaccounts/nope/token")?, json!({"spec": {}}))

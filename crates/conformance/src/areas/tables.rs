@@ -18,7 +18,8 @@ fn pod_status(cx: &Context<'_>, spec: Value, status: Value, cells: [&str; 3]) ->
         body["spec"][key] = value.clone();
     }
     cx.create("v1", "pods", body)?;
-    cx.merge_patch(cx.core("pods/a/status")?, json!({"status": status})).expect(200)?;
+    cx.merge_patch(cx.core("pods/a/status")?, json!({"status": status}))
+        .expect(200)?;
     let table = cx.get(cx.core("pods/a")?).accept(TABLE).expect(200)?;
     let got = table.at("/rows/0/cells").as_array().cloned().unwrap_or_default();
     let got: Vec<&str> = got.iter().skip(1).take(3).filter_map(Value::as_str).collect();
@@ -32,9 +33,7 @@ fn container(name: &str, ready: bool, restarts: u32, state: Value) -> Value {
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "the columns of pods are described", |cx| {
-        let column = |name: &str, kind: &str, priority: u8| {
-            json!({"name": name, "type": kind, "format": "", "description": "<any>", "priority": priority})
-        };
+        let column = |name: &str, kind: &str, priority: u8| json!({"name": name, "type": kind, "format": "", "description": "<any>", "priority": priority});
         let mut name = column("Name", "string", 0);
         name["format"] = json!("name");
         cx.get(cx.core("pods")?)
@@ -61,59 +60,131 @@ pub(super) const CHECKS: &[Check] = &[
             .expect(200)?
             .exactly(
                 "/rows/0/cells",
-                json!(["a", "0/1", "Pending", "0", "<any>", "<none>", "<none>", "<none>", "<none>"]),
+                json!([
+                    "a", "0/1", "Pending", "0", "<any>", "<none>", "<none>", "<none>", "<none>"
+                ]),
             )?
             .done()
     }),
-    Check::new(AREA, "a running pod counts its ready containers and restarts", |cx| {
-        let running = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
-        let containers = json!([container("main", true, 2, running)]);
-        pod_status(cx, json!({}), json!({"phase": "Running", "containerStatuses": containers}), ["1/1", "Running", "2"])
-    }),
+    Check::new(
+        AREA,
+        "a running pod counts its ready containers and restarts",
+        |cx| {
+            let running = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
+            let containers = json!([container("main", true, 2, running)]);
+            pod_status(
+                cx,
+                json!({}),
+                json!({"phase": "Running", "containerStatuses": containers}),
+                ["1/1", "Running", "2"],
+            )
+        },
+    ),
     Check::new(AREA, "a crashing pod says so", |cx| {
         let waiting = json!({"waiting": {"reason": "CrashLoopBackOff"}});
         let containers = json!([container("main", false, 5, waiting)]);
-        pod_status(cx, json!({}), json!({"phase": "Running", "containerStatuses": containers}), ["0/1", "CrashLoopBackOff", "5"])
+        pod_status(
+            cx,
+            json!({}),
+            json!({"phase": "Running", "containerStatuses": containers}),
+            ["0/1", "CrashLoopBackOff", "5"],
+        )
     }),
     Check::new(AREA, "a completed pod says so", |cx| {
         let done = json!({"terminated": {"exitCode": 0, "reason": "Completed"}});
         let containers = json!([container("main", false, 0, done)]);
-        pod_status(cx, json!({}), json!({"phase": "Succeeded", "containerStatuses": containers}), ["0/1", "Completed", "0"])
+        pod_status(
+            cx,
+            json!({}),
+            json!({"phase": "Succeeded", "containerStatuses": containers}),
+            ["0/1", "Completed", "0"],
+        )
     }),
-    Check::new(AREA, "a pod that ended without a reason shows its exit code", |cx| {
-        let done = json!({"terminated": {"exitCode": 3}});
-        let containers = json!([container("main", false, 0, done)]);
-        pod_status(cx, json!({}), json!({"phase": "Failed", "containerStatuses": containers}), ["0/1", "ExitCode:3", "0"])
-    }),
+    Check::new(
+        AREA,
+        "a pod that ended without a reason shows its exit code",
+        |cx| {
+            let done = json!({"terminated": {"exitCode": 3}});
+            let containers = json!([container("main", false, 0, done)]);
+            pod_status(
+                cx,
+                json!({}),
+                json!({"phase": "Failed", "containerStatuses": containers}),
+                ["0/1", "ExitCode:3", "0"],
+            )
+        },
+    ),
     Check::new(AREA, "a pod that ended by a signal shows it", |cx| {
         let done = json!({"terminated": {"exitCode": 137, "signal": 9}});
         let containers = json!([container("main", false, 0, done)]);
-        pod_status(cx, json!({}), json!({"phase": "Failed", "containerStatuses": containers}), ["0/1", "Signal:9", "0"])
+        pod_status(
+            cx,
+            json!({}),
+            json!({"phase": "Failed", "containerStatuses": containers}),
+            ["0/1", "Signal:9", "0"],
+        )
     }),
-    Check::new(AREA, "a pod that is initialised counts its init containers", |cx| {
-        let init = json!([{"name": "i", "image": "i"}, {"name": "j", "image": "i"}]);
-        let done = json!({"terminated": {"exitCode": 0}});
-        let statuses = json!([
-            container("i", true, 0, done),
-            container("j", false, 0, json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}})),
-        ]);
-        pod_status(cx, json!({"initContainers": init}), json!({"phase": "Pending", "initContainerStatuses": statuses}), ["0/1", "Init:1/2", "0"])
-    }),
-    Check::new(AREA, "an init container that fails is named in the status", |cx| {
-        let init = json!([{"name": "i", "image": "i"}]);
-        let statuses = json!([container("i", false, 1, json!({"waiting": {"reason": "CrashLoopBackOff"}}))]);
-        let status = json!({"phase": "Pending", "initContainerStatuses": statuses});
-        pod_status(cx, json!({"initContainers": init}), status, ["0/1", "Init:CrashLoopBackOff", "1"])
-    }),
+    Check::new(
+        AREA,
+        "a pod that is initialised counts its init containers",
+        |cx| {
+            let init = json!([{"name": "i", "image": "i"}, {"name": "j", "image": "i"}]);
+            let done = json!({"terminated": {"exitCode": 0}});
+            let statuses = json!([
+                container("i", true, 0, done),
+                container(
+                    "j",
+                    false,
+                    0,
+                    json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}})
+                ),
+            ]);
+            pod_status(
+                cx,
+                json!({"initContainers": init}),
+                json!({"phase": "Pending", "initContainerStatuses": statuses}),
+                ["0/1", "Init:1/2", "0"],
+            )
+        },
+    ),
+    Check::new(
+        AREA,
+        "an init container that fails is named in the status",
+        |cx| {
+            let init = json!([{"name": "i", "image": "i"}]);
+            let statuses = json!([container(
+                "i",
+                false,
+                1,
+                json!({"waiting": {"reason": "CrashLoopBackOff"}})
+            )]);
+            let status = json!({"phase": "Pending", "initContainerStatuses": statuses});
+            pod_status(
+                cx,
+                json!({"initContainers": init}),
+                status,
+                ["0/1", "Init:CrashLoopBackOff", "1"],
+            )
+        },
+    ),
     Check::new(AREA, "the reason of an evicted pod is its status", |cx| {
-        pod_status(cx, json!({}), json!({"phase": "Failed", "reason": "Evicted"}), ["0/1", "Evicted", "0"])
+        pod_status(
+            cx,
+            json!({}),
+            json!({"phase": "Failed", "reason": "Evicted"}),
+            ["0/1", "Evicted", "0"],
+        )
     }),
     Check::new(AREA, "a gated pod says so", |cx| {
         let gates = json!([{"name": "example.com/gate"}]);
-        cx.create("v1", "pods", json!({
-            "metadata": {"name": "a"},
-            "spec": {"schedulingGates": gates, "containers": [{"name": "c", "image": "i"}]},
-        }))?;
+        cx.create(
+            "v1",
+            "pods",
+            json!({
+                "metadata": {"name": "a"},
+                "spec": {"schedulingGates": gates, "containers": [{"name": "c", "image": "i"}]},
+            }),
+        )?;
         cx.get(cx.core("pods/a")?)
             .accept(TABLE)
             .expect(200)?
@@ -129,22 +200,40 @@ pub(super) const CHECKS: &[Check] = &[
             .accept(TABLE)
             .expect(200)?
             .has(json!({"rows": [{"cells": ["a", "0/1", "Terminating", "0", "<any>", "<any>", "<any>", "<any>", "<any>"]}]}))?;
-        cx.merge_patch(cx.core("pods/a")?, json!({"metadata": {"finalizers": null}})).expect(200)?.done()
+        cx.merge_patch(cx.core("pods/a")?, json!({"metadata": {"finalizers": null}}))
+            .expect(200)?
+            .done()
     }),
     Check::new(AREA, "the last restart is told with its age", |cx| {
-        let mut status = container("main", true, 2, json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}}));
+        let mut status = container(
+            "main",
+            true,
+            2,
+            json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}}),
+        );
         status["lastState"] = json!({"terminated": {"exitCode": 1, "finishedAt": "2020-01-01T00:00:00Z"}});
         let mut body = pod("a");
         body["spec"]["nodeName"] = json!("some-node");
         cx.create("v1", "pods", body)?;
         let status = json!({"phase": "Running", "podIP": "10.1.2.3", "podIPs": [{"ip": "10.1.2.3"}], "containerStatuses": [status]});
-        cx.merge_patch(cx.core("pods/a/status")?, json!({"status": status})).expect(200)?;
+        cx.merge_patch(cx.core("pods/a/status")?, json!({"status": status}))
+            .expect(200)?;
         cx.get(cx.core("pods/a")?)
             .accept(TABLE)
             .expect(200)?
             .exactly(
                 "/rows/0/cells",
-                json!(["a", "1/1", "Running", "2 ({*}y{*} ago)", "<any>", "10.1.2.3", "some-node", "<none>", "<none>"]),
+                json!([
+                    "a",
+                    "1/1",
+                    "Running",
+                    "2 ({*}y{*} ago)",
+                    "<any>",
+                    "10.1.2.3",
+                    "some-node",
+                    "<none>",
+                    "<none>"
+                ]),
             )?
             .done()
     }),
@@ -212,7 +301,10 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "an error is never a table", |cx| {
-        cx.get(cx.core("secrets/nope")?).accept(TABLE).refused(404, "NotFound", "secrets \"nope\" not found")?.done()
+        cx.get(cx.core("secrets/nope")?)
+            .accept(TABLE)
+            .refused(404, "NotFound", "secrets \"nope\" not found")?
+            .done()
     }),
     Check::new(AREA, "the older version of tables is still served", |cx| {
         cx.get(cx.core("secrets")?)
@@ -224,14 +316,26 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "nodes are a table", |cx| {
         let name = cx.unique("node");
         let labels = json!({"node-role.kubernetes.io/worker": ""});
-        cx.create_cluster("v1", "nodes", json!({"metadata": {"name": name, "labels": labels}, "spec": {"unschedulable": true}}))?;
+        cx.create_cluster(
+            "v1",
+            "nodes",
+            json!({"metadata": {"name": name, "labels": labels}, "spec": {"unschedulable": true}}),
+        )?;
         cx.get(format!("/api/v1/nodes/{name}"))
             .accept(TABLE)
             .expect(200)?
             .exactly(
                 "/rows/0/cells",
                 json!([
-                    name, "Unknown,SchedulingDisabled", "worker", "<any>", "", "<none>", "<none>", "<unknown>", "<unknown>",
+                    name,
+                    "Unknown,SchedulingDisabled",
+                    "worker",
+                    "<any>",
+                    "",
+                    "<none>",
+                    "<none>",
+                    "<unknown>",
+                    "<unknown>",
                     "<unknown>",
                 ]),
             )?
@@ -251,13 +355,29 @@ pub(super) const CHECKS: &[Check] = &[
             "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce", "ReadWriteMany"], "hostPath": {"path": "/x"},
             "storageClassName": "slow", "claimRef": {"namespace": "n", "name": "c"},
         });
-        cx.create_cluster("v1", "persistentvolumes", json!({"metadata": {"name": name}, "spec": spec}))?;
+        cx.create_cluster(
+            "v1",
+            "persistentvolumes",
+            json!({"metadata": {"name": name}, "spec": spec}),
+        )?;
         cx.get(format!("/api/v1/persistentvolumes/{name}"))
             .accept(TABLE)
             .expect(200)?
             .exactly(
                 "/rows/0/cells",
-                json!([name, "1Gi", "RWO,RWX", "Retain", "Pending", "n/c", "slow", "<unset>", "", "<any>", "Filesystem"]),
+                json!([
+                    name,
+                    "1Gi",
+                    "RWO,RWX",
+                    "Retain",
+                    "Pending",
+                    "n/c",
+                    "slow",
+                    "<unset>",
+                    "",
+                    "<any>",
+                    "Filesystem"
+                ]),
             )?
             .done()
     }),
@@ -272,14 +392,26 @@ pub(super) const CHECKS: &[Check] = &[
         cx.get(format!("/apis/storage.k8s.io/v1/storageclasses/{name}"))
             .accept(TABLE)
             .expect(200)?
-            .exactly("/rows/0/cells", json!([name, "example.com/none", "Delete", "Immediate", false, "<any>"]))?
+            .exactly(
+                "/rows/0/cells",
+                json!([name, "example.com/none", "Delete", "Immediate", false, "<any>"]),
+            )?
             .done()
     }),
     Check::new(AREA, "priority classes are a table", |cx| {
         cx.get("/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical")
             .accept(TABLE)
             .expect(200)?
-            .exactly("/rows/0/cells", json!(["system-node-critical", 2_000_001_000, false, "<any>", "PreemptLowerPriority"]))?
+            .exactly(
+                "/rows/0/cells",
+                json!([
+                    "system-node-critical",
+                    2_000_001_000,
+                    false,
+                    "<any>",
+                    "PreemptLowerPriority"
+                ]),
+            )?
             .done()
     }),
     Check::new(AREA, "definitions of custom resources are a table", |cx| {
@@ -300,7 +432,13 @@ pub(super) const CHECKS: &[Check] = &[
             .exactly(
                 "/rows/0/cells",
                 json!([
-                    "a", "LoadBalancer", made.text("/spec/clusterIP"), "<pending>", format!("80:{port}/TCP"), "<any>", "<none>",
+                    "a",
+                    "LoadBalancer",
+                    made.text("/spec/clusterIP"),
+                    "<pending>",
+                    format!("80:{port}/TCP"),
+                    "<any>",
+                    "<none>",
                 ]),
             )?
             .done()

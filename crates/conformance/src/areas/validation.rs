@@ -27,17 +27,40 @@ pub(super) const CHECKS: [&[Check]; 6] = [
 type Fault<'a> = (&'a str, &'a str, &'a str);
 
 fn refuses(cx: &Context<'_>, version: &str, resource: &str, body: Value, faults: &[Fault<'_>]) -> Outcome {
-    cx.post(cx.in_group(version, resource)?, body).invalid(faults)?.done()
+    cx.post(cx.in_group(version, resource)?, body)
+        .invalid(faults)?
+        .done()
 }
 
-fn refuses_spec(cx: &Context<'_>, version: &str, resource: &str, spec: Value, faults: &[Fault<'_>]) -> Outcome {
-    refuses(cx, version, resource, json!({"metadata": {"name": "a"}, "spec": spec}), faults)
+fn refuses_spec(
+    cx: &Context<'_>,
+    version: &str,
+    resource: &str,
+    spec: Value,
+    faults: &[Fault<'_>],
+) -> Outcome {
+    refuses(
+        cx,
+        version,
+        resource,
+        json!({"metadata": {"name": "a"}, "spec": spec}),
+        faults,
+    )
 }
 
 fn refuses_pod(cx: &Context<'_>, spec: Value, faults: &[Fault<'_>]) -> Outcome {
     refuses_spec(cx, "v1", "pods", spec, faults)
 }
 
-fn refuses_cluster(cx: &Context<'_>, version: &str, resource: &str, body: Value, faults: &[Fault<'_>]) -> Outcome {
-    cx.post(format!("{}/{resource}", root(version)), body).query("dryRun", "All").invalid(faults)?.done()
+fn refuses_cluster(
+    cx: &Context<'_>,
+    version: &str,
+    resource: &str,
+    body: Value,
+    faults: &[Fault<'_>],
+) -> Outcome {
+    cx.post(format!("{}/{resource}", root(version)), body)
+        .query("dryRun", "All")
+        .invalid(faults)?
+        .done()
 }

@@ -25,7 +25,10 @@ impl Connection {
         socket.set_write_timeout(Some(Duration::from_secs(30)))?;
         let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
         let session = ClientConnection::new(config, name).map_err(io::Error::other)?;
-        Ok(Self { stream: StreamOwned::new(session, socket), buffer: Vec::new() })
+        Ok(Self {
+            stream: StreamOwned::new(session, socket),
+            buffer: Vec::new(),
+        })
     }
 
     /// Sends a request. A failure shows in reading the answer: a server may refuse a body before

@@ -18,16 +18,25 @@ impl Head {
     pub(super) fn parse(bytes: &[u8]) -> io::Result<Self> {
         let text = String::from_utf8_lossy(bytes);
         let mut lines = text.split("\r\n");
-        let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|code| code.parse().ok());
+        let status = lines
+            .next()
+            .and_then(|line| line.split(' ').nth(1))
+            .and_then(|code| code.parse().ok());
         let headers = lines
             .filter_map(|line| line.split_once(':'))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
             .collect();
-        Ok(Self { status: status.ok_or(ErrorKind::InvalidData)?, headers })
+        Ok(Self {
+            status: status.ok_or(ErrorKind::InvalidData)?,
+            headers,
+        })
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -48,10 +57,15 @@ pub(crate) struct Body {
 
 impl Body {
     pub(super) fn new(connection: Connection, head: &Head, no_body: bool) -> Self {
-        let length = head.header("content-length").and_then(|length| length.parse().ok());
+        let length = head
+            .header("content-length")
+            .and_then(|length| length.parse().ok());
         let framing = if no_body || matches!(head.status, 204 | 304) {
             Framing::Finished
-        } else if head.header("transfer-encoding").is_some_and(|value| value.eq_ignore_ascii_case("chunked")) {
+        } else if head
+            .header("transfer-encoding")
+            .is_some_and(|value| value.eq_ignore_ascii_case("chunked"))
+        {
             Framing::Chunked
         } else {
             length.map_or(Framing::UntilClose, Framing::Length)
@@ -84,7 +98,9 @@ impl Body {
 
     fn next_chunk(&mut self, deadline: Instant) -> io::Result<Vec<u8>> {
         let line = self.connection.read_line(deadline)?;
-        let size = std::str::from_utf8(&line).ok().and_then(|text| usize::from_str_radix(text.trim(), 16).ok());
+        let size = std::str::from_utf8(&line)
+            .ok()
+            .and_then(|text| usize::from_str_radix(text.trim(), 16).ok());
         let size = size.ok_or(ErrorKind::InvalidData)?;
         // The rest of a chunk follows at once: a deadline between its size and its end is not worth resuming.
         let mut chunk = self.connection.read_exactly(size + 2, deadline.max(soon()))?;
@@ -94,7 +110,9 @@ impl Body {
 
     /// The connection, when another request may follow on it.
     pub(super) fn into_reusable(self, head: &Head) -> Option<Connection> {
-        let closing = head.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
+        let closing = head
+            .header("connection")
+            .is_some_and(|value| value.eq_ignore_ascii_case("close"));
         (matches!(self.framing, Framing::Finished) && !closing).then_some(self.connection)
     }
 }

@@ -4,6 +4,7 @@ use std::{
     io,
     str::FromStr,
     sync::{Arc, Mutex, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -45,7 +46,10 @@ impl FromStr for Server {
         let form = || ServerError::Form(text.to_owned());
         let (name, rest) = text.split_once('=').ok_or_else(form)?;
         let mut parts = rest.split(',');
-        let address = parts.next().and_then(|url| url.strip_prefix("https://")).ok_or_else(form)?;
+        let address = parts
+            .next()
+            .and_then(|url| url.strip_prefix("https://"))
+            .ok_or_else(form)?;
         let (host, port) = address.trim_end_matches('/').rsplit_once(':').ok_or_else(form)?;
         let token = parts.next().ok_or_else(form)?;
         let authority = parts.next().map(read_authority).transpose()?;
@@ -61,7 +65,10 @@ impl FromStr for Server {
 }
 
 fn read_authority(path: &str) -> Result<Vec<u8>, ServerError> {
-    std::fs::read(path).map_err(|source| ServerError::Read { path: path.to_owned(), source })
+    std::fs::read(path).map_err(|source| ServerError::Read {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 impl Server {
@@ -70,13 +77,34 @@ impl Server {
         format!("{}:{}", self.host, self.port)
     }
 
+    /// Whether the server says that it is ready, now or within some time.
+    pub fn becomes_ready(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let request = format!("GET /readyz HTTP/1.1\r\nHost: {}\r\n\r\n", self.authority());
+        loop {
+            if self
+                .exchange(request.as_bytes(), false)
+                .is_ok_and(|(head, _)| head.status == 200)
+            {
+                return true;
+            }
+            if Instant::now() >= deadline {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+
     /// Sends the bytes of a request and reads the whole answer.
     pub(crate) fn exchange(&self, request: &[u8], no_body: bool) -> io::Result<(Head, Vec<u8>)> {
         let deadline = Instant::now() + PATIENCE;
         let (head, mut body) = self.open(request, no_body)?;
         let bytes = body.read_to_end(deadline)?;
         if let Some(connection) = body.into_reusable(&head) {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            self.idle
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(connection);
         }
         Ok((head, bytes))
     }
@@ -107,7 +135,11 @@ mod tests {
     fn a_server_is_read_from_its_argument() {
         let server: Server = "real=https://127.0.0.1:6443,secret".parse().unwrap();
         assert_eq!(
-            (server.name.as_str(), server.authority().as_str(), server.token.as_str()),
+            (
+                server.name.as_str(),
+                server.authority().as_str(),
+                server.token.as_str()
+            ),
             ("real", "127.0.0.1:6443", "secret")
         );
     }

@@ -9,7 +9,10 @@ const AREA: &str = "custom resources";
 
 /// Widgets with an integer `size` and a text `color`.
 fn sized(cx: &Context<'_>) -> Outcome<super::Widgets> {
-    widgets(cx, with_properties(json!({"size": {"type": "integer"}, "color": {"type": "string"}})))
+    widgets(
+        cx,
+        with_properties(json!({"size": {"type": "integer"}, "color": {"type": "string"}})),
+    )
 }
 
 pub(super) const CHECKS: &[Check] = &[
@@ -41,8 +44,15 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a missing object names resource and group", |cx| {
         let widgets = sized(cx)?;
         cx.get(widgets.one())
-            .refused(404, "NotFound", &format!("widgets.{} \"a\" not found", widgets.group))?
-            .exactly("/details", json!({"name": "a", "group": widgets.group, "kind": "widgets"}))?
+            .refused(
+                404,
+                "NotFound",
+                &format!("widgets.{} \"a\" not found", widgets.group),
+            )?
+            .exactly(
+                "/details",
+                json!({"name": "a", "group": widgets.group, "kind": "widgets"}),
+            )?
             .done()
     }),
     Check::new(AREA, "an object must say its version and kind", |cx| {
@@ -58,14 +68,22 @@ pub(super) const CHECKS: &[Check] = &[
         let mut body = widgets.object(&json!({}));
         body["kind"] = json!("Gadget");
         cx.post(&widgets.path, body)
-            .invalid(&[("kind", "FieldValueInvalid", "Invalid value: \"Gadget\": must be Widget")])?
+            .invalid(&[(
+                "kind",
+                "FieldValueInvalid",
+                "Invalid value: \"Gadget\": must be Widget",
+            )])?
             .done()
     }),
     Check::new(AREA, "a spec that is no object is refused", |cx| {
         let widgets = sized(cx)?;
         widgets
             .post(cx, json!({"spec": "text"}))
-            .invalid(&[("spec", "FieldValueTypeInvalid", "Invalid value: \"string\": spec in body must be of type object: \"string\"")])?
+            .invalid(&[(
+                "spec",
+                "FieldValueTypeInvalid",
+                "Invalid value: \"string\": spec in body must be of type object: \"string\"",
+            )])?
             .done()
     }),
     Check::new(AREA, "a replacement needs the version", |cx| {
@@ -85,7 +103,8 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a replacement with a stale version is a conflict", |cx| {
         let widgets = sized(cx)?;
         let made = widgets.create(cx, json!({}))?;
-        cx.merge_patch(widgets.one(), json!({"spec": {"size": 1}})).expect(200)?;
+        cx.merge_patch(widgets.one(), json!({"spec": {"size": 1}}))
+            .expect(200)?;
         cx.put(widgets.one(), made.json)
             .refused(
                 409,
@@ -98,15 +117,21 @@ pub(super) const CHECKS: &[Check] = &[
             )?
             .done()
     }),
-    Check::new(AREA, "a change raises the generation, but not of metadata", |cx| {
-        let widgets = sized(cx)?;
-        widgets.create(cx, json!({}))?;
-        cx.merge_patch(widgets.one(), json!({"spec": {"size": 1}})).expect(200)?.has(json!({"metadata": {"generation": 2}}))?;
-        cx.merge_patch(widgets.one(), json!({"metadata": {"labels": {"x": "1"}}}))
-            .expect(200)?
-            .has(json!({"metadata": {"generation": 2}}))?
-            .done()
-    }),
+    Check::new(
+        AREA,
+        "a change raises the generation, but not of metadata",
+        |cx| {
+            let widgets = sized(cx)?;
+            widgets.create(cx, json!({}))?;
+            cx.merge_patch(widgets.one(), json!({"spec": {"size": 1}}))
+                .expect(200)?
+                .has(json!({"metadata": {"generation": 2}}))?;
+            cx.merge_patch(widgets.one(), json!({"metadata": {"labels": {"x": "1"}}}))
+                .expect(200)?
+                .has(json!({"metadata": {"generation": 2}}))?
+                .done()
+        },
+    ),
     Check::new(AREA, "a strategic merge is not for custom resources", |cx| {
         let widgets = sized(cx)?;
         widgets.create(cx, json!({}))?;
@@ -122,25 +147,40 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a JSON patch changes an object", |cx| {
         let widgets = sized(cx)?;
         widgets.create(cx, json!({"spec": {"size": 1}}))?;
-        cx.json_patch(widgets.one(), json!([{"op": "replace", "path": "/spec/size", "value": 2}]))
-            .expect(200)?
-            .has(json!({"spec": {"size": 2}}))?
-            .done()
+        cx.json_patch(
+            widgets.one(),
+            json!([{"op": "replace", "path": "/spec/size", "value": 2}]),
+        )
+        .expect(200)?
+        .has(json!({"spec": {"size": 2}}))?
+        .done()
     }),
     Check::new(AREA, "an object is applied and owned", |cx| {
         let widgets = sized(cx)?;
-        cx.apply(widgets.one(), "one", widgets.object(&json!({"spec": {"size": 1}})))
-            .expect(201)?
-            .exactly(
-                "/metadata/managedFields",
-                json!([{
-                    "manager": "one", "operation": "Apply", "apiVersion": widgets.api_version(), "time": "<time>",
-                    "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:size": {}}},
-                }]),
-            )?;
-        cx.apply(widgets.one(), "two", widgets.object(&json!({"spec": {"size": 2}})))
-            .refused(409, "Conflict", "Apply failed with 1 conflict: conflict with \"one\": .spec.size")?
-            .done()
+        cx.apply(
+            widgets.one(),
+            "one",
+            widgets.object(&json!({"spec": {"size": 1}})),
+        )
+        .expect(201)?
+        .exactly(
+            "/metadata/managedFields",
+            json!([{
+                "manager": "one", "operation": "Apply", "apiVersion": widgets.api_version(), "time": "<time>",
+                "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:size": {}}},
+            }]),
+        )?;
+        cx.apply(
+            widgets.one(),
+            "two",
+            widgets.object(&json!({"spec": {"size": 2}})),
+        )
+        .refused(
+            409,
+            "Conflict",
+            "Apply failed with 1 conflict: conflict with \"one\": .spec.size",
+        )?
+        .done()
     }),
     Check::new(AREA, "an apply of an unknown field is refused", |cx| {
         let widgets = sized(cx)?;
@@ -153,28 +193,38 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a watch sends objects", |cx| {
         let widgets = sized(cx)?;
         let first = cx.get(&widgets.path).expect(200)?;
-        let mut watch = cx.get(&widgets.path).query("resourceVersion", first.resource_version()).watch()?;
+        let mut watch = cx
+            .get(&widgets.path)
+            .query("resourceVersion", first.resource_version())
+            .watch()?;
         widgets.create(cx, json!({"spec": {"size": 1}}))?;
         watch.expect("ADDED", json!({"kind": "Widget", "spec": {"size": 1}}))?;
         cx.delete(widgets.one()).expect(200)?;
         watch.expect_named("DELETED", "a")?;
         Ok(())
     }),
-    Check::new(AREA, "initial events of custom resources end with a bookmark", |cx| {
-        let widgets = sized(cx)?;
-        widgets.create(cx, json!({}))?;
-        let mut watch = cx
-            .get(&widgets.path)
-            .query("sendInitialEvents", "true")
-            .query("resourceVersionMatch", "NotOlderThan")
-            .query("allowWatchBookmarks", "true")
-            .watch()?;
-        watch.expect_named("ADDED", "a")?;
-        watch.expect("BOOKMARK", json!({"kind": "Widget", "apiVersion": widgets.api_version(), "metadata": {
-            "annotations": {"k8s.io/initial-events-end": "true"},
-        }}))?;
-        Ok(())
-    }),
+    Check::new(
+        AREA,
+        "initial events of custom resources end with a bookmark",
+        |cx| {
+            let widgets = sized(cx)?;
+            widgets.create(cx, json!({}))?;
+            let mut watch = cx
+                .get(&widgets.path)
+                .query("sendInitialEvents", "true")
+                .query("resourceVersionMatch", "NotOlderThan")
+                .query("allowWatchBookmarks", "true")
+                .watch()?;
+            watch.expect_named("ADDED", "a")?;
+            watch.expect(
+                "BOOKMARK",
+                json!({"kind": "Widget", "apiVersion": widgets.api_version(), "metadata": {
+                    "annotations": {"k8s.io/initial-events-end": "true"},
+                }}),
+            )?;
+            Ok(())
+        },
+    ),
     Check::new(AREA, "a deletion answers with a success", |cx| {
         let widgets = sized(cx)?;
         let made = widgets.create(cx, json!({}))?;
@@ -222,9 +272,12 @@ pub(super) const CHECKS: &[Check] = &[
             {"name": "Nothing", "type": "string", "jsonPath": ".spec.nothing"},
         ]);
         let widgets = define(cx, body)?;
-        widgets.create(cx, json!({"spec": {
-            "size": 7, "color": "red", "on": true, "tags": ["x", "y"], "since": "2020-01-01T00:00:00Z",
-        }}))?;
+        widgets.create(
+            cx,
+            json!({"spec": {
+                "size": 7, "color": "red", "on": true, "tags": ["x", "y"], "since": "2020-01-01T00:00:00Z",
+            }}),
+        )?;
         cx.get(widgets.one())
             .accept("application/json;as=Table;v=v1;g=meta.k8s.io")
             .expect(200)?
@@ -242,20 +295,31 @@ pub(super) const CHECKS: &[Check] = &[
         cx.get(widgets.one())
             .accept("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
             .expect(200)?
-            .exactly("", json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": "<any>"}))?
+            .exactly(
+                "",
+                json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": "<any>"}),
+            )?
             .done()
     }),
     Check::new(AREA, "fields of the definition's choice can be selected", |cx| {
-        let mut body =
-            definition(&unique_group(cx), with_properties(json!({"size": {"type": "integer"}, "color": {"type": "string"}})));
-        body["spec"]["versions"][0]["selectableFields"] = json!([{"jsonPath": ".spec.color"}, {"jsonPath": ".spec.size"}]);
+        let mut body = definition(
+            &unique_group(cx),
+            with_properties(json!({"size": {"type": "integer"}, "color": {"type": "string"}})),
+        );
+        body["spec"]["versions"][0]["selectableFields"] =
+            json!([{"jsonPath": ".spec.color"}, {"jsonPath": ".spec.size"}]);
         let widgets = define(cx, body)?;
         for (name, color) in [("a", "red"), ("b", "blue")] {
             let mut object = widgets.object(&json!({"spec": {"color": color, "size": 5}}));
             object["metadata"]["name"] = json!(name);
             cx.post(&widgets.path, object).expect(201)?;
         }
-        let finds = |selector: &str, names: &[&str]| cx.get(&widgets.path).query("fieldSelector", selector).expect(200)?.lists(names);
+        let finds = |selector: &str, names: &[&str]| {
+            cx.get(&widgets.path)
+                .query("fieldSelector", selector)
+                .expect(200)?
+                .lists(names)
+        };
         finds("spec.color=red", &["a"])?;
         finds("spec.color!=red,spec.size=5", &["b"])?;
         finds("metadata.name=b", &["b"])?;
@@ -271,9 +335,16 @@ pub(super) const CHECKS: &[Check] = &[
         let group = made.text("/spec/group");
         let path = format!("/apis/{group}/v1/widgets");
         cx.eventually(|| cx.get(&path).expect(200))?;
-        let object = json!({"apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": {"name": "a"}});
-        let made = cx.post(&path, object).expect(201)?.has(json!({"metadata": {"namespace": "<absent>"}}))?;
-        cx.get(format!("{path}/a")).expect(200)?.exactly("", made.json)?.done()
+        let object =
+            json!({"apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": {"name": "a"}});
+        let made = cx
+            .post(&path, object)
+            .expect(201)?
+            .has(json!({"metadata": {"namespace": "<absent>"}}))?;
+        cx.get(format!("{path}/a"))
+            .expect(200)?
+            .exactly("", made.json)?
+            .done()
     }),
     Check::new(AREA, "pages of custom resources are complete", |cx| {
         let widgets = sized(cx)?;
@@ -282,7 +353,11 @@ pub(super) const CHECKS: &[Check] = &[
             object["metadata"]["name"] = json!(name);
             cx.post(&widgets.path, object).expect(201)?;
         }
-        let first = cx.get(&widgets.path).query("limit", 2).expect(200)?.lists(&["a", "b"])?;
+        let first = cx
+            .get(&widgets.path)
+            .query("limit", 2)
+            .expect(200)?
+            .lists(&["a", "b"])?;
         cx.get(&widgets.path)
             .query("limit", 2)
             .query("continue", first.text("/metadata/continue"))
@@ -293,13 +368,25 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a write that changes nothing keeps the version", |cx| {
         let widgets = sized(cx)?;
         let made = widgets.create(cx, json!({"spec": {"size": 1}}))?;
-        let again = cx.merge_patch(widgets.one(), json!({"spec": {"size": 1}})).expect(200)?;
-        ensure(again.resource_version() == made.resource_version(), "the same version", again.json)
+        let again = cx
+            .merge_patch(widgets.one(), json!({"spec": {"size": 1}}))
+            .expect(200)?;
+        ensure(
+            again.resource_version() == made.resource_version(),
+            "the same version",
+            again.json,
+        )
     }),
     Check::new(AREA, "a number is kept as it was written", |cx| {
-        let widgets = widgets(cx, with_properties(json!({"ratio": {"type": "number"}, "big": {"type": "integer"}})))?;
+        let widgets = widgets(
+            cx,
+            with_properties(json!({"ratio": {"type": "number"}, "big": {"type": "integer"}})),
+        )?;
         widgets
-            .create(cx, json!({"spec": {"ratio": 0.1, "big": 9_007_199_254_740_993_i64}}))?
+            .create(
+                cx,
+                json!({"spec": {"ratio": 0.1, "big": 9_007_199_254_740_993_i64}}),
+            )?
             .exactly("/spec", json!({"ratio": 0.1, "big": 9_007_199_254_740_993_i64}))?
             .done()
     }),

@@ -25,49 +25,90 @@ fn in_version(cx: &Context<'_>, widgets: &Widgets, version: &str) -> Outcome<Str
 }
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::new(AREA, "an object is read in each version under that version's name", |cx| {
-        let properties = json!({"size": {"type": "integer"}});
+    Check::new(
+        AREA,
+        "an object is read in each version under that version's name",
+        |cx| {
+            let properties = json!({"size": {"type": "integer"}});
+            let widgets = with_versions(
+                cx,
+                json!([
+                    version("v1", true, true, properties.clone()),
+                    version("v1beta1", true, false, properties)
+                ]),
+            )?;
+            widgets.create(cx, json!({"spec": {"size": 1}}))?;
+            let path = in_version(cx, &widgets, "v1beta1")?;
+            cx.eventually(|| {
+                cx.get(&path)
+                    .expect(200)?
+                    .has(json!({"apiVersion": format!("{}/v1beta1", widgets.group), "spec": {"size": 1}}))
+            })?
+            .done()
+        },
+    ),
+    Check::new(AREA, "an object is pruned by the version it is read in", |cx| {
         let widgets = with_versions(
             cx,
-            json!([version("v1", true, true, properties.clone()), version("v1beta1", true, false, properties)]),
+            json!([
+                version(
+                    "v1",
+                    true,
+                    true,
+                    json!({"size": {"type": "integer"}, "color": {"type": "string"}})
+                ),
+                version("v1beta1", true, false, json!({"size": {"type": "integer"}})),
+            ]),
         )?;
-        widgets.create(cx, json!({"spec": {"size": 1}}))?;
-        let path = in_version(cx, &widgets, "v1beta1")?;
-        cx.eventually(|| {
-            cx.get(&path)
-                .expect(200)?
-                .has(json!({"apiVersion": format!("{}/v1beta1", widgets.group), "spec": {"size": 1}}))
-        })?
-        .done()
-    }),
-    Check::new(AREA, "an object is pruned by the version it is read in", |cx| {
-        let widgets = with_versions(cx, json!([
-            version("v1", true, true, json!({"size": {"type": "integer"}, "color": {"type": "string"}})),
-            version("v1beta1", true, false, json!({"size": {"type": "integer"}})),
-        ]))?;
         widgets.create(cx, json!({"spec": {"size": 1, "color": "red"}}))?;
         let path = in_version(cx, &widgets, "v1beta1")?;
-        cx.eventually(|| cx.get(&path).expect(200)?.exactly("/spec", json!({"size": 1})))?.done()
+        cx.eventually(|| cx.get(&path).expect(200)?.exactly("/spec", json!({"size": 1})))?
+            .done()
     }),
-    Check::new(AREA, "an object is validated by the version it is written in", |cx| {
-        let widgets = with_versions(cx, json!([
-            version("v1", true, true, json!({"size": {"type": "integer"}})),
-            version("v1beta1", true, false, json!({"size": {"type": "integer", "maximum": 5}})),
-        ]))?;
-        widgets.create(cx, json!({"spec": {"size": 100}}))?;
-        let path = in_version(cx, &widgets, "v1beta1")?;
-        cx.eventually(|| cx.get(&path).expect(200))?;
-        cx.merge_patch(path, json!({"spec": {"size": 101}})).expect(422)?.done()
-    }),
+    Check::new(
+        AREA,
+        "an object is validated by the version it is written in",
+        |cx| {
+            let widgets = with_versions(
+                cx,
+                json!([
+                    version("v1", true, true, json!({"size": {"type": "integer"}})),
+                    version(
+                        "v1beta1",
+                        true,
+                        false,
+                        json!({"size": {"type": "integer", "maximum": 5}})
+                    ),
+                ]),
+            )?;
+            widgets.create(cx, json!({"spec": {"size": 100}}))?;
+            let path = in_version(cx, &widgets, "v1beta1")?;
+            cx.eventually(|| cx.get(&path).expect(200))?;
+            cx.merge_patch(path, json!({"spec": {"size": 101}}))
+                .expect(422)?
+                .done()
+        },
+    ),
     Check::new(AREA, "a version that is not served is not found", |cx| {
-        let widgets = with_versions(cx, json!([version("v1", true, true, json!({})), version("v1alpha1", false, false, json!({}))]))?;
+        let widgets = with_versions(
+            cx,
+            json!([
+                version("v1", true, true, json!({})),
+                version("v1alpha1", false, false, json!({}))
+            ]),
+        )?;
         cx.get(in_version(cx, &widgets, "v1alpha1")?).expect(404)?.done()
     }),
     Check::new(AREA, "discovery puts the most stable version first", |cx| {
-        let widgets = with_versions(cx, json!([
-            version("v1", true, true, json!({})), version("v2alpha1", true, false, json!({})),
-            version("v2beta1", true, false, json!({})), version("v2", true, false, json!({})),
-        ]))?;
+        let widgets = with_versions(
+            cx,
+            json!([
+                version("v1", true, true, json!({})),
+                version("v2alpha1", true, false, json!({})),
+                version("v2beta1", true, false, json!({})),
+                version("v2", true, false, json!({})),
+            ]),
+        )?;
         let entry = |version: &str| json!({"groupVersion": format!("{}/{version}", widgets.group), "version": version});
         cx.eventually(|| {
             cx.get(format!("/apis/{}", widgets.group)).expect(200)?.has(json!({
@@ -82,25 +123,44 @@ pub(super) const CHECKS: &[Check] = &[
         let widgets = with_versions(cx, json!([version("v1", true, true, json!({})), old]))?;
         let path = cx.in_group(&format!("{}/v1beta1", widgets.group), "widgets")?;
         cx.eventually(|| cx.get(&path).expect(200))?
-            .warns(&[&format!("{}/v1beta1 Widget is deprecated; use {}/v1 Widget", widgets.group, widgets.group)])?
+            .warns(&[&format!(
+                "{}/v1beta1 Widget is deprecated; use {}/v1 Widget",
+                widgets.group, widgets.group
+            )])?
             .done()
     }),
     Check::new(AREA, "a watch sends the version that was asked for", |cx| {
-        let widgets =
-            with_versions(cx, json!([version("v1", true, true, json!({})), version("v1beta1", true, false, json!({}))]))?;
+        let widgets = with_versions(
+            cx,
+            json!([
+                version("v1", true, true, json!({})),
+                version("v1beta1", true, false, json!({}))
+            ]),
+        )?;
         let path = cx.in_group(&format!("{}/v1beta1", widgets.group), "widgets")?;
         cx.eventually(|| cx.get(&path).expect(200))?;
         let mut watch = cx.get(&path).watch()?;
         widgets.create(cx, json!({}))?;
-        watch.expect("ADDED", json!({"apiVersion": format!("{}/v1beta1", widgets.group)}))?;
+        watch.expect(
+            "ADDED",
+            json!({"apiVersion": format!("{}/v1beta1", widgets.group)}),
+        )?;
         Ok(())
     }),
-    Check::new(AREA, "a body of another version than the path's is refused", |cx| {
-        let widgets =
-            with_versions(cx, json!([version("v1", true, true, json!({})), version("v1beta1", true, false, json!({}))]))?;
-        let mut body = widgets.object(&json!({}));
-        body["apiVersion"] = json!(format!("{}/v1beta1", widgets.group));
-        cx.post(&widgets.path, body)
+    Check::new(
+        AREA,
+        "a body of another version than the path's is refused",
+        |cx| {
+            let widgets = with_versions(
+                cx,
+                json!([
+                    version("v1", true, true, json!({})),
+                    version("v1beta1", true, false, json!({}))
+                ]),
+            )?;
+            let mut body = widgets.object(&json!({}));
+            body["apiVersion"] = json!(format!("{}/v1beta1", widgets.group));
+            cx.post(&widgets.path, body)
             .refused(
                 400,
                 "BadRequest",
@@ -110,5 +170,6 @@ pub(super) const CHECKS: &[Check] = &[
                 ),
             )?
             .done()
-    }),
+        },
+    ),
 ];

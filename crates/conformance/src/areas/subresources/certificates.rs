@@ -28,7 +28,8 @@ fn create(cx: &Context<'_>) -> Outcome<Answer> {
 }
 
 fn decided(mut request: Value, kind: &str) -> Value {
-    request["status"]["conditions"] = json!([{"type": kind, "status": "True", "reason": "Test", "message": "said the check"}]);
+    request["status"]["conditions"] =
+        json!([{"type": kind, "status": "True", "reason": "Test", "message": "said the check"}]);
     request
 }
 
@@ -38,18 +39,24 @@ pub(crate) const CHECKS: &[Check] = &[
             .has(json!({"spec": {"username": "<any>", "groups": ["<includes>", "system:authenticated"]}, "status": {}}))?
             .done()
     }),
-    Check::new(AREA, "a certificate request is approved only through its own path", |cx| {
-        let made = create(cx)?;
-        let path = format!("{PATH}/{}", made.text("/metadata/name"));
-        cx.put(&path, decided(made.json.clone(), "Approved")).expect(200)?.exactly("/status", json!({}))?;
-        cx.put(format!("{path}/approval"), decided(made.json, "Approved"))
-            .expect(200)?
-            .has(json!({"status": {"conditions": [{
-                "type": "Approved", "status": "True", "reason": "Test",
-                "lastUpdateTime": "<time>", "lastTransitionTime": "<time>",
-            }]}}))?
-            .done()
-    }),
+    Check::new(
+        AREA,
+        "a certificate request is approved only through its own path",
+        |cx| {
+            let made = create(cx)?;
+            let path = format!("{PATH}/{}", made.text("/metadata/name"));
+            cx.put(&path, decided(made.json.clone(), "Approved"))
+                .expect(200)?
+                .exactly("/status", json!({}))?;
+            cx.put(format!("{path}/approval"), decided(made.json, "Approved"))
+                .expect(200)?
+                .has(json!({"status": {"conditions": [{
+                    "type": "Approved", "status": "True", "reason": "Test",
+                    "lastUpdateTime": "<time>", "lastTransitionTime": "<time>",
+                }]}}))?
+                .done()
+        },
+    ),
     Check::new(AREA, "an approval cannot be taken back", |cx| {
         let made = create(cx)?;
         let path = format!("{PATH}/{}/approval", made.text("/metadata/name"));
@@ -67,8 +74,11 @@ pub(crate) const CHECKS: &[Check] = &[
         let made = create(cx)?;
         let path = format!("{PATH}/{}/approval", made.text("/metadata/name"));
         let mut body = decided(made.json, "Approved");
-        let denied = json!({"type": "Denied", "status": "True", "reason": "Test", "message": "said the check"});
-        body["status"]["conditions"].as_array_mut().map(|conditions| conditions.push(denied));
+        let denied =
+            json!({"type": "Denied", "status": "True", "reason": "Test", "message": "said the check"});
+        body["status"]["conditions"]
+            .as_array_mut()
+            .map(|conditions| conditions.push(denied));
         cx.put(&path, body)
             .invalid(&[(
                 "status.conditions",
@@ -77,16 +87,23 @@ pub(crate) const CHECKS: &[Check] = &[
             )])?
             .done()
     }),
-    Check::new(AREA, "a request that is no certificate request is refused", |cx| {
-        let spec = json!({"request": "AAAA", "signerName": "example.com/own", "usages": ["client auth"]});
-        cx.post(PATH, json!({"metadata": {"name": cx.unique("request")}, "spec": spec}))
+    Check::new(
+        AREA,
+        "a request that is no certificate request is refused",
+        |cx| {
+            let spec = json!({"request": "AAAA", "signerName": "example.com/own", "usages": ["client auth"]});
+            cx.post(
+                PATH,
+                json!({"metadata": {"name": cx.unique("request")}, "spec": spec}),
+            )
             .invalid(&[(
                 "spec.request",
                 "FieldValueInvalid",
                 "Invalid value: \"AAAA\": PEM block type must be CERTIFICATE REQUEST",
             )])?
             .done()
-    }),
+        },
+    ),
     Check::new(AREA, "a signer's name has a domain and a path", |cx| {
         let request = request().map_err(|error| Failure::new("", "a certificate request", error))?;
         let spec = json!({"request": request, "signerName": "own", "usages": ["client auth"]});

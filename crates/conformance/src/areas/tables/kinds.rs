@@ -6,10 +6,20 @@ use super::{AREA, TABLE};
 use crate::{Check, Context, Outcome, failure::ensure};
 
 /// Creates an object `a` and reads it as a table.
-fn prints(cx: &Context<'_>, version: &str, resource: &str, mut body: Value, columns: &[&str], cells: Value) -> Outcome {
+fn prints(
+    cx: &Context<'_>,
+    version: &str,
+    resource: &str,
+    mut body: Value,
+    columns: &[&str],
+    cells: Value,
+) -> Outcome {
     body["metadata"] = json!({"name": "a"});
     cx.create(version, resource, body)?;
-    let table = cx.get(cx.in_group(version, &format!("{resource}/a"))?).accept(TABLE).expect(200)?;
+    let table = cx
+        .get(cx.in_group(version, &format!("{resource}/a"))?)
+        .accept(TABLE)
+        .expect(200)?;
     let definitions = table.at("/columnDefinitions").as_array().into_iter().flatten();
     let got: Vec<String> = definitions
         .map(|column| {
@@ -17,7 +27,11 @@ fn prints(cx: &Context<'_>, version: &str, resource: &str, mut body: Value, colu
             format!("{}{mark}", column["name"].as_str().unwrap_or_default())
         })
         .collect();
-    ensure(got == columns, &format!("the columns {columns:?}"), format!("{got:?}"))?;
+    ensure(
+        got == columns,
+        &format!("the columns {columns:?}"),
+        format!("{got:?}"),
+    )?;
     table.exactly("/rows/0/cells", cells)?.done()
 }
 
@@ -35,7 +49,16 @@ pub(crate) const CHECKS: &[Check] = &[
                     },
                 },
             }),
-            &["Name", "Ready", "Up-to-date", "Available", "Age", "Containers*", "Images*", "Selector*"],
+            &[
+                "Name",
+                "Ready",
+                "Up-to-date",
+                "Available",
+                "Age",
+                "Containers*",
+                "Images*",
+                "Selector*",
+            ],
             json!(["a", "0/0", 0, 0, "<any>", "c", "i", "app=a"]),
         )
     }),
@@ -52,7 +75,16 @@ pub(crate) const CHECKS: &[Check] = &[
                     },
                 },
             }),
-            &["Name", "Desired", "Current", "Ready", "Age", "Containers*", "Images*", "Selector*"],
+            &[
+                "Name",
+                "Desired",
+                "Current",
+                "Ready",
+                "Age",
+                "Containers*",
+                "Images*",
+                "Selector*",
+            ],
             json!(["a", 0, 0, 0, "<any>", "c", "i", "app=a"]),
         )
     }),
@@ -88,8 +120,17 @@ pub(crate) const CHECKS: &[Check] = &[
                 },
             }),
             &[
-                "Name", "Desired", "Current", "Ready", "Up-to-date", "Available", "Node Selector", "Age",
-                "Containers*", "Images*", "Selector*",
+                "Name",
+                "Desired",
+                "Current",
+                "Ready",
+                "Up-to-date",
+                "Available",
+                "Node Selector",
+                "Age",
+                "Containers*",
+                "Images*",
+                "Selector*",
             ],
             json!(["a", 0, 0, 0, 0, 0, "no=where", "<any>", "c", "i", "app=a"]),
         )
@@ -105,7 +146,16 @@ pub(crate) const CHECKS: &[Check] = &[
                     "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
                 },
             }),
-            &["Name", "Status", "Completions", "Duration", "Age", "Containers*", "Images*", "Selector*"],
+            &[
+                "Name",
+                "Status",
+                "Completions",
+                "Duration",
+                "Age",
+                "Containers*",
+                "Images*",
+                "Selector*",
+            ],
             json!([
                 "a",
                 "Running",
@@ -136,10 +186,29 @@ pub(crate) const CHECKS: &[Check] = &[
                 },
             }),
             &[
-                "Name", "Schedule", "Timezone", "Suspend", "Active", "Last Schedule", "Age", "Containers*",
-                "Images*", "Selector*",
+                "Name",
+                "Schedule",
+                "Timezone",
+                "Suspend",
+                "Active",
+                "Last Schedule",
+                "Age",
+                "Containers*",
+                "Images*",
+                "Selector*",
             ],
-            json!(["a", "0 0 1 1 *", "<none>", "False", 0, "<none>", "<any>", "c", "i", "<none>"]),
+            json!([
+                "a",
+                "0 0 1 1 *",
+                "<none>",
+                "False",
+                0,
+                "<none>",
+                "<any>",
+                "c",
+                "i",
+                "<none>"
+            ]),
         )
     }),
     Check::new(AREA, "headless services are a table", |cx| {
@@ -153,8 +222,24 @@ pub(crate) const CHECKS: &[Check] = &[
                     "ports": [{"name": "x", "port": 80}, {"name": "y", "port": 53, "protocol": "UDP"}],
                 },
             }),
-            &["Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "Selector*"],
-            json!(["a", "ClusterIP", "None", "<none>", "80/TCP,53/UDP", "<any>", "app=a"]),
+            &[
+                "Name",
+                "Type",
+                "Cluster-IP",
+                "External-IP",
+                "Port(s)",
+                "Age",
+                "Selector*",
+            ],
+            json!([
+                "a",
+                "ClusterIP",
+                "None",
+                "<none>",
+                "80/TCP,53/UDP",
+                "<any>",
+                "app=a"
+            ]),
         )
     }),
     Check::new(AREA, "config maps are a table", |cx| {
@@ -199,10 +284,27 @@ pub(crate) const CHECKS: &[Check] = &[
                 },
             }),
             &[
-                "Name", "Status", "Volume", "Capacity", "Access Modes", "StorageClass", "VolumeAttributesClass",
-                "Age", "VolumeMode*",
+                "Name",
+                "Status",
+                "Volume",
+                "Capacity",
+                "Access Modes",
+                "StorageClass",
+                "VolumeAttributesClass",
+                "Age",
+                "VolumeMode*",
             ],
-            json!(["a", "Pending", "", "", "", "slow", "<unset>", "<any>", "Filesystem"]),
+            json!([
+                "a",
+                "Pending",
+                "",
+                "",
+                "",
+                "slow",
+                "<unset>",
+                "<any>",
+                "Filesystem"
+            ]),
         )
     }),
     Check::new(AREA, "endpoints are a table", |cx| {
@@ -272,7 +374,15 @@ pub(crate) const CHECKS: &[Check] = &[
                     "maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
                 },
             }),
-            &["Name", "Reference", "Targets", "MinPods", "MaxPods", "Replicas", "Age"],
+            &[
+                "Name",
+                "Reference",
+                "Targets",
+                "MinPods",
+                "MaxPods",
+                "Replicas",
+                "Age",
+            ],
             json!(["a", "Deployment/d", "cpu: <unknown>/80%", "1", 3, 0, "<any>"]),
         )
     }),
@@ -282,7 +392,13 @@ pub(crate) const CHECKS: &[Check] = &[
             "policy/v1",
             "poddisruptionbudgets",
             json!({"spec": {"minAvailable": "50%", "selector": {"matchLabels": {"app": "a"}}}}),
-            &["Name", "Min Available", "Max Unavailable", "Allowed Disruptions", "Age"],
+            &[
+                "Name",
+                "Min Available",
+                "Max Unavailable",
+                "Allowed Disruptions",
+                "Age",
+            ],
             json!(["a", "50%", "N/A", 0, "<any>"]),
         )
     }),
@@ -370,7 +486,16 @@ pub(crate) const CHECKS: &[Check] = &[
                     },
                 },
             }),
-            &["Name", "Desired", "Current", "Ready", "Age", "Containers*", "Images*", "Selector*"],
+            &[
+                "Name",
+                "Desired",
+                "Current",
+                "Ready",
+                "Age",
+                "Containers*",
+                "Images*",
+                "Selector*",
+            ],
             json!(["a", 0, 0, 0, "<any>", "c", "i", "app=a"]),
         )
     }),
@@ -395,10 +520,29 @@ pub(crate) const CHECKS: &[Check] = &[
                 "firstTimestamp": "2026-01-01T00:00:00Z", "lastTimestamp": "2026-01-01T00:00:00Z",
             }),
             &[
-                "Last Seen", "Type", "Reason", "Object", "Subobject*", "Source*", "Message", "First Seen*",
-                "Count*", "Name*",
+                "Last Seen",
+                "Type",
+                "Reason",
+                "Object",
+                "Subobject*",
+                "Source*",
+                "Message",
+                "First Seen*",
+                "Count*",
+                "Name*",
             ],
-            json!(["<any>", "Normal", "Because", "pod/p", "", "me, here", "it happened", "<any>", 3, "a"]),
+            json!([
+                "<any>",
+                "Normal",
+                "Because",
+                "pod/p",
+                "",
+                "me, here",
+                "it happened",
+                "<any>",
+                3,
+                "a"
+            ]),
         )
     }),
 ];

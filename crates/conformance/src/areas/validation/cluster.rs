@@ -12,7 +12,11 @@ pub(crate) const CHECKS: &[Check] = &[
             "v1",
             "namespaces",
             json!({"metadata": {"name": "a.b"}}),
-            &[("metadata.name", "FieldValueInvalid", "Invalid value: \"a.b\": must not contain dots")],
+            &[(
+                "metadata.name",
+                "FieldValueInvalid",
+                "Invalid value: \"a.b\": must not contain dots",
+            )],
         )
     }),
     Check::new(AREA, "a volume has a size, a mode and a source", |cx| {
@@ -29,7 +33,11 @@ pub(crate) const CHECKS: &[Check] = &[
                     "FieldValueNotSupported",
                     "Unsupported value: null: supported values: \"storage\"",
                 ),
-                ("spec", "FieldValueRequired", "Required value: must specify a volume type"),
+                (
+                    "spec",
+                    "FieldValueRequired",
+                    "Required value: must specify a volume type",
+                ),
             ],
         )
     }),

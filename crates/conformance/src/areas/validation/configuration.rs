@@ -13,7 +13,11 @@ pub(crate) const CHECKS: &[Check] = &[
             "persistentvolumeclaims",
             json!({}),
             &[
-                ("spec.accessModes", "FieldValueRequired", "Required value: at least 1 access mode is required"),
+                (
+                    "spec.accessModes",
+                    "FieldValueRequired",
+                    "Required value: at least 1 access mode is required",
+                ),
                 ("spec.resources[storage]", "FieldValueRequired", "Required value"),
             ],
         )
@@ -38,7 +42,11 @@ pub(crate) const CHECKS: &[Check] = &[
             "v1",
             "persistentvolumeclaims",
             json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "0"}}}),
-            &[("spec.resources[storage]", "FieldValueInvalid", "Invalid value: \"0\": must be greater than zero")],
+            &[(
+                "spec.resources[storage]",
+                "FieldValueInvalid",
+                "Invalid value: \"0\": must be greater than zero",
+            )],
         )
     }),
     Check::new(AREA, "a config map's key is a file name", |cx| {
@@ -62,7 +70,11 @@ pub(crate) const CHECKS: &[Check] = &[
             "v1",
             "secrets",
             json!({"metadata": {"name": "a"}, "data": {"..": "YQ=="}}),
-            &[("data[..]", "FieldValueInvalid", "Invalid value: \"..\": must not be '..'")],
+            &[(
+                "data[..]",
+                "FieldValueInvalid",
+                "Invalid value: \"..\": must not be '..'",
+            )],
         )
     }),
     Check::new(AREA, "a registry secret has its key", |cx| {
@@ -101,7 +113,11 @@ pub(crate) const CHECKS: &[Check] = &[
             "v1",
             "secrets",
             json!({"metadata": {"name": "a"}, "type": "kubernetes.io/service-account-token"}),
-            &[("metadata.annotations[kubernetes.io/service-account.name]", "FieldValueRequired", "Required value")],
+            &[(
+                "metadata.annotations[kubernetes.io/service-account.name]",
+                "FieldValueRequired",
+                "Required value",
+            )],
         )
     }),
     Check::new(AREA, "a quota's resource is known", |cx| {
@@ -130,7 +146,11 @@ pub(crate) const CHECKS: &[Check] = &[
             "v1",
             "resourcequotas",
             json!({"hard": {"pods": "-1"}}),
-            &[("spec.hard[pods]", "FieldValueInvalid", "Invalid value: \"-1\": must be greater than or equal to 0")],
+            &[(
+                "spec.hard[pods]",
+                "FieldValueInvalid",
+                "Invalid value: \"-1\": must be greater than or equal to 0",
+            )],
         )
     }),
     Check::new(AREA, "a limit range is consistent", |cx| {
@@ -178,7 +198,11 @@ pub(crate) const CHECKS: &[Check] = &[
             "horizontalpodautoscalers",
             json!({"scaleTargetRef": {}}),
             &[
-                ("spec.maxReplicas", "FieldValueInvalid", "Invalid value: 0: must be greater than 0"),
+                (
+                    "spec.maxReplicas",
+                    "FieldValueInvalid",
+                    "Invalid value: 0: must be greater than 0",
+                ),
                 (
                     "spec.maxReplicas",
                     "FieldValueInvalid",
@@ -215,7 +239,11 @@ pub(crate) const CHECKS: &[Check] = &[
             "policy/v1",
             "poddisruptionbudgets",
             json!({"minAvailable": "150%", "selector": {"matchLabels": {"app": "a"}}}),
-            &[("spec.minAvailable", "FieldValueInvalid", "Invalid value: \"150%\": must not be greater than 100%")],
+            &[(
+                "spec.minAvailable",
+                "FieldValueInvalid",
+                "Invalid value: \"150%\": must not be greater than 100%",
+            )],
         )
     }),
     Check::new(AREA, "a lease lasts for a positive time", |cx| {
@@ -224,7 +252,11 @@ pub(crate) const CHECKS: &[Check] = &[
             "coordination.k8s.io/v1",
             "leases",
             json!({"leaseDurationSeconds": 0}),
-            &[("spec.leaseDurationSeconds", "FieldValueInvalid", "Invalid value: 0: must be greater than 0")],
+            &[(
+                "spec.leaseDurationSeconds",
+                "FieldValueInvalid",
+                "Invalid value: 0: must be greater than 0",
+            )],
         )
     }),
     Check::new(AREA, "a lease's transitions are not negative", |cx| {
@@ -233,7 +265,11 @@ pub(crate) const CHECKS: &[Check] = &[
             "coordination.k8s.io/v1",
             "leases",
             json!({"leaseTransitions": -1}),
-            &[("spec.leaseTransitions", "FieldValueInvalid", "Invalid value: -1: must be greater than or equal to 0")],
+            &[(
+                "spec.leaseTransitions",
+                "FieldValueInvalid",
+                "Invalid value: -1: must be greater than or equal to 0",
+            )],
         )
     }),
     Check::new(AREA, "a role's rule has verbs", |cx| {
@@ -242,7 +278,11 @@ pub(crate) const CHECKS: &[Check] = &[
             "rbac.authorization.k8s.io/v1",
             "roles",
             json!({"metadata": {"name": "a"}, "rules": [{"apiGroups": [""], "resources": ["pods"]}]}),
-            &[("rules[0].verbs", "FieldValueRequired", "Required value: verbs must contain at least one value")],
+            &[(
+                "rules[0].verbs",
+                "FieldValueRequired",
+                "Required value: verbs must contain at least one value",
+            )],
         )
     }),
     Check::new(AREA, "a namespaced role has no paths", |cx| {

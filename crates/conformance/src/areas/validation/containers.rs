@@ -27,7 +27,11 @@ pub(crate) const CHECKS: &[Check] = &[
         refuses_pod(
             cx,
             json!({"containers": [{"name": "c", "image": "i"}, {"name": "c", "image": "i"}]}),
-            &[("spec.containers[1].name", "FieldValueDuplicate", "Duplicate value: \"c\"")],
+            &[(
+                "spec.containers[1].name",
+                "FieldValueDuplicate",
+                "Duplicate value: \"c\"",
+            )],
         )
     }),
     Check::new(AREA, "a container's name is a label", |cx| {
@@ -69,7 +73,11 @@ pub(crate) const CHECKS: &[Check] = &[
         refuses_pod(
             cx,
             json!({"containers": [{"name": "c", "image": "i", "env": [{"value": "x"}]}]}),
-            &[("spec.containers[0].env[0].name", "FieldValueRequired", "Required value")],
+            &[(
+                "spec.containers[0].env[0].name",
+                "FieldValueRequired",
+                "Required value",
+            )],
         )
     }),
     Check::new(AREA, "an environment variable has one source", |cx| {

@@ -218,7 +218,11 @@ pub(crate) const CHECKS: &[Check] = &[
             "networking.k8s.io/v1",
             "ingresses",
             json!({"defaultBackend": {"service": {"name": "s", "port": {}}}}),
-            &[("spec.defaultBackend", "FieldValueRequired", "Required value: port name or number is required")],
+            &[(
+                "spec.defaultBackend",
+                "FieldValueRequired",
+                "Required value: port name or number is required",
+            )],
         )
     }),
     Check::new(AREA, "a network policy's block is a block", |cx| {

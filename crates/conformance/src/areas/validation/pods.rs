@@ -44,7 +44,11 @@ pub(crate) const CHECKS: &[Check] = &[
         refuses_pod(
             cx,
             json!({"containers": [{"name": "c", "image": "i", "volumeMounts": [{"name": "v", "mountPath": "/x"}]}]}),
-            &[("spec.containers[0].volumeMounts[0].name", "FieldValueNotFound", "Not found: \"v\"")],
+            &[(
+                "spec.containers[0].volumeMounts[0].name",
+                "FieldValueNotFound",
+                "Not found: \"v\"",
+            )],
         )
     }),
     Check::new(AREA, "mount paths are unique", |cx| {
@@ -73,7 +77,11 @@ pub(crate) const CHECKS: &[Check] = &[
                 "containers": [{"name": "c", "image": "i"}],
                 "volumes": [{"name": "v", "emptyDir": {}}, {"name": "v", "emptyDir": {}}],
             }),
-            &[("spec.volumes[1].name", "FieldValueDuplicate", "Duplicate value: \"v\"")],
+            &[(
+                "spec.volumes[1].name",
+                "FieldValueDuplicate",
+                "Duplicate value: \"v\"",
+            )],
         )
     }),
     Check::new(AREA, "a volume has one source", |cx| {
@@ -214,7 +222,11 @@ pub(crate) const CHECKS: &[Check] = &[
         refuses_pod(
             cx,
             json!({"containers": [{"name": "c", "image": "i"}], "hostname": "a.b"}),
-            &[("spec.hostname", "FieldValueInvalid", "Invalid value: \"a.b\": must not contain dots")],
+            &[(
+                "spec.hostname",
+                "FieldValueInvalid",
+                "Invalid value: \"a.b\": must not contain dots",
+            )],
         )
     }),
     Check::new(AREA, "a host network uses its own ports", |cx| {
@@ -242,7 +254,11 @@ pub(crate) const CHECKS: &[Check] = &[
                     },
                 ],
             }),
-            &[("spec.containers[0].ports[1].hostPort", "FieldValueDuplicate", "Duplicate value: \"TCP//81\"")],
+            &[(
+                "spec.containers[0].ports[1].hostPort",
+                "FieldValueDuplicate",
+                "Duplicate value: \"TCP//81\"",
+            )],
         )
     }),
     Check::new(AREA, "a spread constraint is complete", |cx| {
@@ -464,7 +480,11 @@ pub(crate) const CHECKS: &[Check] = &[
                     "FieldValueInvalid",
                     "Invalid value: \"\": version must not be empty",
                 ),
-                ("metadata.ownerReferences.uid", "FieldValueInvalid", "Invalid value: \"\": must not be empty"),
+                (
+                    "metadata.ownerReferences.uid",
+                    "FieldValueInvalid",
+                    "Invalid value: \"\": must not be empty",
+                ),
             ],
         )
     }),

@@ -37,7 +37,11 @@ pub(crate) const CHECKS: &[Check] = &[
                     "FieldValueInvalid",
                     "Invalid value: null: `selector` does not match template `labels`",
                 ),
-                ("spec.template.spec.containers", "FieldValueRequired", "Required value"),
+                (
+                    "spec.template.spec.containers",
+                    "FieldValueRequired",
+                    "Required value",
+                ),
             ],
         )
     }),
@@ -52,7 +56,11 @@ pub(crate) const CHECKS: &[Check] = &[
                     "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
                 },
             }),
-            &[("spec.selector", "FieldValueInvalid", "Invalid value: {}: empty selector is invalid for deployment")],
+            &[(
+                "spec.selector",
+                "FieldValueInvalid",
+                "Invalid value: {}: empty selector is invalid for deployment",
+            )],
         )
     }),
     Check::new(AREA, "a deployment's pods always restart", |cx| {
@@ -240,14 +248,26 @@ pub(crate) const CHECKS: &[Check] = &[
                 "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
             }),
             &[
-                ("spec.parallelism", "FieldValueInvalid", "Invalid value: -1: must be greater than or equal to 0"),
-                ("spec.completions", "FieldValueInvalid", "Invalid value: -1: must be greater than or equal to 0"),
+                (
+                    "spec.parallelism",
+                    "FieldValueInvalid",
+                    "Invalid value: -1: must be greater than or equal to 0",
+                ),
+                (
+                    "spec.completions",
+                    "FieldValueInvalid",
+                    "Invalid value: -1: must be greater than or equal to 0",
+                ),
                 (
                     "spec.activeDeadlineSeconds",
                     "FieldValueInvalid",
                     "Invalid value: -1: must be greater than or equal to 0",
                 ),
-                ("spec.backoffLimit", "FieldValueInvalid", "Invalid value: -1: must be greater than or equal to 0"),
+                (
+                    "spec.backoffLimit",
+                    "FieldValueInvalid",
+                    "Invalid value: -1: must be greater than or equal to 0",
+                ),
                 (
                     "spec.ttlSecondsAfterFinished",
                     "FieldValueInvalid",
@@ -292,7 +312,11 @@ pub(crate) const CHECKS: &[Check] = &[
                 "backoffLimitPerIndex": 1,
                 "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
             }),
-            &[("spec.backoffLimitPerIndex", "FieldValueInvalid", "Invalid value: 1: requires indexed completion mode")],
+            &[(
+                "spec.backoffLimitPerIndex",
+                "FieldValueInvalid",
+                "Invalid value: 1: requires indexed completion mode",
+            )],
         )
     }),
     Check::new(AREA, "a pod failure policy needs pods that never restart", |cx| {
@@ -355,7 +379,7 @@ pub(crate) const CHECKS: &[Check] = &[
                 "schedule": "whenever",
                 "jobTemplate": {
                     "spec": {
-                        
+
                         "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
                     },
                 },
@@ -376,7 +400,7 @@ pub(crate) const CHECKS: &[Check] = &[
                 "schedule": "* * * * *", "timeZone": "Nowhere/Land",
                 "jobTemplate": {
                     "spec": {
-                        
+
                         "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
                     },
                 },
@@ -397,7 +421,7 @@ pub(crate) const CHECKS: &[Check] = &[
                 "schedule": "TZ=UTC * * * * *",
                 "jobTemplate": {
                     "spec": {
-                        
+
                         "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
                     },
                 },
@@ -419,7 +443,7 @@ pub(crate) const CHECKS: &[Check] = &[
                 "schedule": "* * * * *", "concurrencyPolicy": "Maybe",
                 "jobTemplate": {
                     "spec": {
-                        
+
                         "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
                     },
                 },
