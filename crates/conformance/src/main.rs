@@ -70,9 +70,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     if arguments.list {
-        chosen
-            .iter()
-            .for_each(|check| println!("{}: {}", check.area, check.name));
+        for check in &chosen {
+            println!("{}: {}", check.area, check.name);
+        }
         return ExitCode::SUCCESS;
     }
     if let Some(server) = arguments.unready_server() {

@@ -55,7 +55,7 @@ pub(super) fn start(work: &Path) -> Result<Served> {
     let etcd = start_etcd(work, &storage, peers)?;
     let api_server = start_api_server(work, &storage, port)?;
     // The controllers give up when nobody answers for ten seconds.
-    wait_until("the real API server", Duration::from_secs(60), || {
+    wait_until("the real API server", Duration::from_mins(1), || {
         Ok(TcpStream::connect(("127.0.0.1", port)).is_ok())
     })?;
     let controllers = start_controllers(work)?;

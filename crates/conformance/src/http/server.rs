@@ -13,7 +13,7 @@ use rustls::ClientConfig;
 use super::{Body, Connection, Head, tls};
 
 /// No answer of a healthy server takes longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server under test.
 #[derive(Clone, Debug)]
