@@ -42,6 +42,7 @@ pub struct Api {
     pub metrics: Metrics,
     pub(crate) quota_turns: crate::admission::resource_quotas::Turns,
     pub webhooks: crate::admission::webhooks::Caller,
+    pub policies: crate::admission::policies::Policies,
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
@@ -160,12 +161,6 @@ impl Api {
     }
 }
 
-/// What every client of a kind on its way out is told.
-fn deprecation(kind: &crate::kind::Kind) -> Option<String> {
-    let is_endpoints = kind.group.is_empty() && kind.kind == "Endpoints";
-    is_endpoints.then(|| "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned())
-}
-
 /// People who look at answers get them indented: by asking, or by using a browser or curl.
 fn wants_indentation(query: &Query, headers: &http::HeaderMap, info: &RequestInfo) -> bool {
     if matches!(info, RequestInfo::Resource(ResourceRequest { verb: "watch", .. })) {
@@ -180,6 +175,12 @@ fn wants_indentation(query: &Query, headers: &http::HeaderMap, info: &RequestInf
             .iter()
             .any(|prefix| agent.starts_with(prefix))
     })
+}
+
+/// What every client of a kind on its way out is told.
+fn deprecation(kind: &crate::kind::Kind) -> Option<String> {
+    let is_endpoints = kind.group.is_empty() && kind.kind == "Endpoints";
+    is_endpoints.then(|| "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned())
 }
 
 fn unknown_resource(snapshot: &crate::registry::Snapshot, target: &ResourceRequest) -> Result<Answer> {
@@ -231,7 +232,7 @@ async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result
                 return Err(ApiError::method_not_allowed());
             }
             let bytes = body::read(request_body).await?;
-            match subresources::reviews::answer(call, &bytes) {
+            match subresources::reviews::answer(call, &bytes).await {
                 Some(answer) => answer,
                 None => create::create(call, &bytes).await,
             }

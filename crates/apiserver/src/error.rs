@@ -1,5 +1,7 @@
 //! What goes wrong with a request, as the `Status` object every Kubernetes client understands.
 
+use std::borrow::Cow;
+
 use http::StatusCode;
 use manifests::field::FieldError;
 use serde_json::{Map, Value, json};
@@ -9,7 +11,8 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug)]
 pub struct ApiError {
     pub code: StatusCode,
-    pub reason: &'static str,
+    /// Empty for errors that have none but their code.
+    pub reason: Cow<'static, str>,
     pub message: String,
     pub details: Option<Value>,
 }
@@ -34,10 +37,10 @@ impl std::fmt::Display for Qualified<'_> {
 }
 
 impl ApiError {
-    pub fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(code: StatusCode, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self {
             code,
-            reason,
+            reason: reason.into(),
             message: message.into(),
             details: None,
         }
@@ -214,7 +217,7 @@ impl ApiError {
             "code": self.code.as_u16(),
         });
         if !self.reason.is_empty() {
-            status["reason"] = self.reason.into();
+            status["reason"] = self.reason.as_ref().into();
         }
         if let Some(details) = &self.details {
             status["details"] = details.clone();

@@ -7,6 +7,7 @@ use manifests::field::{FieldError, Path};
 use serde_json::Value;
 
 use crate::{
+    admission::expressions,
     custom::CustomVersion,
     kind::{BuiltIn, Definition, Kind},
     writes::update::Part,
@@ -75,6 +76,7 @@ impl Kind {
                     );
                 }
                 (built_in.strategy.validate)(&object, &mut errors);
+                expressions::validate(&self.group, &self.kind, &object, None, &mut errors);
                 if errors.is_empty() {
                     self.validate_metadata(&object, &mut errors);
                 }
@@ -122,6 +124,7 @@ impl Kind {
                     Vec::new()
                 } else {
                     (built_in.strategy.validate_update)(&new, &old, &mut errors);
+                    expressions::validate(&self.group, &self.kind, &new, Some(&old), &mut errors);
                     (built_in.strategy.warnings_on_update)(&new, &old)
                 }
             }

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::{
-    admission::webhooks,
+    admission::{policies::Policies, webhooks},
     allocation::Allocations,
     api::Api,
     authorization::Authorizer,
@@ -103,6 +103,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         metrics: Metrics::default(),
         quota_turns: crate::admission::resource_quotas::Turns::new(),
         webhooks: webhooks::Caller::new(),
+        policies: Policies::new(),
         stopping: stopping.clone(),
         store,
     });

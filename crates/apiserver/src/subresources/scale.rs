@@ -64,6 +64,21 @@ fn show(call: &Call, scale: Value) -> Result<Answer> {
     Ok(response::value(StatusCode::OK, call.representation, &shown))
 }
 
+/// An object as its scale.
+pub(crate) fn view(call: &Call, object: &Value) -> Result<Value> {
+    scale_of(call, &paths(call)?, object)
+}
+
+/// An object with the size a scale says.
+pub(crate) fn with_view(call: &Call, object: &Value, scale: &Value) -> Result<Value> {
+    let paths = paths(call)?;
+    let current = scale_of(call, &paths, object)?;
+    let version = object::resource_version(object).to_owned();
+    let mut resized = resized(call, &paths, object, &current, scale)?;
+    object::set_meta(&mut resized, "resourceVersion", Some(version.into()));
+    Ok(resized)
+}
+
 fn paths(call: &Call) -> Result<ScalePaths> {
     let fixed = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
     match &call.kind.definition {

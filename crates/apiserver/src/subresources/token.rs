@@ -6,21 +6,23 @@ use serde_json::{Value, json};
 use store::Collection;
 
 use crate::{
-    body,
+    admission, body,
     call::Call,
     error::{ApiError, Qualified, Result},
     negotiate, object,
     response::{self, Answer},
     tokens,
-    writes::timestamp,
+    writes::{Writer, options::WriteOptions, timestamp},
 };
 
 const DEFAULT_SECONDS: i64 = 3600;
 const MIN_SECONDS: i64 = 600;
 const MAX_SECONDS: i64 = 1 << 32;
 
-pub(crate) fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let mut request = body::decode(negotiate::content_type(&call.headers), bytes, "TokenRequest")?.value;
+    let mut writer = Writer::new(call, WriteOptions::read(&call.query, "CreateOptions")?);
+    admission::admit_body(&mut writer, &mut request).await?;
     let (namespace, name) = (call.key_namespace(), call.target.name.as_str());
     let stored = call
         .api

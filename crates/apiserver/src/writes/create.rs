@@ -48,10 +48,14 @@ pub(crate) async fn create_object(
             "resourceVersion should not be set on objects to be created",
         ));
     }
+    typed::wipe_system_metadata(&mut object);
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     if recorded == Recorded::NotYet {
         ownership::record_write(writer, None, &mut object, "");
     }
+    // Admission may still name the object; only then is a name generated.
+    admission::mutate(writer, Operation::Create, &mut object, None).await?;
+    typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     let template = object;
     let generated = object::name(&template).is_empty();
     for attempt in 1.. {
@@ -70,7 +74,6 @@ pub(crate) async fn create_object(
 async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outcome> {
     let call = writer.call;
     typed::stamp_new(&mut object, &writer.timestamp());
-    admission::mutate(writer, Operation::Create, &mut object, None).await?;
     let taken = allocation::allocate(&call.api, &call.kind, &mut object, None)?;
     prepare(writer, &mut object);
     validate(writer, &object)?;

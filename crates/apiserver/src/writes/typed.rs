@@ -58,6 +58,15 @@ impl Writer<'_> {
         Ok(value)
     }
 
+    /// Brings an object that admission changed back into form. What nobody knows is dropped silently:
+    /// it was not the user who sent it.
+    pub(crate) fn decode_silently(&mut self, value: Value) -> Result<Value, String> {
+        let asked = std::mem::replace(&mut self.options.field_validation, FieldValidation::Ignore);
+        let decoded = self.decode(value, Vec::new());
+        self.options.field_validation = asked;
+        decoded
+    }
+
     /// Tells of fields nobody knows and of keys given twice, as loudly as the client asked for.
     fn report(&mut self, complaints: Vec<String>) -> Result<(), String> {
         if complaints.is_empty() {
@@ -156,17 +165,25 @@ pub(crate) fn settle_namespace(kind: &Kind, request_namespace: &str, object: &mu
     Ok(())
 }
 
-/// Metadata that only the server writes, as a new object has it.
-pub(crate) fn stamp_new(object: &mut Value, timestamp: &str) {
+/// Drops metadata that only the server writes from an object to be created.
+pub(crate) fn wipe_system_metadata(object: &mut Value) {
     let meta = object::meta_mut(object);
     for field in [
         "resourceVersion",
         "selfLink",
+        "uid",
+        "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ] {
         meta.remove(field);
     }
+}
+
+/// Metadata that only the server writes, as a new object has it.
+pub(crate) fn stamp_new(object: &mut Value, timestamp: &str) {
+    wipe_system_metadata(object);
+    let meta = object::meta_mut(object);
     meta.insert("uid".to_owned(), uuid::Uuid::new_v4().to_string().into());
     meta.insert("creationTimestamp".to_owned(), json!(timestamp));
 }

@@ -102,6 +102,7 @@ pub(crate) async fn change(
             ownership::record_write(writer, Some(&old), &mut new, part.subresource());
         }
         admission::mutate(writer, operation, &mut new, Some(&old)).await?;
+        typed::settle_namespace(kind, call.key_namespace(), &mut new)?;
         let taken = match part {
             Part::Main => allocation::allocate(&call.api, kind, &mut new, Some(&old))?,
             _ => allocation::Taken::default(),
