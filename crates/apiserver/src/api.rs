@@ -180,7 +180,8 @@ fn wants_indentation(query: &Query, headers: &http::HeaderMap, info: &RequestInf
 /// What every client of a kind on its way out is told.
 fn deprecation(kind: &crate::kind::Kind) -> Option<String> {
     let is_endpoints = kind.group.is_empty() && kind.kind == "Endpoints";
-    is_endpoints.then(|| "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned())
+    is_endpoints
+        .then(|| "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned())
 }
 
 fn unknown_resource(snapshot: &crate::registry::Snapshot, target: &ResourceRequest) -> Result<Answer> {

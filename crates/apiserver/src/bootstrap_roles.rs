@@ -76,7 +76,10 @@ pub(crate) fn objects() -> Vec<(&'static str, Value)> {
         ("system:discovery", &[AUTHENTICATED]),
         ("system:basic-user", &[AUTHENTICATED]),
         ("system:public-info-viewer", &[AUTHENTICATED, UNAUTHENTICATED]),
-        ("system:service-account-issuer-discovery", &["system:serviceaccounts"]),
+        (
+            "system:service-account-issuer-discovery",
+            &["system:serviceaccounts"],
+        ),
     ] {
         all.push((BINDINGS, binding(name, groups)));
     }
@@ -87,17 +90,14 @@ fn labels() -> Value {
     json!({ "kubernetes.io/bootstrapping": "rbac-defaults" })
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "a table of `json!` reads best without ampersands"
-)]
 fn role(name: &str, rules: Value) -> Value {
     json!({ "metadata": { "name": name, "labels": labels() }, "rules": rules })
 }
 
 /// Binds a role to groups, under the role's own name.
 fn binding(role: &str, groups: &[&str]) -> Value {
-    let subject = |group: &&str| json!({ "kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": group });
+    let subject =
+        |group: &&str| json!({ "kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": group });
     json!({
         "metadata": { "name": role, "labels": labels() },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role },

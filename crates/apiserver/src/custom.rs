@@ -39,7 +39,7 @@ pub(crate) struct ScalePaths {
 }
 
 /// One version of a custom kind.
-pub(crate) struct CustomVersion {
+pub struct CustomVersion {
     kind: Arc<CustomKind>,
     /// Which of the kind's versions this is.
     index: usize,
@@ -244,7 +244,9 @@ impl CustomVersion {
     /// Checks the fields a scale is read from, and puts what is wrong with them before the note that
     /// rules were not checked, where the real server has it.
     fn validate_scale(&self, object: &Value, before: usize, errors: &mut Vec<FieldError>) {
-        let Some(scale) = &self.version().scale else { return };
+        let Some(scale) = &self.version().scale else {
+            return;
+        };
         let note = errors[before..].iter().position(|error| error.field == "<nil>");
         let notes = note.map(|at| errors.split_off(before + at)).unwrap_or_default();
         scale.validate(object, errors);

@@ -66,7 +66,11 @@ pub(crate) fn table(
     rows: Vec<Value>,
     columns: bool,
 ) -> Value {
-    let columns = if columns { column_definitions(kind) } else { Value::Null };
+    let columns = if columns {
+        column_definitions(kind)
+    } else {
+        Value::Null
+    };
     table_of(version, list_metadata, columns, rows)
 }
 

@@ -135,7 +135,7 @@ impl Real {
 
     /// The real components announce nothing, so they are asked until they answer.
     fn wait_for(&mut self, what: &str, is_ready: impl Fn() -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(120);
+        let deadline = Instant::now() + Duration::from_mins(2);
         while !is_ready() {
             let ended = self
                 .processes

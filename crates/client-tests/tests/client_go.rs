@@ -1,6 +1,8 @@
 //! A client-go program of our own, built against the release the server is compatible with and
 //! against a newer one, whose informers stream their lists.
 
+#![expect(clippy::print_stdout, reason = "tests tell what they ran with")]
+
 use std::{
     path::{Path, PathBuf},
     process::Command,

@@ -57,9 +57,12 @@ fn show(call: &Call, scale: Value) -> Result<Answer> {
     let shown = match call.representation.form {
         Form::Object => scale,
         Form::Metadata => rows::metadata(&scale),
-        Form::Table(version) => {
-            rows::scale_table(version, scale, IncludeObject::read(&call.query)?, Timestamp::now())
-        }
+        Form::Table(version) => rows::scale_table(
+            version,
+            scale,
+            IncludeObject::read(&call.query)?,
+            Timestamp::now(),
+        ),
     };
     Ok(response::value(StatusCode::OK, call.representation, &shown))
 }
