@@ -1,5 +1,10 @@
 //! Unmodified kubectl: one session file per topic, run with every kubectl there is.
 
+#![expect(
+    clippy::print_stdout,
+    reason = "a failed test shows which client it was run with"
+)]
+
 use std::path::Path;
 
 use client_tests::{Server, Shell, check, clients, needed};

@@ -1,5 +1,7 @@
 //! kube-rs, the library under every Rust operator: its client, watchers, controller and helpers.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 mod applying;
 mod controller;
 mod discovery;
@@ -19,16 +21,22 @@ use kube::{
 };
 
 /// Bounds every test; nothing here takes more than a moment.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Runs a test with a server and a client of its own.
 #[track_caller]
 fn with_client<F: Future<Output = ()>>(test: impl FnOnce(Client) -> F) {
     let server = Server::start();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let client = connect(&server).await;
-        tokio::time::timeout(PATIENCE, test(client)).await.expect("the test ends in time");
+        tokio::time::timeout(PATIENCE, test(client))
+            .await
+            .expect("the test ends in time");
     });
     runtime.shutdown_background();
 }
@@ -44,7 +52,10 @@ async fn connect(server: &Server) -> Client {
 /// A config map with one entry.
 fn config_map(name: &str, key: &str, value: &str) -> ConfigMap {
     ConfigMap {
-        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            ..ObjectMeta::default()
+        },
         data: Some([(key.to_owned(), value.to_owned())].into()),
         ..ConfigMap::default()
     }
