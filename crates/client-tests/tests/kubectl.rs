@@ -1,5 +1,7 @@
 //! Unmodified kubectl: one session file per topic, run with every kubectl there is.
 
+#![expect(clippy::print_stdout, reason = "tests tell what they ran with")]
+
 use std::path::Path;
 
 use client_tests::{Server, Shell, check, clients, needed};
