@@ -7,6 +7,7 @@
 )]
 
 mod ci;
+mod conformance;
 mod dist;
 mod e2e;
 mod processes;
@@ -42,6 +43,8 @@ enum Command {
         #[arg(value_enum)]
         components: Vec<real_kubernetes::Component>,
     },
+    /// Run one suite of API checks against the embedded server and a real one, and compare
+    Conformance(conformance::Arguments),
     /// Run upstream's end-to-end suite against the embedded cluster
     E2e(e2e::Arguments),
 }
@@ -54,6 +57,7 @@ fn main() -> anyhow::Result<()> {
         Command::Tidy => tidy::run(),
         Command::Dist => dist::run(),
         Command::RealKubernetes { components } => real_kubernetes::run(&components),
+        Command::Conformance(arguments) => conformance::run(&arguments),
         Command::E2e(arguments) => e2e::run(&arguments),
     }
 }

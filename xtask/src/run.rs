@@ -15,6 +15,11 @@ pub(crate) fn root() -> PathBuf {
         .to_owned()
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// Where large things that are the same for every checkout are kept.
 pub(crate) fn cache() -> Result<PathBuf> {
     let base = match std::env::var_os("XDG_CACHE_HOME") {

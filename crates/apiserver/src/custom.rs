@@ -212,10 +212,9 @@ impl CustomVersion {
 
     pub(crate) fn validate(&self, object: &Value, errors: &mut Vec<FieldError>) {
         self.validate_metadata(object, errors);
+        let before = errors.len();
         schemas::validate(object, &self.version().schema, errors);
-        if let Some(scale) = &self.version().scale {
-            scale.validate(object, errors);
-        }
+        self.validate_scale(object, before, errors);
     }
 
     /// Validates a change; rules that fail on what did not change come back as warnings.
@@ -232,16 +231,24 @@ impl CustomVersion {
             &Path::new("metadata"),
             errors,
         );
-        let schema = &self.version().schema;
+        let (schema, before) = (&self.version().schema, errors.len());
         let warnings = if status {
             schemas::validate_status_update(new, old, schema, errors)
         } else {
             schemas::validate_update(new, old, schema, errors)
         };
-        if let Some(scale) = &self.version().scale {
-            scale.validate(new, errors);
-        }
+        self.validate_scale(new, before, errors);
         warnings
+    }
+
+    /// Checks the fields a scale is read from, and puts what is wrong with them before the note that
+    /// rules were not checked, where the real server has it.
+    fn validate_scale(&self, object: &Value, before: usize, errors: &mut Vec<FieldError>) {
+        let Some(scale) = &self.version().scale else { return };
+        let note = errors[before..].iter().position(|error| error.field == "<nil>");
+        let notes = note.map(|at| errors.split_off(before + at)).unwrap_or_default();
+        scale.validate(object, errors);
+        errors.extend(notes);
     }
 
     fn validate_metadata(&self, object: &Value, errors: &mut Vec<FieldError>) {

@@ -101,17 +101,6 @@ impl ApiError {
         .with_details(json!({}))
     }
 
-    pub fn not_acceptable(accepted: &[&str]) -> Self {
-        Self::new(
-            StatusCode::NOT_ACCEPTABLE,
-            "NotAcceptable",
-            format!(
-                "only the following media types are accepted: {}",
-                accepted.join(", ")
-            ),
-        )
-    }
-
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
         Self::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -52,7 +52,11 @@ pub(crate) async fn answer(
         ["openapi", "v2"] => openapi::swagger(api.registry.snapshot(), headers).await,
         ["healthz" | "livez" | "readyz"] => Ok(health(segments[0], query)),
         ["healthz" | "livez" | "readyz", check] => Ok(one_check(check)),
-        ["metrics"] => Ok(response::text(StatusCode::OK, api.metrics.render(api))),
+        ["metrics"] => Ok(response::with_type(
+            StatusCode::OK,
+            "text/plain; version=0.0.4; charset=utf-8",
+            response::full(api.metrics.render(api)),
+        )),
         [".well-known", "openid-configuration"] => Ok(json_answer(&json!({
             "issuer": tokens::ISSUER,
             "jwks_uri": format!("{}/openid/v1/jwks", tokens::ISSUER),

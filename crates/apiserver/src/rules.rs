@@ -22,6 +22,17 @@ impl Kind {
         }
     }
 
+    /// Brings an object the server has changed back into the form it is stored and shown in.
+    pub(crate) fn complete(&self, object: &mut Value) {
+        if let Definition::BuiltIn(built_in) = &self.definition {
+            // The object was decoded before; only what the server put in can be out of form.
+            let _ = kinds::decode::normalize(built_in.shape, object);
+            self.default(object);
+            object["kind"] = self.kind.as_ref().into();
+            object["apiVersion"] = self.api_version.as_ref().into();
+        }
+    }
+
     /// Drops what users may not set on creation and sets what the server owns.
     pub(crate) fn prepare_for_create(&self, object: &mut Value) {
         match &self.definition {

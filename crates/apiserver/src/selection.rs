@@ -51,6 +51,15 @@ impl Selection {
         Ok(Self { labels, fields })
     }
 
+    /// Asks for one name as well.
+    pub(crate) fn require_name(&mut self, name: &str) {
+        self.fields.push(FieldRequirement {
+            path: NAME.to_owned(),
+            equals: true,
+            value: name.to_owned(),
+        });
+    }
+
     /// Everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.labels.is_none() && self.fields.is_empty()

@@ -33,7 +33,11 @@ const CHUNK: usize = 64 * 1024;
 
 pub(crate) async fn watch(call: &Call) -> Result<Answer> {
     check_options(&call.query)?;
-    let selection = Selection::read(&call.query, &call.kind)?;
+    let mut selection = Selection::read(&call.query, &call.kind)?;
+    if !call.target.name.is_empty() {
+        // The old way to watch one object: by its own path.
+        selection.require_name(&call.target.name);
+    }
     let send_initial = call.query.optional_flag("sendInitialEvents");
     let bookmarks = call.query.flag("allowWatchBookmarks");
     if send_initial == Some(true) && !bookmarks {
@@ -51,7 +55,8 @@ pub(crate) async fn watch(call: &Call) -> Result<Answer> {
         .query
         .text("resourceVersion")
         .map(parse_revision)
-        .transpose()?;
+        .transpose()
+        .map_err(|why| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
     let timeout = call.query.int("timeoutSeconds")?.filter(|seconds| *seconds > 0);
     let include = IncludeObject::read(&call.query)?;
     let encoder = Encoder {

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
-    Surroundings, advised,
+    Advised, Surroundings,
     data_dir::{self, DataDir},
     detach,
     instance::Instance,
@@ -162,7 +162,7 @@ fn explain(error: apiserver::StartError) -> anyhow::Error {
     match hint {
         Some(hint) => {
             let message = error.to_string();
-            anyhow::Error::from(error).context(advised(message, hint))
+            anyhow::Error::from(error).context(Advised { message, hint })
         }
         None => error.into(),
     }

@@ -81,7 +81,7 @@ impl Answer {
     }
 
     /// Fails unless the body is a failure Status with exactly this reason and message.
-    pub(crate) fn is_failure(self, code: u16, reason: &str, message: &str) -> Outcome<Self> {
+    pub(crate) fn fails_with(self, code: u16, reason: &str, message: &str) -> Outcome<Self> {
         self.expect(code)?.has(json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "reason": reason, "message": message, "code": code,
@@ -89,7 +89,7 @@ impl Answer {
     }
 
     /// Fails unless the body is an `Invalid` Status with exactly these causes: field, reason, message.
-    pub(crate) fn is_invalid(self, causes: &[(&str, &str, &str)]) -> Outcome<Self> {
+    pub(crate) fn has_faults(self, causes: &[(&str, &str, &str)]) -> Outcome<Self> {
         let causes: Vec<Value> = causes
             .iter()
             .map(|(field, reason, message)| json!({"field": field, "reason": reason, "message": message}))

@@ -52,6 +52,9 @@ pub fn checks() -> impl Iterator<Item = Check> {
         subresources::certificates::CHECKS,
         dry_run::CHECKS,
         defaults::CHECKS,
+        defaults::workloads::CHECKS,
+        defaults::networking::CHECKS,
+        defaults::cluster::CHECKS,
         tables::CHECKS,
         tables::kinds::CHECKS,
         field_validation::CHECKS,
@@ -64,6 +67,7 @@ pub fn checks() -> impl Iterator<Item = Check> {
         quota::CHECKS,
         accounts::CHECKS,
         access::CHECKS,
+        access::reviews::CHECKS,
         webhooks::CHECKS,
         policies::CHECKS,
     ];

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// How long controllers and caches of a busy server may take.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What all checks against one server share.
 #[derive(Debug)]
@@ -69,19 +69,19 @@ impl<'a> Context<'a> {
         self.request("DELETE", path)
     }
 
-    pub(crate) fn merge_patch(&self, path: impl AsRef<str>, patch: Value) -> Request<'a> {
+    pub(crate) fn merge_patch(&self, path: impl AsRef<str>, changes: Value) -> Request<'a> {
         self.request("PATCH", path)
-            .bytes("application/merge-patch+json", patch.to_string())
+            .bytes("application/merge-patch+json", changes.to_string())
     }
 
-    pub(crate) fn json_patch(&self, path: impl AsRef<str>, patch: Value) -> Request<'a> {
+    pub(crate) fn json_patch(&self, path: impl AsRef<str>, changes: Value) -> Request<'a> {
         self.request("PATCH", path)
-            .bytes("application/json-patch+json", patch.to_string())
+            .bytes("application/json-patch+json", changes.to_string())
     }
 
-    pub(crate) fn strategic_patch(&self, path: impl AsRef<str>, patch: Value) -> Request<'a> {
+    pub(crate) fn strategic_patch(&self, path: impl AsRef<str>, changes: Value) -> Request<'a> {
         self.request("PATCH", path)
-            .bytes("application/strategic-merge-patch+json", patch.to_string())
+            .bytes("application/strategic-merge-patch+json", changes.to_string())
     }
 
     /// A server-side apply by a field manager.
@@ -162,6 +162,7 @@ impl<'a> Context<'a> {
     }
 
     /// Tries again until it succeeds; for what caches and controllers do in their own time.
+    #[expect(clippy::unused_self, reason = "reads like the other things a check can do")]
     pub(crate) fn eventually<T>(&self, mut attempt: impl FnMut() -> Outcome<T>) -> Outcome<T> {
         let deadline = Instant::now() + PATIENCE;
         loop {

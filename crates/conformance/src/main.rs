@@ -6,7 +6,7 @@
     reason = "this program reports to the developer"
 )]
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use clap::{Parser, ValueEnum};
 use conformance::{Check, Options, Report, Server, checks, listed, run};
@@ -35,6 +35,10 @@ struct Arguments {
     /// Leave namespaces behind: faster, for servers that are thrown away
     #[arg(long)]
     keep_namespaces: bool,
+
+    /// Wait until each server is ready, for at most so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    wait: u64,
 
     /// How many checks run at a time
     #[arg(long, default_value_t = 4)]
@@ -66,10 +70,14 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     if arguments.list {
-        chosen
-            .iter()
-            .for_each(|check| println!("{}: {}", check.area, check.name));
+        for check in &chosen {
+            println!("{}: {}", check.area, check.name);
+        }
         return ExitCode::SUCCESS;
+    }
+    if let Some(server) = arguments.unready_server() {
+        eprintln!("error: `{}` is not ready", server.name);
+        return ExitCode::from(2);
     }
     let report = arguments.run(&chosen);
     match arguments.output {
@@ -88,6 +96,11 @@ impl Arguments {
         (self.areas.is_empty() || self.areas.iter().any(|area| area == check.area))
             && check.name.contains(&self.filter)
             && !(self.no_controllers && check.needs_controllers)
+    }
+
+    fn unready_server(&self) -> Option<&Server> {
+        let patience = Duration::from_secs(self.wait);
+        self.servers.iter().find(|server| !server.becomes_ready(patience))
     }
 
     fn run(&self, checks: &[Check]) -> Report {

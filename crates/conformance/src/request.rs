@@ -111,12 +111,12 @@ impl<'a> Request<'a> {
 
     /// Sends, and fails unless the server refuses in exactly these words.
     pub(crate) fn refused(self, code: u16, reason: &str, message: &str) -> Outcome<Answer> {
-        self.send()?.is_failure(code, reason, message)
+        self.send()?.fails_with(code, reason, message)
     }
 
     /// Sends, and fails unless the server finds exactly these faults: field, reason, message.
     pub(crate) fn invalid(self, causes: &[(&str, &str, &str)]) -> Outcome<Answer> {
-        self.send()?.is_invalid(causes)
+        self.send()?.has_faults(causes)
     }
 
     /// Opens a watch.

@@ -137,7 +137,7 @@ fn serve(socket: TcpStream, config: Arc<ServerConfig>, routes: &Routes) {
     let Ok(session) = ServerConnection::new(config) else {
         return;
     };
-    if socket.set_read_timeout(Some(Duration::from_secs(60))).is_err() {
+    if socket.set_read_timeout(Some(Duration::from_mins(1))).is_err() {
         return;
     }
     let mut stream = StreamOwned::new(session, socket);

@@ -1,6 +1,7 @@
 //! The size of anything that has one, in the same form for every kind.
 
 use http::{Method, StatusCode};
+use jiff::Timestamp;
 use manifests::{
     field::{FieldError, Path},
     json_patch, merge_patch,
@@ -14,8 +15,10 @@ use crate::{
     custom::ScalePaths,
     error::{ApiError, Result},
     kind::Definition,
-    negotiate, object,
+    negotiate::{self, Form},
+    object,
     response::{self, Answer},
+    rows::{self, IncludeObject},
     writes::{
         Outcome, Writer,
         options::WriteOptions,
@@ -32,7 +35,7 @@ pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result
             .get(&call.kind.collection, call.key_namespace(), &call.target.name)
             .ok_or_else(|| ApiError::not_found(call.kind.qualified(), &call.target.name))?;
         let scale = scale_of(call, &paths, &call.kind.read(&stored))?;
-        return Ok(response::value(StatusCode::OK, call.representation, &scale));
+        return show(call, scale);
     }
     let content_type = negotiate::content_type(&call.headers);
     let mut writer = Writer::new(call, WriteOptions::read(&call.query, "UpdateOptions")?);
@@ -46,11 +49,19 @@ pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result
         Outcome::Stored(stored) => call.kind.read(&stored),
         Outcome::DryRun(value) | Outcome::Deleted(value) => value,
     };
-    Ok(response::value(
-        StatusCode::OK,
-        call.representation,
-        &scale_of(call, &paths, &object)?,
-    ))
+    show(call, scale_of(call, &paths, &object)?)
+}
+
+/// Shows a scale in the form the client asked for.
+fn show(call: &Call, scale: Value) -> Result<Answer> {
+    let shown = match call.representation.form {
+        Form::Object => scale,
+        Form::Metadata => rows::metadata(&scale),
+        Form::Table(version) => {
+            rows::scale_table(version, scale, IncludeObject::read(&call.query)?, Timestamp::now())
+        }
+    };
+    Ok(response::value(StatusCode::OK, call.representation, &shown))
 }
 
 /// An object as its scale.

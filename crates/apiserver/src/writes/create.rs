@@ -41,8 +41,10 @@ pub(crate) async fn create_object(
     recorded: Recorded,
 ) -> Result<Outcome> {
     let call = writer.call;
-    if !object::resource_version(&object).is_empty() {
-        return Err(ApiError::bad_request(
+    if recorded == Recorded::NotYet && !object::resource_version(&object).is_empty() {
+        return Err(ApiError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "",
             "resourceVersion should not be set on objects to be created",
         ));
     }
@@ -116,6 +118,8 @@ fn prepare(writer: &mut Writer<'_>, object: &mut Value) {
     let kind = &writer.call.kind;
     kind.prepare_for_create(object);
     stamps::on_create(writer, object);
+    writer.call.kind.complete(object);
+    let kind = &writer.call.kind;
     if kind.tracks_generation() {
         object::set_meta(object, "generation", Some(1.into()));
     }

@@ -109,6 +109,7 @@ pub(crate) async fn change(
         };
         prepare(writer, part, &mut new, &old);
         stamps::on_update(writer, &mut new, &old);
+        kind.complete(&mut new);
         validate(writer, part, &new, &old)?;
         let turn = admission::validate(writer, operation, Some(&new), Some(&old)).await?;
         manifests::apply::restore_times(&old, &mut new);
@@ -184,9 +185,10 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
     let sent = object::resource_version(new);
     if sent.is_empty() || sent == "0" {
         if !kind.allows_unconditional_update() && matches!(call.target.verb, "update") {
+            // The real server says the resource here, where it otherwise says the kind.
             return Err(ApiError::invalid(
                 &kind.group,
-                &kind.kind,
+                &kind.plural,
                 &call.target.name,
                 &[FieldError::invalid(
                     &Path::new("metadata").child("resourceVersion"),
@@ -216,7 +218,8 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
     Ok(call.target.verb == "update" && call.target.subresource != "scale" && !sent.is_empty() && sent != "0")
 }
 
-/// Metadata that no client changes.
+/// Metadata that a client may leave out, and the one number it has no say in. What it sends otherwise
+/// is compared by validation.
 fn keep_system_metadata(new: &mut Value, old: &Value) {
     for field in [
         "uid",
@@ -224,11 +227,16 @@ fn keep_system_metadata(new: &mut Value, old: &Value) {
         "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
-        "generation",
-        "selfLink",
     ] {
-        object::copy_meta(new, old, field);
+        if object::meta_mut(new)
+            .get(field)
+            .is_none_or(|value| value.is_null() || value == "" || value == "0")
+        {
+            object::copy_meta(new, old, field);
+        }
     }
+    object::copy_meta(new, old, "generation");
+    object::set_meta(new, "selfLink", None);
 }
 
 fn prepare(writer: &Writer<'_>, part: Part, new: &mut Value, old: &Value) {

@@ -1,8 +1,10 @@
-//! Who may do what: roles, bindings, impersonation and the reviews that ask.
+//! Who may do what: credentials, roles, bindings and impersonation.
 
 use serde_json::{Value, json};
 
-use crate::{Check, Context, Outcome, answer::Answer};
+use crate::{Check, Context, Outcome};
+
+pub(super) mod reviews;
 
 const AREA: &str = "access";
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
@@ -16,34 +18,35 @@ fn allow(cx: &Context<'_>, user: &str, rules: Value) -> Outcome {
     cx.create(RBAC, "rolebindings", binding)?.done()
 }
 
-/// Asks whether a user may do something.
-fn review(cx: &Context<'_>, user: &str, attributes: Value) -> Outcome<Answer> {
-    let spec = json!({"user": user, "resourceAttributes": attributes});
-    cx.post(
-        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
-        json!({"spec": spec}),
-    )
-    .expect(201)
-}
-
 pub(super) const CHECKS: &[Check] = &[
-    Check::new(AREA, "without credentials one is anonymous and may not list", |cx| {
-        cx.get("/api/v1/namespaces/default/pods")
-            .anonymous()
-            .refused(
-                403,
-                "Forbidden",
-                "pods is forbidden: User \"system:anonymous\" cannot list resource \"pods\" in API group \"\" in the \
+    Check::new(
+        AREA,
+        "without credentials one is anonymous and may not list",
+        |cx| {
+            cx.get("/api/v1/namespaces/default/pods")
+                .anonymous()
+                .refused(
+                    403,
+                    "Forbidden",
+                    "pods is forbidden: User \"system:anonymous\" cannot list resource \"pods\" in API group \
+                 \"\" in the \
                  namespace \"default\"",
-            )?
-            .exactly("/details", json!({"kind": "pods"}))?
+                )?
+                .exactly("/details", json!({"kind": "pods"}))?
+                .done()
+        },
+    ),
+    Check::new(AREA, "a wrong token is not accepted", |cx| {
+        cx.get("/api/v1/namespaces/default/pods")
+            .token("wrong")
+            .refused(401, "Unauthorized", "Unauthorized")?
             .done()
     }),
-    Check::new(AREA, "a wrong token is not accepted", |cx| {
-        cx.get("/api/v1/namespaces/default/pods").token("wrong").refused(401, "Unauthorized", "Unauthorized")?.done()
-    }),
     Check::new(AREA, "a wrong token is not even anonymous", |cx| {
-        cx.get("/version").token("wrong").refused(401, "Unauthorized", "Unauthorized")?.done()
+        cx.get("/version")
+            .token("wrong")
+            .refused(401, "Unauthorized", "Unauthorized")?
+            .done()
     }),
     Check::new(AREA, "a user without rights may not get", |cx| {
         cx.get("/api/v1/namespaces/default/pods/p")
@@ -51,7 +54,8 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 403,
                 "Forbidden",
-                "pods \"p\" is forbidden: User \"jane\" cannot get resource \"pods\" in API group \"\" in the namespace \
+                "pods \"p\" is forbidden: User \"jane\" cannot get resource \"pods\" in API group \"\" in \
+                 the namespace \
                  \"default\"",
             )?
             .exactly("/details", json!({"name": "p", "kind": "pods"}))?
@@ -63,7 +67,8 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 403,
                 "Forbidden",
-                "deployments.apps is forbidden: User \"jane\" cannot list resource \"deployments\" in API group \"apps\" at the \
+                "deployments.apps is forbidden: User \"jane\" cannot list resource \"deployments\" in API \
+                 group \"apps\" at the \
                  cluster scope",
             )?
             .exactly("/details", json!({"group": "apps", "kind": "deployments"}))?
@@ -75,7 +80,8 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 403,
                 "Forbidden",
-                "pods \"p\" is forbidden: User \"jane\" cannot get resource \"pods/log\" in API group \"\" in the namespace \
+                "pods \"p\" is forbidden: User \"jane\" cannot get resource \"pods/log\" in API group \"\" \
+                 in the namespace \
                  \"default\"",
             )?
             .done()
@@ -83,7 +89,11 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a refusal of a path names it", |cx| {
         cx.get("/metrics")
             .impersonate("jane")
-            .refused(403, "Forbidden", "forbidden: User \"jane\" cannot get path \"/metrics\"")?
+            .refused(
+                403,
+                "Forbidden",
+                "forbidden: User \"jane\" cannot get path \"/metrics\"",
+            )?
             .exactly("/details", json!({}))?
             .done()
     }),
@@ -93,7 +103,8 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 403,
                 "Forbidden",
-                "pods is forbidden: User \"jane\" cannot watch resource \"pods\" in API group \"\" in the namespace \"default\"",
+                "pods is forbidden: User \"jane\" cannot watch resource \"pods\" in API group \"\" in the \
+                 namespace \"default\"",
             )?
             .done()
     }),
@@ -103,23 +114,39 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 403,
                 "Forbidden",
-                "pods is forbidden: User \"jane\" cannot deletecollection resource \"pods\" in API group \"\" in the namespace \
+                "pods is forbidden: User \"jane\" cannot deletecollection resource \"pods\" in API group \
+                 \"\" in the namespace \
                  \"default\"",
             )?
             .done()
     }),
-    Check::new(AREA, "a role gives its verbs on its resources and nothing else", |cx| {
-        allow(cx, "jane", json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]}]))?;
-        cx.config_map("a")?;
-        let path = cx.core("configmaps/a")?;
-        cx.eventually(|| cx.get(&path).impersonate("jane").expect(200))?;
-        cx.get(cx.core("configmaps")?).impersonate("jane").expect(200)?;
-        cx.delete(&path).impersonate("jane").expect(403)?;
-        cx.get(cx.core("secrets")?).impersonate("jane").expect(403)?;
-        cx.get("/api/v1/namespaces/default/configmaps").impersonate("jane").expect(403)?.done()
-    }),
+    Check::new(
+        AREA,
+        "a role gives its verbs on its resources and nothing else",
+        |cx| {
+            allow(
+                cx,
+                "jane",
+                json!([
+                    {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]},
+                ]),
+            )?;
+            cx.config_map("a")?;
+            let path = cx.core("configmaps/a")?;
+            cx.eventually(|| cx.get(&path).impersonate("jane").expect(200))?;
+            cx.get(cx.core("configmaps")?).impersonate("jane").expect(200)?;
+            cx.delete(&path).impersonate("jane").expect(403)?;
+            cx.get(cx.core("secrets")?).impersonate("jane").expect(403)?;
+            cx.get("/api/v1/namespaces/default/configmaps")
+                .impersonate("jane")
+                .expect(403)?
+                .done()
+        },
+    ),
     Check::new(AREA, "a role can be about one name", |cx| {
-        let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["a"], "verbs": ["get", "list"]});
+        let rule = json!({
+            "apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["a"], "verbs": ["get", "list"],
+        });
         allow(cx, "jane", json!([rule]))?;
         cx.config_map("a")?;
         cx.config_map("b")?;
@@ -127,78 +154,141 @@ pub(super) const CHECKS: &[Check] = &[
         cx.eventually(|| cx.get(&path).impersonate("jane").expect(200))?;
         cx.get(cx.core("configmaps/b")?).impersonate("jane").expect(403)?;
         cx.get(cx.core("configmaps")?).impersonate("jane").expect(403)?;
-        cx.get(cx.core("configmaps?fieldSelector=metadata.name=a")?).impersonate("jane").expect(200)?.lists(&["a"])?.done()
+        cx.get(cx.core("configmaps?fieldSelector=metadata.name=a")?)
+            .impersonate("jane")
+            .expect(200)?
+            .lists(&["a"])?
+            .done()
     }),
     Check::new(AREA, "a role can be about everything", |cx| {
-        allow(cx, "jane", json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]))?;
+        allow(
+            cx,
+            "jane",
+            json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]),
+        )?;
         let path = cx.in_group("apps/v1", "deployments")?;
         cx.eventually(|| cx.get(&path).impersonate("jane").expect(200))?;
         cx.get("/api/v1/nodes").impersonate("jane").expect(403)?.done()
     }),
     Check::new(AREA, "a right to a resource is none to its subresources", |cx| {
-        allow(cx, "jane", json!([
-            {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"]},
-            {"apiGroups": ["apps"], "resources": ["*/scale"], "verbs": ["get"]},
-        ]))?;
+        allow(
+            cx,
+            "jane",
+            json!([
+                {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"]},
+                {"apiGroups": ["apps"], "resources": ["*/scale"], "verbs": ["get"]},
+            ]),
+        )?;
         let path = cx.in_group("apps/v1", "deployments/a")?;
         cx.eventually(|| cx.get(&path).impersonate("jane").expect(404))?;
         cx.get(format!("{path}/scale")).impersonate("jane").expect(404)?;
-        cx.get(format!("{path}/status")).impersonate("jane").expect(403)?.done()
+        cx.get(format!("{path}/status"))
+            .impersonate("jane")
+            .expect(403)?
+            .done()
     }),
     Check::new(AREA, "a group's right is each member's", |cx| {
-        cx.create(RBAC, "rolebindings", json!({
-            "metadata": {"name": "a"}, "roleRef": {"kind": "ClusterRole", "name": "view"},
-            "subjects": [{"kind": "Group", "name": "readers"}],
-        }))?;
+        cx.create(
+            RBAC,
+            "rolebindings",
+            json!({
+                "metadata": {"name": "a"}, "roleRef": {"kind": "ClusterRole", "name": "view"},
+                "subjects": [{"kind": "Group", "name": "readers"}],
+            }),
+        )?;
         let path = cx.core("configmaps")?;
-        cx.eventually(|| cx.get(&path).impersonate("jane").impersonate_group("readers").expect(200))?;
+        cx.eventually(|| {
+            cx.get(&path)
+                .impersonate("jane")
+                .impersonate_group("readers")
+                .expect(200)
+        })?;
         cx.get(&path).impersonate("jane").expect(403)?;
-        cx.get(cx.core("secrets")?).impersonate("jane").impersonate_group("readers").expect(403)?.done()
+        cx.get(cx.core("secrets")?)
+            .impersonate("jane")
+            .impersonate_group("readers")
+            .expect(403)?
+            .done()
     }),
     Check::new(AREA, "a cluster role binding holds in every namespace", |cx| {
         let name = cx.unique("viewer");
-        cx.create_cluster(RBAC, "clusterrolebindings", json!({
-            "metadata": {"name": name}, "roleRef": {"kind": "ClusterRole", "name": "view"},
-            "subjects": [{"kind": "User", "name": name}],
-        }))?;
+        cx.create_cluster(
+            RBAC,
+            "clusterrolebindings",
+            json!({
+                "metadata": {"name": name}, "roleRef": {"kind": "ClusterRole", "name": "view"},
+                "subjects": [{"kind": "User", "name": name}],
+            }),
+        )?;
         cx.eventually(|| cx.get("/api/v1/pods").impersonate(&name).expect(200))?;
-        cx.get("/api/v1/namespaces/kube-system/configmaps").impersonate(&name).expect(200)?;
+        cx.get("/api/v1/namespaces/kube-system/configmaps")
+            .impersonate(&name)
+            .expect(200)?;
         cx.get("/api/v1/secrets").impersonate(&name).expect(403)?.done()
     }),
     Check::new(AREA, "a cluster role can be about paths", |cx| {
         let name = cx.unique("prober");
-        cx.create_cluster(RBAC, "clusterroles", json!({
-            "metadata": {"name": name}, "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}],
-        }))?;
-        cx.create_cluster(RBAC, "clusterrolebindings", json!({
-            "metadata": {"name": name}, "roleRef": {"kind": "ClusterRole", "name": name},
-            "subjects": [{"kind": "User", "name": name}],
-        }))?;
-        cx.eventually(|| cx.get("/metrics").impersonate(&name).expect(200))?.done()
+        cx.create_cluster(
+            RBAC,
+            "clusterroles",
+            json!({
+                "metadata": {"name": name}, "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}],
+            }),
+        )?;
+        cx.create_cluster(
+            RBAC,
+            "clusterrolebindings",
+            json!({
+                "metadata": {"name": name}, "roleRef": {"kind": "ClusterRole", "name": name},
+                "subjects": [{"kind": "User", "name": name}],
+            }),
+        )?;
+        cx.eventually(|| cx.get("/metrics").impersonate(&name).expect(200))?
+            .done()
     }),
     Check::new(AREA, "nobody gives rights they do not have", |cx| {
-        allow(cx, "jane", json!([
-            {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"], "verbs": ["create", "get"]},
-        ]))?;
+        allow(
+            cx,
+            "jane",
+            json!([
+                {
+                    "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles"],
+                    "verbs": ["create", "get"],
+                },
+            ]),
+        )?;
         let body = json!({
-            "metadata": {"name": "more"}, "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}],
+            "metadata": {"name": "more"},
+            "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}],
         });
         let path = cx.in_group(RBAC, "roles")?;
         cx.eventually(|| {
-            cx.post(&path, body.clone()).impersonate("jane").refused(
-                403,
-                "Forbidden",
-                "roles.rbac.authorization.k8s.io \"more\" is forbidden: user \"jane\" (groups=[\"system:authenticated\"]) is \
-                 attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"\"], Resources:[\"secrets\"], \
+            cx.post(&path, body.clone())
+                .query("dryRun", "All")
+                .impersonate("jane")
+                .refused(
+                    403,
+                    "Forbidden",
+                    "roles.rbac.authorization.k8s.io \"more\" is forbidden: user \"jane\" \
+                 (groups=[\"system:authenticated\"]) is \
+                 attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"\"], \
+                 Resources:[\"secrets\"], \
                  Verbs:[\"get\"]}",
-            )
+                )
         })?
         .done()
     }),
     Check::new(AREA, "nobody binds a role with rights they do not have", |cx| {
-        allow(cx, "jane", json!([
-            {"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["rolebindings"], "verbs": ["create"]},
-        ]))?;
+        allow(
+            cx,
+            "jane",
+            json!([
+                {
+                    "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["rolebindings"],
+                    "verbs": ["create"],
+                },
+            ]),
+        )?;
         let body = json!({
             "metadata": {"name": "more"}, "roleRef": {"kind": "ClusterRole", "name": "admin"},
             "subjects": [{"kind": "User", "name": "jane"}],
@@ -206,15 +296,26 @@ pub(super) const CHECKS: &[Check] = &[
         let path = cx.in_group(RBAC, "rolebindings")?;
         cx.eventually(|| {
             cx.post(&path, body.clone())
+                .query("dryRun", "All")
                 .impersonate("jane")
                 .expect(403)?
-                .has(json!({"message": "rolebindings.rbac.authorization.k8s.io \"more\" is forbidden: user \"jane\" \
-                    (groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions not currently held:{*}"}))
+                .has(
+                    json!({"message": "rolebindings.rbac.authorization.k8s.io \"more\" is forbidden: user \
+                    \"jane\" \
+                    (groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions not \
+                    currently held:{*}"}),
+                )
         })?
         .done()
     }),
     Check::new(AREA, "a binding's role cannot be changed", |cx| {
-        cx.create(RBAC, "rolebindings", json!({"metadata": {"name": "a"}, "roleRef": {"kind": "ClusterRole", "name": "view"}}))?;
+        cx.create(
+            RBAC,
+            "rolebindings",
+            json!({
+                "metadata": {"name": "a"}, "roleRef": {"kind": "ClusterRole", "name": "view"},
+            }),
+        )?;
         cx.merge_patch(cx.in_group(RBAC, "rolebindings/a")?, json!({"roleRef": {"name": "edit"}}))
             .invalid(&[(
                 "roleRef",
@@ -231,109 +332,28 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 403,
                 "Forbidden",
-                "users \"jane\" is forbidden: User \"system:anonymous\" cannot impersonate resource \"users\" in API group \"\" \
+                "users \"jane\" is forbidden: User \"system:anonymous\" cannot impersonate resource \
+                 \"users\" in API group \"\" \
                  at the cluster scope",
             )?
             .done()
     }),
     Check::new(AREA, "a group alone cannot be impersonated", |cx| {
-        cx.get("/api/v1/pods").impersonate_group("readers").expect(500)?.done()
-    }),
-    Check::new(AREA, "one can ask who one is", |cx| {
-        cx.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", json!({}))
-            .impersonate("jane")
+        cx.get("/api/v1/pods")
             .impersonate_group("readers")
-            .expect(201)?
-            .has(json!({
-                "kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1",
-                "status": {"userInfo": {"username": "jane", "groups": ["readers", "system:authenticated"]}},
-            }))?
+            .expect(500)?
             .done()
-    }),
-    Check::new(AREA, "one can ask what one may do", |cx| {
-        let ask = json!({"spec": {"resourceAttributes": {"verb": "list", "resource": "pods", "namespace": "default"}}});
-        cx.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", ask.clone())
-            .expect(201)?
-            .has(json!({"kind": "SelfSubjectAccessReview", "status": {"allowed": true}}))?;
-        cx.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", ask)
-            .impersonate("jane")
-            .impersonate_group("system:authenticated")
-            .expect(201)?
-            .exactly("/status", json!({"allowed": false}))?
-            .done()
-    }),
-    Check::new(AREA, "one can ask what another may do, and why", |cx| {
-        allow(cx, "jane", json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]))?;
-        let namespace = cx.namespace()?;
-        let get = json!({"verb": "get", "resource": "pods", "namespace": namespace});
-        cx.eventually(|| {
-            review(cx, "jane", get.clone())?.exactly(
-                "/status",
-                json!({
-                    "allowed": true,
-                    "reason": format!("RBAC: allowed by RoleBinding \"jane/{namespace}\" of Role \"jane\" to User \"jane\""),
-                }),
-            )
-        })?;
-        review(cx, "jane", json!({"verb": "delete", "resource": "pods", "namespace": namespace}))?
-            .exactly("/status", json!({"allowed": false}))?
-            .done()
-    }),
-    Check::new(AREA, "masters may do everything", |cx| {
-        let spec = json!({
-            "user": "jane", "groups": ["system:masters"], "resourceAttributes": {"verb": "explode", "resource": "everything"},
-        });
-        cx.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", json!({"spec": spec}))
-            .expect(201)?
-            .has(json!({"status": {"allowed": true}}))?
-            .done()
-    }),
-    Check::new(AREA, "one can ask about paths", |cx| {
-        let spec = json!({
-            "user": "jane", "groups": ["system:authenticated"], "nonResourceAttributes": {"path": "/version", "verb": "get"},
-        });
-        cx.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", json!({"spec": spec}))
-            .expect(201)?
-            .has(json!({"status": {"allowed": true}}))?
-            .done()
-    }),
-    Check::new(AREA, "a local review is about its own namespace", |cx| {
-        let spec = json!({"user": "jane", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "elsewhere"}});
-        cx.post(cx.in_group("authorization.k8s.io/v1", "localsubjectaccessreviews")?, json!({"spec": spec}))
-            .invalid(&[(
-                "spec.resourceAttributes.namespace",
-                "FieldValueInvalid",
-                "Invalid value: \"elsewhere\": must match metadata.namespace",
-            )])?
-            .done()
-    }),
-    Check::new(AREA, "a review asks about a resource or a path", |cx| {
-        cx.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", json!({"spec": {}}))
-            .invalid(&[(
-                "spec.resourceAttributes",
-                "FieldValueInvalid",
-                "Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified",
-            )])?
-            .done()
-    }),
-    Check::new(AREA, "one can list what one may do", |cx| {
-        allow(cx, "jane", json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]))?;
-        let namespace = cx.namespace()?;
-        cx.eventually(|| {
-            cx.post("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", json!({"spec": {"namespace": namespace}}))
-                .impersonate("jane")
-                .impersonate_group("system:authenticated")
-                .expect(201)?
-                .has(json!({"status": {
-                    "incomplete": false,
-                    "resourceRules": ["<includes>", {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}],
-                    "nonResourceRules": ["<includes>", {"verbs": ["get"], "nonResourceURLs": ["<includes>", "/version"]}],
-                }}))
-        })?
-        .done()
     }),
     Check::new(AREA, "the roles everybody needs exist", |cx| {
-        for name in ["cluster-admin", "admin", "edit", "view", "system:discovery", "system:basic-user", "system:public-info-viewer"] {
+        for name in [
+            "cluster-admin",
+            "admin",
+            "edit",
+            "view",
+            "system:discovery",
+            "system:basic-user",
+            "system:public-info-viewer",
+        ] {
             cx.get(format!("/apis/{RBAC}/clusterroles/{name}"))
                 .expect(200)?
                 .has(json!({"metadata": {"labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}}}))?;
@@ -342,32 +362,50 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "the roles of users grow by aggregation", |cx| {
         let name = cx.unique("aggregated");
-        cx.create_cluster(RBAC, "clusterroles", json!({
-            "metadata": {"name": name, "labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
-            "rules": [{"apiGroups": ["widgets.example.com"], "resources": [name], "verbs": ["get"]}],
-        }))?;
+        cx.create_cluster(
+            RBAC,
+            "clusterroles",
+            json!({
+                "metadata": {"name": name, "labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
+                "rules": [{"apiGroups": ["widgets.example.com"], "resources": [name], "verbs": ["get"]}],
+            }),
+        )?;
         cx.eventually(|| {
             cx.get(format!("/apis/{RBAC}/clusterroles/view"))
                 .expect(200)?
-                .has(json!({"rules": ["<includes>", {"apiGroups": ["widgets.example.com"], "resources": [name]}]}))
+                .has(json!({
+                    "rules": ["<includes>", {"apiGroups": ["widgets.example.com"], "resources": [name]}],
+                }))
         })?
         .done()
     })
     .with_controllers(),
     Check::new(AREA, "an aggregated role's own rules are replaced", |cx| {
         let name = cx.unique("aggregate");
-        cx.create_cluster(RBAC, "clusterroles", json!({
-            "metadata": {"name": format!("{name}-part"), "labels": {"part-of": name}},
-            "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
-        }))?;
-        cx.create_cluster(RBAC, "clusterroles", json!({
-            "metadata": {"name": name}, "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"part-of": name}}]},
-            "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}],
-        }))?;
+        cx.create_cluster(
+            RBAC,
+            "clusterroles",
+            json!({
+                "metadata": {"name": format!("{name}-part"), "labels": {"part-of": name}},
+                "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
+            }),
+        )?;
+        cx.create_cluster(
+            RBAC,
+            "clusterroles",
+            json!({
+                "metadata": {"name": name},
+                "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"part-of": name}}]},
+                "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}],
+            }),
+        )?;
         cx.eventually(|| {
             cx.get(format!("/apis/{RBAC}/clusterroles/{name}"))
                 .expect(200)?
-                .exactly("/rules", json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]))
+                .exactly(
+                    "/rules",
+                    json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]),
+                )
         })?
         .done()
     })

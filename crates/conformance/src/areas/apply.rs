@@ -103,20 +103,27 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| {
             apply(cx, "one", json!({"k": "v"}))?.expect(201)?;
             apply(cx, "two", json!({"k": "w"}))?
-            .is_failure(409, "Conflict", "Apply failed with 1 conflict: conflict with \"one\": .data.k")?
-            .exactly(
-                "/details",
-                json!({"causes": [
-                    {"reason": "FieldManagerConflict", "message": "conflict with \"one\"", "field": ".data.k"},
-                ]}),
-            )?
-            .done()
+                .fails_with(
+                    409,
+                    "Conflict",
+                    "Apply failed with 1 conflict: conflict with \"one\": .data.k",
+                )?
+                .exactly(
+                    "/details",
+                    json!({"causes": [
+                        {
+                            "reason": "FieldManagerConflict", "message": "conflict with \"one\"",
+                            "field": ".data.k",
+                        },
+                    ]}),
+                )?
+                .done()
         },
     ),
     Check::new(AREA, "several conflicts are counted and listed by owner", |cx| {
         apply(cx, "one", json!({"k": "v", "l": "v"}))?.expect(201)?;
         apply(cx, "two", json!({"k": "w", "l": "w"}))?
-            .is_failure(
+            .fails_with(
                 409,
                 "Conflict",
                 "Apply failed with 2 conflicts: conflicts with \"one\":\n- .data.k\n- .data.l",
@@ -129,7 +136,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| {
             cx.config_map("a")?;
             apply(cx, "two", json!({"key": "other"}))?
-                .is_failure(
+                .fails_with(
                     409,
                     "Conflict",
                     "Apply failed with 1 conflict: conflict with \"conformance\" using v1: .data.key",
@@ -277,7 +284,12 @@ pub(super) const CHECKS: &[Check] = &[
         cx.request("PATCH", cx.core("configmaps/a")?)
             .query("fieldManager", "one")
             .bytes("application/apply-patch+yaml", "a: b: c")
-            .refused(400, "BadRequest", "error decoding YAML: error converting YAML to JSON: yaml: mapping values are not allowed in this context")?
+            .refused(
+                400,
+                "BadRequest",
+                "error decoding YAML: error converting YAML to JSON: yaml: mapping \
+                values are not allowed in this context",
+            )?
             .done()
     }),
     Check::new(AREA, "an apply under another name is refused", |cx| {
@@ -295,13 +307,14 @@ pub(super) const CHECKS: &[Check] = &[
             let mut body = config_map(json!({"k": "x"}));
             body["metadata"]["resourceVersion"] = json!(first.resource_version());
             cx.apply(cx.core("configmaps/a")?, "one", body)
-            .refused(
-                409,
-                "Conflict",
-                "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please apply your \
+                .refused(
+                    409,
+                    "Conflict",
+                    "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please \
+                 apply your \
                  changes to the latest version and try again",
-            )?
-            .done()
+                )?
+                .done()
         },
     ),
     Check::new(AREA, "an apply of a new object ignores the version", |cx| {

@@ -12,18 +12,19 @@ pub(super) const CHECKS: &[Check] = &[
         "a created object gets a uid, a time and a resource version",
         |cx| {
             cx.config_map("a")?
-            .exactly(
-                "",
-                json!({
-                    "kind": "ConfigMap", "apiVersion": "v1",
-                    "metadata": {
-                        "name": "a", "namespace": cx.namespace()?, "uid": "<uid>", "resourceVersion": "<number>",
-                        "creationTimestamp": "<time>", "managedFields": "<any>",
-                    },
-                    "data": {"key": "value"},
-                }),
-            )?
-            .done()
+                .exactly(
+                    "",
+                    json!({
+                        "kind": "ConfigMap", "apiVersion": "v1",
+                        "metadata": {
+                            "name": "a", "namespace": cx.namespace()?, "uid": "<uid>",
+                            "resourceVersion": "<number>",
+                            "creationTimestamp": "<time>", "managedFields": "<any>",
+                        },
+                        "data": {"key": "value"},
+                    }),
+                )?
+                .done()
         },
     ),
     Check::new(AREA, "what was created is read back unchanged", |cx| {
@@ -78,7 +79,8 @@ pub(super) const CHECKS: &[Check] = &[
             .exactly(
                 "/details",
                 json!({"kind": "ConfigMap", "causes": [{
-                    "reason": "FieldValueRequired", "message": "Required value: name or generateName is required",
+                    "reason": "FieldValueRequired",
+                    "message": "Required value: name or generateName is required",
                     "field": "metadata.name",
                 }]}),
             )?
@@ -89,14 +91,17 @@ pub(super) const CHECKS: &[Check] = &[
         "a name with capital letters is refused with the rule it breaks",
         |cx| {
             cx.post(cx.core("configmaps")?, json!({"metadata": {"name": "Bad_Name"}}))
-            .invalid(&[(
-                "metadata.name",
-                "FieldValueInvalid",
-                "Invalid value: \"Bad_Name\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
-                 characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', \
-                 regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
-            )])?
-            .done()
+                .invalid(&[(
+                    "metadata.name",
+                    "FieldValueInvalid",
+                    "Invalid value: \"Bad_Name\": a lowercase RFC 1123 subdomain must consist of lower case \
+                 alphanumeric \
+                 characters, '-' or '.', and must start and end with an alphanumeric character (e.g. \
+                 'example.com', \
+                 regex used for validation is \
+                 '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+                )])?
+                .done()
         },
     ),
     Check::new(AREA, "a name of 254 characters is refused", |cx| {
@@ -144,24 +149,36 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     Check::new(AREA, "another kind than the path's is refused", |cx| {
-        cx.post(cx.core("configmaps")?, json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}))
-            .refused(
-                400,
-                "BadRequest",
-                "Secret in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): \
+        cx.post(
+            cx.core("configmaps")?,
+            json!({
+                "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"},
+            }),
+        )
+        .refused(
+            400,
+            "BadRequest",
+            "Secret in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Secret) to \
+                 (core.ConfigMap): \
                  unknown conversion",
-            )?
-            .done()
+        )?
+        .done()
     }),
     Check::new(AREA, "another version than the path's is refused", |cx| {
-        cx.post(cx.core("configmaps")?, json!({"apiVersion": "v2", "kind": "ConfigMap", "metadata": {"name": "a"}}))
-            .refused(
-                400,
-                "BadRequest",
-                "ConfigMap in version \"v2\" cannot be handled as a ConfigMap: no kind \"ConfigMap\" is registered for \
+        cx.post(
+            cx.core("configmaps")?,
+            json!({
+                "apiVersion": "v2", "kind": "ConfigMap", "metadata": {"name": "a"},
+            }),
+        )
+        .refused(
+            400,
+            "BadRequest",
+            "ConfigMap in version \"v2\" cannot be handled as a ConfigMap: no kind \"ConfigMap\" is \
+                 registered for \
                  version \"v2\" in scheme \"pkg/runtime/scheme.go:110\"",
-            )?
-            .done()
+        )?
+        .done()
     }),
     Check::new(AREA, "a resource version cannot be given", |cx| {
         cx.post(
@@ -200,7 +217,9 @@ pub(super) const CHECKS: &[Check] = &[
             "name": "a", "deletionTimestamp": "2001-01-01T00:00:00Z", "deletionGracePeriodSeconds": 5,
         }});
         cx.create("v1", "configmaps", body)?
-            .has(json!({"metadata": {"deletionTimestamp": "<absent>", "deletionGracePeriodSeconds": "<absent>"}}))?
+            .has(json!({
+                "metadata": {"deletionTimestamp": "<absent>", "deletionGracePeriodSeconds": "<absent>"},
+            }))?
             .done()
     }),
     Check::new(AREA, "the status of a new object is the server's", |cx| {
@@ -215,7 +234,10 @@ pub(super) const CHECKS: &[Check] = &[
             "metadata": {"name": "a", "generation": 7},
             "spec": {
                 "replicas": 0, "selector": {"matchLabels": {"app": "a"}},
-                "template": {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+                "template": {
+                    "metadata": {"labels": {"app": "a"}},
+                    "spec": {"containers": [{"name": "c", "image": "i"}]},
+                },
             },
         });
         cx.create("apps/v1", "deployments", body)?
@@ -275,13 +297,17 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     Check::new(AREA, "a number where a text is due is refused", |cx| {
-        cx.post(cx.core("configmaps")?, json!({"metadata": {"name": "a"}, "data": {"port": 80}}))
-            .refused(
-                400,
-                "BadRequest",
-                "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go \
+        cx.post(
+            cx.core("configmaps")?,
+            json!({"metadata": {"name": "a"}, "data": {"port": 80}}),
+        )
+        .refused(
+            400,
+            "BadRequest",
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: cannot unmarshal number \
+                 into Go \
                  struct field ConfigMap.data of type string",
-            )?
-            .done()
+        )?
+        .done()
     }),
 ];

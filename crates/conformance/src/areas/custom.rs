@@ -37,8 +37,11 @@ fn definition(group: &str, schema: Value) -> Value {
     json!({
         "metadata": {"name": format!("widgets.{group}")},
         "spec": {
-            "group": group, "scope": "Namespaced", "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"},
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+            "group": group, "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"},
+            "versions": [
+                {"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}},
+            ],
         },
     })
 }

@@ -52,7 +52,8 @@ pub(super) const CHECKS: &[Check] = &[
                 409,
                 "Conflict",
                 &format!(
-                    "Operation cannot be fulfilled on ConfigMap \"a\": the UID in the precondition (wrong) does not match \
+                    "Operation cannot be fulfilled on ConfigMap \"a\": the UID in the precondition (wrong) \
+                     does not match \
                      the UID in record ({}). The object might have been deleted and then recreated",
                     made.uid()
                 ),
@@ -67,7 +68,8 @@ pub(super) const CHECKS: &[Check] = &[
                 409,
                 "Conflict",
                 &format!(
-                    "Operation cannot be fulfilled on ConfigMap \"a\": the ResourceVersion in the precondition (1) does \
+                    "Operation cannot be fulfilled on ConfigMap \"a\": the ResourceVersion in the \
+                     precondition (1) does \
                      not match the ResourceVersion in record ({}). The object might have been modified",
                     made.resource_version()
                 ),
@@ -129,7 +131,8 @@ pub(super) const CHECKS: &[Check] = &[
             .invalid(&[(
                 "propagationPolicy",
                 "FieldValueNotSupported",
-                "Unsupported value: \"Sideways\": supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"",
+                "Unsupported value: \"Sideways\": supported values: \"Foreground\", \"Background\", \
+                 \"Orphan\", \"nil\"",
             )])?
             .has(json!({"details": {"group": "meta.k8s.io", "kind": "DeleteOptions"}}))?
             .done()
@@ -158,7 +161,8 @@ pub(super) const CHECKS: &[Check] = &[
         cx.delete(cx.core("configmaps/a")?).expect(200)?.has(json!({
             "kind": "ConfigMap",
             "metadata": {
-                "name": "a", "uid": made.uid(), "deletionTimestamp": "<time>", "deletionGracePeriodSeconds": 0,
+                "name": "a", "uid": made.uid(), "deletionTimestamp": "<time>",
+                "deletionGracePeriodSeconds": 0,
                 "finalizers": ["example.com/hold"],
             },
         }))?;
@@ -175,13 +179,17 @@ pub(super) const CHECKS: &[Check] = &[
         )?;
         cx.delete(cx.core("configmaps/a")?).expect(200)?;
         let finalizers = json!(["example.com/hold", "example.com/more"]);
-        cx.merge_patch(cx.core("configmaps/a")?, json!({"metadata": {"finalizers": finalizers}}))
-            .refused(
-                422,
-                "Invalid",
-                "ConfigMap \"a\" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object \
+        cx.merge_patch(
+            cx.core("configmaps/a")?,
+            json!({"metadata": {"finalizers": finalizers}}),
+        )
+        .refused(
+            422,
+            "Invalid",
+            "ConfigMap \"a\" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added \
+                 if the object \
                  is being deleted, found new finalizers []string{\"example.com/more\"}",
-            )?;
+        )?;
         cx.merge_patch(cx.core("configmaps/a")?, json!({"metadata": {"finalizers": []}}))
             .expect(200)?
             .done()
@@ -210,18 +218,20 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     Check::new(AREA, "a pod without a node is gone at once", |cx| {
         cx.create("v1", "pods", pod("a"))?;
-        cx.delete(cx.core("pods/a")?)
-            .expect(200)?
-            .has(json!({"kind": "Pod", "metadata": {"deletionGracePeriodSeconds": 0, "deletionTimestamp": "<time>"}}))?;
+        cx.delete(cx.core("pods/a")?).expect(200)?.has(json!({
+            "kind": "Pod", "metadata": {"deletionGracePeriodSeconds": 0, "deletionTimestamp": "<time>"},
+        }))?;
         cx.get(cx.core("pods/a")?).expect(404)?.done()
     }),
     Check::new(AREA, "a pod on a node gets its grace period", |cx| {
         let mut body = pod("a");
         body["spec"]["nodeName"] = json!("some-node");
         cx.create("v1", "pods", body)?;
-        cx.delete(cx.core("pods/a")?)
-            .expect(200)?
-            .has(json!({"metadata": {"deletionGracePeriodSeconds": 30, "deletionTimestamp": "<time>", "generation": 2}}))?;
+        cx.delete(cx.core("pods/a")?).expect(200)?.has(json!({
+            "metadata": {
+                "deletionGracePeriodSeconds": 30, "deletionTimestamp": "<time>", "generation": 2,
+            },
+        }))?;
         cx.get(cx.core("pods/a")?).expect(200)?;
         cx.delete(cx.core("pods/a")?)
             .query("gracePeriodSeconds", 0)
@@ -289,10 +299,13 @@ pub(super) const CHECKS: &[Check] = &[
                 json!({"metadata": {"name": "a"}, "spec": spec}),
             )?;
             cx.delete(cx.in_group("batch/v1", "jobs/a")?)
-            .expect(200)?
-            .warns(&["child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to \
-                remove them or set propagationPolicy=Orphan to suppress this warning"])?
-            .done()
+                .expect(200)?
+                .warns(
+                    &["child pods are preserved by default when jobs are deleted; set \
+                propagationPolicy=Background to \
+                remove them or set propagationPolicy=Orphan to suppress this warning"],
+                )?
+                .done()
         },
     ),
     Check::new(AREA, "a job deleted with a policy draws no warning", |cx| {
@@ -383,8 +396,11 @@ pub(super) const CHECKS: &[Check] = &[
         cx.delete(cx.core("configmaps/a")?)
             .bytes("application/json", "{broken")
             .expect(500)?
-            .has(json!({"message": "couldn't get version/kind; json parse error: invalid character 'b' looking for \
-                beginning of object key string"}))?
+            .has(
+                json!({"message": "couldn't get version/kind; json parse error: invalid character 'b' \
+                looking for \
+                beginning of object key string"}),
+            )?
             .done()
     }),
     Check::new(AREA, "options of another kind are refused", |cx| {
@@ -393,7 +409,8 @@ pub(super) const CHECKS: &[Check] = &[
             .json(&json!({"apiVersion": "v1", "kind": "ConfigMap"}))
             .expect(500)?
             .has(json!({
-                "message": "no kind \"ConfigMap\" is registered for version \"v1\" in scheme \"pkg/runtime/scheme.go:110\"",
+                "message": "no kind \"ConfigMap\" is registered for version \"v1\" in scheme \
+                 \"pkg/runtime/scheme.go:110\"",
             }))?
             .done()
     }),

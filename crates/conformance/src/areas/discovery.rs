@@ -35,21 +35,23 @@ pub(super) const CHECKS: &[Check] = &[
                 })
             };
             cx.get("/apis")
-            .expect(200)?
-            .has(json!({
-                "kind": "APIGroupList", "apiVersion": "v1",
-                "groups": ["<includes>",
-                    group("apps", "v1"), group("batch", "v1"), group("policy", "v1"), group("storage.k8s.io", "v1"),
-                    group("rbac.authorization.k8s.io", "v1"), group("coordination.k8s.io", "v1"),
-                    group("networking.k8s.io", "v1"), group("events.k8s.io", "v1"), group("node.k8s.io", "v1"),
-                    group("apiextensions.k8s.io", "v1"), group("admissionregistration.k8s.io", "v1"),
-                    group("authentication.k8s.io", "v1"), group("authorization.k8s.io", "v1"),
-                    group("certificates.k8s.io", "v1"), group("discovery.k8s.io", "v1"),
-                    group("scheduling.k8s.io", "v1"), group("apiregistration.k8s.io", "v1"),
-                    group("flowcontrol.apiserver.k8s.io", "v1"),
-                ],
-            }))?
-            .done()
+                .expect(200)?
+                .has(json!({
+                    "kind": "APIGroupList", "apiVersion": "v1",
+                    "groups": ["<includes>",
+                        group("apps", "v1"), group("batch", "v1"), group("policy", "v1"),
+                        group("storage.k8s.io", "v1"),
+                        group("rbac.authorization.k8s.io", "v1"), group("coordination.k8s.io", "v1"),
+                        group("networking.k8s.io", "v1"), group("events.k8s.io", "v1"),
+                        group("node.k8s.io", "v1"),
+                        group("apiextensions.k8s.io", "v1"), group("admissionregistration.k8s.io", "v1"),
+                        group("authentication.k8s.io", "v1"), group("authorization.k8s.io", "v1"),
+                        group("certificates.k8s.io", "v1"), group("discovery.k8s.io", "v1"),
+                        group("scheduling.k8s.io", "v1"), group("apiregistration.k8s.io", "v1"),
+                        group("flowcontrol.apiserver.k8s.io", "v1"),
+                    ],
+                }))?
+                .done()
         },
     ),
     Check::new(
@@ -114,7 +116,9 @@ pub(super) const CHECKS: &[Check] = &[
                         "resource": "deployments",
                         "responseKind": {"group": "", "version": "", "kind": "Deployment"},
                         "scope": "Namespaced", "singularResource": "deployment",
-                        "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+                        "verbs": [
+                            "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch",
+                        ],
                         "shortNames": ["deploy"], "categories": ["all"],
                         "subresources": [
                             {
@@ -221,10 +225,15 @@ pub(super) const CHECKS: &[Check] = &[
                 "resources": ["<includes>",
                     {
                         "name": "pods", "singularName": "pod", "namespaced": true, "kind": "Pod",
-                        "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+                        "verbs": [
+                            "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch",
+                        ],
                         "shortNames": ["po"], "categories": ["all"], "storageVersionHash": "xPOwRZ+Yhw8=",
                     },
-                    {"name": "pods/log", "singularName": "", "namespaced": true, "kind": "Pod", "verbs": ["get"]},
+                    {
+                        "name": "pods/log", "singularName": "", "namespaced": true, "kind": "Pod",
+                        "verbs": ["get"],
+                    },
                     {
                         "name": "pods/eviction", "singularName": "", "namespaced": true, "group": "policy",
                         "version": "v1", "kind": "Eviction", "verbs": ["create"],
@@ -242,23 +251,30 @@ pub(super) const CHECKS: &[Check] = &[
         "the resource list of the core group describes namespaces and nodes",
         |cx| {
             cx.get("/api/v1")
-            .expect(200)?
-            .has(json!({"resources": ["<includes>",
-                {
-                    "name": "namespaces", "singularName": "namespace", "namespaced": false, "kind": "Namespace",
-                    "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"], "shortNames": ["ns"],
-                },
-                {"name": "namespaces/finalize", "namespaced": false, "kind": "Namespace", "verbs": ["update"]},
-                {
-                    "name": "nodes", "namespaced": false, "kind": "Node", "shortNames": ["no"],
-                    "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
-                },
-                {
-                    "name": "nodes/proxy", "namespaced": false, "kind": "NodeProxyOptions",
-                    "verbs": ["create", "delete", "get", "patch", "update"],
-                },
-            ]}))?
-            .done()
+                .expect(200)?
+                .has(json!({"resources": ["<includes>",
+                    {
+                        "name": "namespaces", "singularName": "namespace", "namespaced": false,
+                        "kind": "Namespace",
+                        "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"],
+                        "shortNames": ["ns"],
+                    },
+                    {
+                        "name": "namespaces/finalize", "namespaced": false, "kind": "Namespace",
+                        "verbs": ["update"],
+                    },
+                    {
+                        "name": "nodes", "namespaced": false, "kind": "Node", "shortNames": ["no"],
+                        "verbs": [
+                            "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch",
+                        ],
+                    },
+                    {
+                        "name": "nodes/proxy", "namespaced": false, "kind": "NodeProxyOptions",
+                        "verbs": ["create", "delete", "get", "patch", "update"],
+                    },
+                ]}))?
+                .done()
         },
     ),
     Check::new(AREA, "the core group lists its resources in order", |cx| {
@@ -301,7 +317,8 @@ pub(super) const CHECKS: &[Check] = &[
                 resource("configmaps", "cm"), resource("endpoints", "ep"), resource("events", "ev"),
                 resource("limitranges", "limits"), resource("persistentvolumeclaims", "pvc"),
                 resource("persistentvolumes", "pv"), resource("replicationcontrollers", "rc"),
-                resource("resourcequotas", "quota"), resource("serviceaccounts", "sa"), resource("services", "svc"),
+                resource("resourcequotas", "quota"), resource("serviceaccounts", "sa"),
+                resource("services", "svc"),
             ]}))?
             .done()
     }),
@@ -387,7 +404,8 @@ pub(super) const CHECKS: &[Check] = &[
         cx.get("/version")
             .expect(200)?
             .has(json!({
-                "major": "1", "minor": "34", "gitVersion": "<any>", "gitCommit": "<any>", "gitTreeState": "<any>",
+                "major": "1", "minor": "34", "gitVersion": "<any>", "gitCommit": "<any>",
+                "gitTreeState": "<any>",
                 "buildDate": "<time>", "goVersion": "<any>", "compiler": "<any>", "platform": "<any>",
             }))?
             .has_header("content-type", "application/json")?
@@ -403,7 +421,8 @@ pub(super) const CHECKS: &[Check] = &[
         cx.get("/")
             .expect(200)?
             .has(json!({"paths": ["<includes>",
-                "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/apis/batch/v1", "/healthz", "/livez",
+                "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/apis/batch/v1", "/healthz",
+                "/livez",
                 "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version",
             ]}))?
             .done()

@@ -24,7 +24,9 @@ pub(super) const CHECKS: &[Check] = &[
         cx.post(cx.core("pods")?, pod("a"))
             .query("dryRun", "All")
             .expect(201)?
-            .has(json!({"spec": {"restartPolicy": "Always", "serviceAccountName": "default", "tolerations": "<any>"}}))?
+            .has(json!({
+                "spec": {"restartPolicy": "Always", "serviceAccountName": "default", "tolerations": "<any>"},
+            }))?
             .done()
     }),
     Check::new(AREA, "a dry creation is validated", |cx| {

@@ -8,8 +8,11 @@ const AREA: &str = "events and leases";
 
 fn event(cx: &Context<'_>, name: &str) -> Outcome<Answer> {
     let body = json!({
-        "metadata": {"name": name}, "reason": "Because", "message": "it happened", "type": "Normal", "count": 2,
-        "involvedObject": {"apiVersion": "v1", "kind": "Pod", "name": "p", "namespace": cx.namespace()?, "uid": "u-1"},
+        "metadata": {"name": name}, "reason": "Because", "message": "it happened", "type": "Normal",
+        "count": 2,
+        "involvedObject": {
+            "apiVersion": "v1", "kind": "Pod", "name": "p", "namespace": cx.namespace()?, "uid": "u-1",
+        },
         "source": {"component": "tester", "host": "here"},
         "firstTimestamp": "2026-01-01T00:00:00Z", "lastTimestamp": "2026-01-02T00:00:00Z",
     });
@@ -18,7 +21,8 @@ fn event(cx: &Context<'_>, name: &str) -> Outcome<Answer> {
 
 fn new_event(cx: &Context<'_>) -> Outcome<Value> {
     Ok(json!({
-        "metadata": {"name": "a"}, "reason": "Because", "note": "it happened", "type": "Normal", "action": "Testing",
+        "metadata": {"name": "a"}, "reason": "Because", "note": "it happened", "type": "Normal",
+        "action": "Testing",
         "reportingController": "example.com/tester", "reportingInstance": "tester-1",
         "regarding": {"apiVersion": "v1", "kind": "Pod", "name": "p", "namespace": cx.namespace()?},
         "eventTime": "2026-01-01T00:00:00.123456Z",
@@ -34,7 +38,8 @@ pub(super) const CHECKS: &[Check] = &[
                 "apiVersion": "events.k8s.io/v1", "kind": "Event", "reason": "Because", "note": "it happened",
                 "regarding": {"kind": "Pod", "name": "p"}, "deprecatedCount": 2, "eventTime": null,
                 "deprecatedSource": {"component": "tester", "host": "here"},
-                "deprecatedFirstTimestamp": "2026-01-01T00:00:00Z", "deprecatedLastTimestamp": "2026-01-02T00:00:00Z",
+                "deprecatedFirstTimestamp": "2026-01-01T00:00:00Z",
+                "deprecatedLastTimestamp": "2026-01-02T00:00:00Z",
             }))?
             .done()
     }),
@@ -45,7 +50,8 @@ pub(super) const CHECKS: &[Check] = &[
             .has(json!({
                 "apiVersion": "v1", "message": "it happened", "involvedObject": {"kind": "Pod", "name": "p"},
                 "eventTime": "2026-01-01T00:00:00.123456Z", "reportingComponent": "example.com/tester",
-                "reportingInstance": "tester-1", "action": "Testing", "firstTimestamp": null, "lastTimestamp": null, "source": {},
+                "reportingInstance": "tester-1", "action": "Testing", "firstTimestamp": null,
+                "lastTimestamp": null, "source": {},
             }))?
             .done()
     }),
@@ -100,7 +106,8 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a new event needs its time and type", |cx| {
         let body = json!({
-            "metadata": {"name": "a"}, "regarding": {"kind": "Pod", "name": "p", "namespace": cx.namespace()?},
+            "metadata": {"name": "a"},
+            "regarding": {"kind": "Pod", "name": "p", "namespace": cx.namespace()?},
         });
         cx.post(cx.in_group("events.k8s.io/v1", "events")?, body)
             .invalid(&[
@@ -144,15 +151,20 @@ pub(super) const CHECKS: &[Check] = &[
             "holderIdentity": "me", "leaseDurationSeconds": 15, "acquireTime": "2026-01-01T00:00:00.000001Z",
             "renewTime": "2026-01-01T02:00:00.500000+02:00", "leaseTransitions": 0,
         });
-        cx.create("coordination.k8s.io/v1", "leases", json!({"metadata": {"name": "a"}, "spec": spec}))?
-            .exactly(
-                "/spec",
-                json!({
-                    "holderIdentity": "me", "leaseDurationSeconds": 15, "acquireTime": "2026-01-01T00:00:00.000001Z",
-                    "renewTime": "2026-01-01T00:00:00.500000Z", "leaseTransitions": 0,
-                }),
-            )?
-            .done()
+        cx.create(
+            "coordination.k8s.io/v1",
+            "leases",
+            json!({"metadata": {"name": "a"}, "spec": spec}),
+        )?
+        .exactly(
+            "/spec",
+            json!({
+                "holderIdentity": "me", "leaseDurationSeconds": 15,
+                "acquireTime": "2026-01-01T00:00:00.000001Z",
+                "renewTime": "2026-01-01T00:00:00.500000Z", "leaseTransitions": 0,
+            }),
+        )?
+        .done()
     }),
     Check::new(AREA, "a lease cannot be replaced without its version", |cx| {
         let body = json!({"metadata": {"name": "a"}, "spec": {"holderIdentity": "me"}});
@@ -161,7 +173,8 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 422,
                 "Invalid",
-                "leases.coordination.k8s.io \"a\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified \
+                "leases.coordination.k8s.io \"a\" is invalid: metadata.resourceVersion: Invalid value: 0: \
+                 must be specified \
                  for an update",
             )?
             .done()

@@ -12,7 +12,10 @@ pub(super) const CHECKS: &[Check] = &[
         let path = format!("/api/v1/namespaces/{name}");
         cx.delete(&path)
             .expect(200)?
-            .has(json!({"kind": "Namespace", "metadata": {"deletionTimestamp": "<time>"}, "status": {"phase": "Terminating"}}))?;
+            .has(json!({
+                "kind": "Namespace", "metadata": {"deletionTimestamp": "<time>"},
+                "status": {"phase": "Terminating"},
+            }))?;
         cx.gone(&path)?.done()
     })
     .with_controllers(),
@@ -20,7 +23,9 @@ pub(super) const CHECKS: &[Check] = &[
         let name = cx.make_namespace(json!({}))?;
         let path = format!("/api/v1/namespaces/{name}");
         cx.post(format!("{path}/configmaps"), json!({"metadata": {"name": "a"}})).expect(201)?;
-        cx.post(format!("/apis/coordination.k8s.io/v1/namespaces/{name}/leases"), json!({"metadata": {"name": "a"}, "spec": {}}))
+        cx.post(format!("/apis/coordination.k8s.io/v1/namespaces/{name}/leases"), json!({
+            "metadata": {"name": "a"}, "spec": {},
+        }))
             .expect(201)?;
         cx.delete(&path).expect(200)?;
         cx.gone(&path)?;
@@ -34,11 +39,14 @@ pub(super) const CHECKS: &[Check] = &[
         cx.post(format!("{path}/configmaps"), held).expect(201)?;
         cx.delete(&path).expect(200)?;
         cx.eventually(|| {
-            cx.post(format!("{path}/secrets"), json!({"metadata": {"name": "b"}})).query("dryRun", "All").refused(
+            cx.post(format!("{path}/secrets"), json!({
+                "metadata": {"name": "b"},
+            })).query("dryRun", "All").refused(
                 403,
                 "Forbidden",
                 &format!(
-                    "secrets \"b\" is forbidden: unable to create new content in namespace {name} because it is being terminated"
+                    "secrets \"b\" is forbidden: unable to create new content in namespace {name} because it \
+                     is being terminated"
                 ),
             )
         })?
@@ -49,7 +57,9 @@ pub(super) const CHECKS: &[Check] = &[
                 "field": "metadata.namespace",
             }]}),
         )?;
-        cx.merge_patch(format!("{path}/configmaps/held"), json!({"metadata": {"finalizers": null}})).expect(200)?;
+        cx.merge_patch(format!("{path}/configmaps/held"), json!({
+            "metadata": {"finalizers": null},
+        })).expect(200)?;
         cx.gone(&path)?.done()
     })
     .with_controllers(),
@@ -64,26 +74,37 @@ pub(super) const CHECKS: &[Check] = &[
                 {"type": "NamespaceContentRemaining", "status": "True", "reason": "SomeResourcesRemain",
                     "message": "Some resources are remaining: configmaps. has 1 resource instances"},
                 {"type": "NamespaceFinalizersRemaining", "status": "True", "reason": "SomeFinalizersRemain",
-                    "message": "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"},
-                {"type": "NamespaceDeletionDiscoveryFailure", "status": "False", "reason": "ResourcesDiscovered"},
+                    "message": "Some content in the namespace has finalizers remaining: example.com/hold in \
+                     1 resource instances"},
+                {
+                    "type": "NamespaceDeletionDiscoveryFailure", "status": "False",
+                    "reason": "ResourcesDiscovered",
+                },
                 {"type": "NamespaceDeletionContentFailure", "status": "False", "reason": "ContentDeleted"},
-                {"type": "NamespaceDeletionGroupVersionParsingFailure", "status": "False", "reason": "ParsedGroupVersions"},
+                {
+                    "type": "NamespaceDeletionGroupVersionParsingFailure", "status": "False",
+                    "reason": "ParsedGroupVersions",
+                },
             ]}}))
         })?;
-        cx.merge_patch(format!("{path}/configmaps/held"), json!({"metadata": {"finalizers": null}})).expect(200)?;
+        cx.merge_patch(format!("{path}/configmaps/held"), json!({
+            "metadata": {"finalizers": null},
+        })).expect(200)?;
         cx.gone(&path)?.done()
     })
     .with_controllers(),
     Check::new(AREA, "the default namespace cannot be deleted", |cx| {
         cx.delete("/api/v1/namespaces/default")
             .query("dryRun", "All")
-            .refused(403, "Forbidden", "namespaces \"default\" is forbidden: this namespace may not be deleted")?
+            .refused(403, "Forbidden", "namespaces \"default\" is forbidden: this namespace may not be \
+                deleted")?
             .done()
     }),
     Check::new(AREA, "the namespace of the system cannot be deleted", |cx| {
         cx.delete("/api/v1/namespaces/kube-system")
             .query("dryRun", "All")
-            .refused(403, "Forbidden", "namespaces \"kube-system\" is forbidden: this namespace may not be deleted")?
+            .refused(403, "Forbidden", "namespaces \"kube-system\" is forbidden: this namespace may not be \
+                deleted")?
             .done()
     }),
     Check::new(AREA, "a new namespace gets an account and the authority's certificate", |cx| {
@@ -92,7 +113,8 @@ pub(super) const CHECKS: &[Check] = &[
         cx.clean_up(format!("/api/v1/namespaces/{name}"));
         cx.eventually(|| cx.get(format!("/api/v1/namespaces/{name}/serviceaccounts/default")).expect(200))?;
         let map = cx.eventually(|| cx.get(format!("/api/v1/namespaces/{name}/configmaps/kube-root-ca.crt")).expect(200))?;
-        ensure(map.text("/data/ca.crt").starts_with("-----BEGIN CERTIFICATE-----"), "a certificate", &map.json)
+        ensure(map.text("/data/ca.crt").starts_with("-----BEGIN CERTIFICATE-----"), "a \
+            certificate", &map.json)
     })
     .with_controllers(),
     Check::new(AREA, "the certificate of the authority comes back when it is deleted", |cx| {
@@ -108,7 +130,9 @@ pub(super) const CHECKS: &[Check] = &[
     .with_controllers(),
     Check::new(AREA, "the name's label cannot be changed away", |cx| {
         let name = cx.namespace()?;
-        cx.merge_patch(format!("/api/v1/namespaces/{name}"), json!({"metadata": {"labels": {"kubernetes.io/metadata.name": "x"}}}))
+        cx.merge_patch(format!("/api/v1/namespaces/{name}"), json!({
+            "metadata": {"labels": {"kubernetes.io/metadata.name": "x"}},
+        }))
             .expect(200)?
             .has(json!({"metadata": {"labels": {"kubernetes.io/metadata.name": name}}}))?
             .done()

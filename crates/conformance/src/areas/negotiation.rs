@@ -48,7 +48,8 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 415,
                 "UnsupportedMediaType",
-                "the body of the request was in an unknown format - accepted media types include: application/json, \
+                "the body of the request was in an unknown format - accepted media types include: \
+                 application/json, \
                  application/yaml, application/vnd.kubernetes.protobuf",
             )?
             .done()
@@ -59,7 +60,8 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 400,
                 "BadRequest",
-                "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: \
+                "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; \
+                 json parse error: \
                  invalid character 'b' looking for beginning of object key string ({broken)",
             )?
             .done()
@@ -129,7 +131,8 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 406,
                 "NotAcceptable",
-                "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)",
+                "you requested PartialObjectMetadata, but the requested object is a list \
+                 (*core.ConfigMapList)",
             )?
             .done()
     }),

@@ -128,15 +128,20 @@ pub(super) const CHECKS: &[Check] = &[
         "the second version of the format describes every group at once",
         |cx| {
             cx.get("/openapi/v2")
-            .expect(200)?
-            .has(json!({
-                "swagger": "2.0", "info": {"title": "Kubernetes"},
-                "paths": {"/api/v1/namespaces/{namespace}/pods/{name}": {"get": {"operationId": "readCoreV1NamespacedPod"}}},
-                "definitions": {
-                    "io.k8s.api.core.v1.Pod": {"type": "object"}, "io.k8s.api.apps.v1.Deployment": {"type": "object"},
-                },
-            }))?
-            .done()
+                .expect(200)?
+                .has(json!({
+                    "swagger": "2.0", "info": {"title": "Kubernetes"},
+                    "paths": {
+                        "/api/v1/namespaces/{namespace}/pods/{name}": {
+                            "get": {"operationId": "readCoreV1NamespacedPod"},
+                        },
+                    },
+                    "definitions": {
+                        "io.k8s.api.core.v1.Pod": {"type": "object"},
+                        "io.k8s.api.apps.v1.Deployment": {"type": "object"},
+                    },
+                }))?
+                .done()
         },
     ),
     Check::new(AREA, "operations are named after verb, group and kind", |cx| {
@@ -145,7 +150,9 @@ pub(super) const CHECKS: &[Check] = &[
             .has(json!({"paths": {
                 "/apis/apps/v1/namespaces/{namespace}/deployments": {
                     "get": {"operationId": "listAppsV1NamespacedDeployment", "x-kubernetes-action": "list"},
-                    "post": {"operationId": "createAppsV1NamespacedDeployment", "x-kubernetes-action": "post"},
+                    "post": {
+                        "operationId": "createAppsV1NamespacedDeployment", "x-kubernetes-action": "post",
+                    },
                     "delete": {"operationId": "deleteAppsV1CollectionNamespacedDeployment"},
                 },
                 "/apis/apps/v1/deployments": {"get": {"operationId": "listAppsV1DeploymentForAllNamespaces"}},

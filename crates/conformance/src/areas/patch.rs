@@ -54,7 +54,8 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a JSON patch whose test holds is applied", |cx| {
         let patch = json!([
-            {"op": "test", "path": "/data/key", "value": "value"}, {"op": "add", "path": "/data/x", "value": "1"},
+            {"op": "test", "path": "/data/key", "value": "value"},
+            {"op": "add", "path": "/data/x", "value": "1"},
         ]);
         json_patched(cx, patch)?
             .expect(200)?
@@ -63,7 +64,7 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a JSON patch whose test fails is refused", |cx| {
         json_patched(cx, json!([{"op": "test", "path": "/data/key", "value": "other"}]))?
-            .is_failure(
+            .fails_with(
                 422,
                 "Invalid",
                 "the server rejected our request due to an error in our request",
@@ -85,7 +86,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     Check::new(AREA, "a JSON patch into a missing parent is refused", |cx| {
         json_patched(cx, json!([{"op": "add", "path": "/missing/child", "value": "1"}]))?
-            .is_failure(
+            .fails_with(
                 422,
                 "Invalid",
                 "the server rejected our request due to an error in our request",
@@ -97,7 +98,7 @@ pub(super) const CHECKS: &[Check] = &[
         "a JSON patch that removes what is missing is refused",
         |cx| {
             json_patched(cx, json!([{"op": "remove", "path": "/data/missing"}]))?
-                .is_failure(
+                .fails_with(
                     422,
                     "Invalid",
                     "the server rejected our request due to an error in our request",
@@ -107,7 +108,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     Check::new(AREA, "a JSON patch with an unknown operation is refused", |cx| {
         json_patched(cx, json!([{"op": "twist", "path": "/data/key"}]))?
-            .is_failure(
+            .fails_with(
                 422,
                 "Invalid",
                 "the server rejected our request due to an error in our request",
@@ -115,12 +116,14 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "a JSON patch that is no list is refused", |cx| {
-        json_patched(cx, json!({"op": "add"}))?.is_failure(
-            400,
-            "BadRequest",
-            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
-        )?
-        .done()
+        json_patched(cx, json!({"op": "add"}))?
+            .fails_with(
+                400,
+                "BadRequest",
+                "error decoding patch: json: cannot unmarshal object into Go value of type \
+             []handlers.jsonPatchOp",
+            )?
+            .done()
     }),
     Check::new(AREA, "a JSON patch appends to a list with a dash", |cx| {
         let patch = json!([
@@ -156,12 +159,13 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| {
             let operations: Vec<Value> = vec![json!({"op": "add", "path": "/data/k", "value": "v"}); 10_001];
             json_patched(cx, Value::from(operations))?
-            .is_failure(
-                413,
-                "RequestEntityTooLarge",
-                "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001",
-            )?
-            .done()
+                .fails_with(
+                    413,
+                    "RequestEntityTooLarge",
+                    "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got \
+                 10001",
+                )?
+                .done()
         },
     ),
     Check::new(AREA, "a merge patch merges maps and removes by null", |cx| {
@@ -188,7 +192,8 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 400,
                 "BadRequest",
-                "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}",
+                "error decoding patch: json: cannot unmarshal array into Go value of type \
+                 map[string]interface {}",
             )?
             .done()
     }),
@@ -212,7 +217,8 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 409,
                 "Conflict",
-                "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please apply your \
+                "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please \
+                 apply your \
                  changes to the latest version and try again",
             )?
             .done()
@@ -380,7 +386,9 @@ pub(super) const CHECKS: &[Check] = &[
         AREA,
         "a strategic merge keeps only the named keys by directive",
         |cx| {
-            let patch = json!({"volumes": [{"name": "v", "$retainKeys": ["name", "hostPath"], "hostPath": {"path": "/x"}}]});
+            let patch = json!({
+                "volumes": [{"name": "v", "$retainKeys": ["name", "hostPath"], "hostPath": {"path": "/x"}}],
+            });
             after(cx, patch)?
                 .exactly(
                     "/spec/template/spec/volumes",
@@ -394,7 +402,8 @@ pub(super) const CHECKS: &[Check] = &[
         "a strategic merge finds ports by number, environment by name",
         |cx| {
             let one = json!({
-                "name": "one", "ports": [{"containerPort": 80, "name": "web"}], "env": [{"name": "A", "value": "2"}],
+                "name": "one", "ports": [{"containerPort": 80, "name": "web"}],
+                "env": [{"name": "A", "value": "2"}],
             });
             after(cx, json!({"containers": [one]}))?
                 .exactly(
@@ -418,9 +427,17 @@ pub(super) const CHECKS: &[Check] = &[
         "a strategic merge with an unknown directive is refused",
         |cx| {
             let path = deployment(cx)?;
-            cx.strategic_patch(path, json!({"spec": {"template": {"spec": {"containers": [{"name": "one", "$patch": "twist"}]}}}}))
+            cx.strategic_patch(
+                path,
+                json!({
+                    "spec": {"template": {"spec": {"containers": [{"name": "one", "$patch": "twist"}]}}},
+                }),
+            )
             .expect(500)?
-            .has(json!({"message": "unknown patch type: twist in map: map[$patch:twist name:one]", "reason": "<absent>"}))?
+            .has(json!({
+                "message": "unknown patch type: twist in map: map[$patch:twist name:one]",
+                "reason": "<absent>",
+            }))?
             .done()
         },
     ),

@@ -17,7 +17,8 @@ fn install(
     let name = cx.unique("policy");
     let mut spec = json!({
         "matchConstraints": {"resourceRules": [{
-            "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["configmaps"],
+            "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
+            "resources": ["configmaps"],
         }]},
         "validations": [{"expression": "object.metadata.name != 'bad'", "message": "no bad names"}],
     });
@@ -50,24 +51,40 @@ fn create<'a>(cx: &Context<'a>, name: &str, data: Value) -> Outcome<Request<'a>>
 }
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::new(AREA, "a policy refuses what its expression does not allow", |cx| {
-        let name = install(cx, |_| {}, |_| {})?;
-        cx.eventually(|| {
-            create(cx, "bad", json!({}))?.refused(
-                422,
-                "Invalid",
-                &format!(
-                    "configmaps \"bad\" is forbidden: ValidatingAdmissionPolicy '{name}' with binding '{name}' denied request: no \
+    Check::new(
+        AREA,
+        "a policy refuses what its expression does not allow",
+        |cx| {
+            let name = install(cx, |_| {}, |_| {})?;
+            cx.eventually(|| {
+                create(cx, "bad", json!({}))?.refused(
+                    422,
+                    "Invalid",
+                    &format!(
+                        "configmaps \"bad\" is forbidden: ValidatingAdmissionPolicy '{name}' with binding \
+                     '{name}' denied request: no \
                      bad names"
-                ),
-            )
-        })?
-        .has(json!({"details": {"name": "bad", "kind": "configmaps", "causes": [{"message": "{*}no bad names"}]}}))?;
-        create(cx, "good", json!({}))?.expect(201)?.done()
-    }),
+                    ),
+                )
+            })?
+            .has(json!({
+                "details": {"name": "bad", "kind": "configmaps", "causes": [{"message": "{*}no bad names"}]},
+            }))?;
+            create(cx, "good", json!({}))?.expect(201)?.done()
+        },
+    ),
     Check::new(AREA, "a policy can choose its reason", |cx| {
-        install(cx, |spec| spec["validations"][0]["reason"] = json!("Forbidden"), |_| {})?;
-        cx.eventually(|| create(cx, "bad", json!({}))?.expect(403)?.has(json!({"reason": "Forbidden"})))?.done()
+        install(
+            cx,
+            |spec| spec["validations"][0]["reason"] = json!("Forbidden"),
+            |_| {},
+        )?;
+        cx.eventually(|| {
+            create(cx, "bad", json!({}))?
+                .expect(403)?
+                .has(json!({"reason": "Forbidden"}))
+        })?
+        .done()
     }),
     Check::new(AREA, "a policy can compute its message", |cx| {
         install(
@@ -75,7 +92,12 @@ pub(super) const CHECKS: &[Check] = &[
             |spec| spec["validations"][0]["messageExpression"] = json!("'not ' + object.metadata.name"),
             |_| {},
         )?;
-        cx.eventually(|| create(cx, "bad", json!({}))?.expect(422)?.has(json!({"message": "{*}denied request: not bad"})))?.done()
+        cx.eventually(|| {
+            create(cx, "bad", json!({}))?.expect(422)?.has(json!({
+                "message": "{*}denied request: not bad",
+            }))
+        })?
+        .done()
     }),
     Check::new(AREA, "a policy without a message quotes its expression", |cx| {
         install(
@@ -84,14 +106,18 @@ pub(super) const CHECKS: &[Check] = &[
             |_| {},
         )?;
         cx.eventually(|| {
-            create(cx, "bad", json!({}))?
-                .expect(422)?
-                .has(json!({"message": "{*}denied request: failed expression: object.metadata.name != 'bad'"}))
+            create(cx, "bad", json!({}))?.expect(422)?.has(json!({
+                "message": "{*}denied request: failed expression: object.metadata.name != 'bad'",
+            }))
         })?
         .done()
     }),
     Check::new(AREA, "a policy may only warn", |cx| {
-        let name = install(cx, |_| {}, |binding| binding["validationActions"] = json!(["Warn"]))?;
+        let name = install(
+            cx,
+            |_| {},
+            |binding| binding["validationActions"] = json!(["Warn"]),
+        )?;
         cx.eventually(|| {
             create(cx, "bad", json!({}))?.expect(201)?.warns(&[&format!(
                 "Validation failed for ValidatingAdmissionPolicy '{name}' with binding '{name}': no bad names"
@@ -104,20 +130,27 @@ pub(super) const CHECKS: &[Check] = &[
             cx,
             |spec| {
                 spec["validations"] = json!([{
-                    "expression": "oldObject == null || !has(oldObject.data.lock) || object.data.lock == oldObject.data.lock",
+                    "expression": "oldObject == null || !has(oldObject.data.lock) || object.data.lock == \
+                     oldObject.data.lock",
                     "message": "locked",
                 }]);
             },
             |_| {},
         )?;
-        cx.create("v1", "configmaps", json!({"metadata": {"name": "a"}, "data": {"lock": "1"}}))?;
+        cx.create(
+            "v1",
+            "configmaps",
+            json!({"metadata": {"name": "a"}, "data": {"lock": "1"}}),
+        )?;
         cx.eventually(|| {
             cx.merge_patch(cx.core("configmaps/a")?, json!({"data": {"lock": "2"}}))
                 .query("dryRun", "All")
                 .expect(422)?
                 .has(json!({"message": "{*}locked"}))
         })?;
-        cx.merge_patch(cx.core("configmaps/a")?, json!({"data": {"other": "2"}})).expect(200)?.done()
+        cx.merge_patch(cx.core("configmaps/a")?, json!({"data": {"other": "2"}}))
+            .expect(200)?
+            .done()
     }),
     Check::new(AREA, "a policy has variables", |cx| {
         install(
@@ -131,7 +164,13 @@ pub(super) const CHECKS: &[Check] = &[
             },
             |_| {},
         )?;
-        cx.eventually(|| create(cx, "a", json!({"x": "1", "y": "2"}))?.expect(422)?.has(json!({"message": "{*}too large"})))?;
+        cx.eventually(|| {
+            create(cx, "a", json!({"x": "1", "y": "2"}))?
+                .expect(422)?
+                .has(json!({
+                    "message": "{*}too large",
+                }))
+        })?;
         create(cx, "a", json!({"x": "1"}))?.expect(201)?.done()
     }),
     Check::new(AREA, "a policy has conditions", |cx| {
@@ -154,14 +193,26 @@ pub(super) const CHECKS: &[Check] = &[
             cx,
             |spec| {
                 spec["paramKind"] = json!({"apiVersion": widgets.api_version(), "kind": "Widget"});
-                spec["validations"] =
-                    json!([{"expression": "!(params.spec.forbidden in object.data)", "message": "a forbidden word"}]);
+                spec["validations"] = json!([
+                    {
+                        "expression": "!(params.spec.forbidden in object.data)",
+                        "message": "a forbidden word",
+                    },
+                ]);
             },
             |binding| {
-                binding["paramRef"] = json!({"name": "a", "namespace": namespace, "parameterNotFoundAction": "Deny"});
+                binding["paramRef"] = json!({
+                    "name": "a", "namespace": namespace, "parameterNotFoundAction": "Deny",
+                });
             },
         )?;
-        cx.eventually(|| create(cx, "a", json!({"secret-word": "1"}))?.expect(422)?.has(json!({"message": "{*}a forbidden word"})))?;
+        cx.eventually(|| {
+            create(cx, "a", json!({"secret-word": "1"}))?
+                .expect(422)?
+                .has(json!({
+                    "message": "{*}a forbidden word",
+                }))
+        })?;
         create(cx, "a", json!({"other": "1"}))?.expect(201)?.done()
     }),
     Check::new(AREA, "a policy reads the request and the namespace", |cx| {
@@ -169,7 +220,8 @@ pub(super) const CHECKS: &[Check] = &[
             cx,
             |spec| {
                 spec["validations"] = json!([{
-                    "expression": "request.operation == 'CREATE' && request.namespace == namespaceObject.metadata.name && \
+                    "expression": "request.operation == 'CREATE' && request.namespace == \
+                     namespaceObject.metadata.name && \
                         request.userInfo.username != '' && object.metadata.name != 'bad'",
                     "message": "never",
                 }]);
@@ -197,12 +249,17 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a policy that fails while it runs fails closed", |cx| {
         install(
             cx,
-            |spec| spec["validations"] = json!([{"expression": "object.data.missing == 'x'", "message": "never"}]),
+            |spec| {
+                spec["validations"] = json!([
+                    {"expression": "object.data.missing == 'x'", "message": "never"},
+                ]);
+            },
             |_| {},
         )?;
         cx.eventually(|| {
             create(cx, "a", json!({"other": "1"}))?.expect(422)?.has(json!({
-                "message": "{*}expression 'object.data.missing == 'x'' resulted in error: no such key: missing",
+                "message": "{*}expression 'object.data.missing == 'x'' resulted in error: no such key: \
+                 missing",
             }))
         })?
         .done()
@@ -213,7 +270,8 @@ pub(super) const CHECKS: &[Check] = &[
             |spec| {
                 spec["failurePolicy"] = json!("Ignore");
                 spec["validations"] = json!([
-                    {"expression": "object.data.missing == 'x'"}, {"expression": "object.metadata.name != 'bad'"},
+                    {"expression": "object.data.missing == 'x'"},
+                    {"expression": "object.metadata.name != 'bad'"},
                 ]);
             },
             |_| {},
@@ -222,44 +280,84 @@ pub(super) const CHECKS: &[Check] = &[
         create(cx, "good", json!({"other": "1"}))?.expect(201)?.done()
     }),
     Check::new(AREA, "a policy without a binding does nothing", |cx| {
-        install(cx, |_| {}, |binding| binding["policyName"] = json!("some-other-policy"))?;
+        install(
+            cx,
+            |_| {},
+            |binding| binding["policyName"] = json!("some-other-policy"),
+        )?;
         create(cx, "bad", json!({}))?.expect(201)?.done()
     }),
     Check::new(AREA, "a policy about a scale reads a scale", |cx| {
-        let template = json!({"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+        let template = json!({
+            "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+        });
         let body = json!({"replicas": 0, "selector": {"matchLabels": {"app": "a"}}, "template": template});
-        cx.create("apps/v1", "deployments", json!({"metadata": {"name": "a"}, "spec": body}))?;
+        cx.create(
+            "apps/v1",
+            "deployments",
+            json!({"metadata": {"name": "a"}, "spec": body}),
+        )?;
         install(
             cx,
             |spec| {
                 spec["matchConstraints"]["resourceRules"] = json!([{
-                    "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["deployments/scale"],
+                    "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"],
+                    "resources": ["deployments/scale"],
                 }]);
-                spec["validations"] = json!([{"expression": "object.spec.replicas < 5", "message": "too many"}]);
+                spec["validations"] = json!([
+                    {"expression": "object.spec.replicas < 5", "message": "too many"},
+                ]);
             },
             |_| {},
         )?;
         let path = cx.in_group("apps/v1", "deployments/a/scale")?;
-        cx.eventually(|| cx.merge_patch(&path, json!({"spec": {"replicas": 9}})).query("dryRun", "All").expect(422))?;
-        cx.merge_patch(&path, json!({"spec": {"replicas": 2}})).query("dryRun", "All").expect(200)?.done()
+        cx.eventually(|| {
+            cx.merge_patch(
+                &path,
+                json!({
+                    "spec": {"replicas": 9},
+                }),
+            )
+            .query("dryRun", "All")
+            .expect(422)
+        })?;
+        cx.merge_patch(&path, json!({"spec": {"replicas": 2}}))
+            .query("dryRun", "All")
+            .expect(200)?
+            .done()
     }),
     Check::new(AREA, "a policy that does not compile is refused", |cx| {
         let spec = json!({
             "matchConstraints": {"resourceRules": [{
-                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"],
+                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
+                "resources": ["configmaps"],
             }]},
             "validations": [{"expression": "object.metadata.name +"}],
         });
-        cx.post(format!("/apis/{GROUP}/validatingadmissionpolicies"), json!({"metadata": {"name": cx.unique("policy")}, "spec": spec}))
-            .expect(422)?
-            .has(json!({"details": {"causes": [{
-                "field": "spec.validations[0].expression", "reason": "FieldValueInvalid",
-                "message": "Invalid value: \"object.metadata.name +\": compilation failed: ERROR: <input>:1:23: Syntax error: {*}",
-            }]}}))?
-            .done()
+        cx.post(
+            format!("/apis/{GROUP}/validatingadmissionpolicies"),
+            json!({
+                "metadata": {"name": cx.unique("policy")}, "spec": spec,
+            }),
+        )
+        .expect(422)?
+        .has(json!({"details": {"causes": [{
+            "field": "spec.validations[0].expression", "reason": "FieldValueInvalid",
+            "message": "Invalid value: \"object.metadata.name +\": compilation failed: ERROR: \
+             <input>:1:23: Syntax error: {*}",
+        }]}}))?
+        .done()
     }),
-    Check::new(AREA, "a policy has something to match and something to say", |cx| {
-        cx.post(format!("/apis/{GROUP}/validatingadmissionpolicies"), json!({"metadata": {"name": cx.unique("policy")}, "spec": {}}))
+    Check::new(
+        AREA,
+        "a policy has something to match and something to say",
+        |cx| {
+            cx.post(
+                format!("/apis/{GROUP}/validatingadmissionpolicies"),
+                json!({
+                    "metadata": {"name": cx.unique("policy")}, "spec": {},
+                }),
+            )
             .invalid(&[
                 ("spec.matchConstraints", "FieldValueRequired", "Required value"),
                 (
@@ -274,7 +372,8 @@ pub(super) const CHECKS: &[Check] = &[
                 ),
             ])?
             .done()
-    }),
+        },
+    ),
     Check::new(AREA, "a policy is checked against the types it matches", |cx| {
         let name = install(
             cx,
@@ -282,11 +381,14 @@ pub(super) const CHECKS: &[Check] = &[
             |_| {},
         )?;
         cx.eventually(|| {
-            cx.get(format!("/apis/{GROUP}/validatingadmissionpolicies/{name}")).expect(200)?.has(json!({
-                "status": {"observedGeneration": 1, "typeChecking": {"expressionWarnings": [{
-                    "fieldRef": "spec.validations[0].expression", "warning": "/v1, Kind=ConfigMap: ERROR: {*}undefined field 'nope'{*}",
-                }]}},
-            }))
+            cx.get(format!("/apis/{GROUP}/validatingadmissionpolicies/{name}"))
+                .expect(200)?
+                .has(json!({
+                    "status": {"observedGeneration": 1, "typeChecking": {"expressionWarnings": [{
+                        "fieldRef": "spec.validations[0].expression",
+                        "warning": "/v1, Kind=ConfigMap: ERROR: {*}undefined field 'nope'{*}",
+                    }]}},
+                }))
         })?
         .done()
     })

@@ -107,7 +107,9 @@ pub(super) const CHECKS: &[Check] = &[
             .expect(201)?
             .has(json!({"spec": {
                 "replicas": 0, "selector": {"matchLabels": {"app": "a"}},
-                "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "30%", "maxUnavailable": "25%"}},
+                "strategy": {
+                    "type": "RollingUpdate", "rollingUpdate": {"maxSurge": "30%", "maxUnavailable": "25%"},
+                },
                 "template": {"spec": {"containers": [{
                     "name": "c", "image": "i:1", "args": ["--flag"], "imagePullPolicy": "IfNotPresent",
                     "ports": [{"name": "web", "containerPort": 80, "protocol": "TCP"}],
@@ -136,7 +138,8 @@ pub(super) const CHECKS: &[Check] = &[
             post(cx, "pods", &message, "v1", "Pod")?
             .expect(201)?
             .has(json!({"spec": {
-                "schedulerName": "nobody", "volumes": ["<includes>", {"name": "v", "secret": {"secretName": "s", "defaultMode": 420}}],
+                "schedulerName": "nobody",
+                "volumes": ["<includes>", {"name": "v", "secret": {"secretName": "s", "defaultMode": 420}}],
                 "containers": [{"livenessProbe": {"tcpSocket": {"port": 80}, "periodSeconds": 10}}],
             }}))?
             .done()
@@ -253,7 +256,8 @@ pub(super) const CHECKS: &[Check] = &[
             .bytes(PROTOBUF, b"nonsense".to_vec())
             .expect(400)?
             .has(json!({
-                "message": "the object provided is unrecognized (must be of type ConfigMap): provided data does not appear \
+                "message": "the object provided is unrecognized (must be of type ConfigMap): provided data \
+                 does not appear \
                     to be a protobuf message, expected prefix [107 56 115 0] (6e6f6e73656e7365)",
                 "reason": "BadRequest",
             }))?
@@ -269,7 +273,8 @@ pub(super) const CHECKS: &[Check] = &[
             .bytes(PROTOBUF, body)
             .expect(400)?
             .has(json!({
-                "message": "the object provided is unrecognized (must be of type ConfigMap): unexpected EOF (6b387300{*} ...)",
+                "message": "the object provided is unrecognized (must be of type ConfigMap): unexpected EOF \
+                 (6b387300{*} ...)",
                 "reason": "BadRequest",
             }))?
             .done()

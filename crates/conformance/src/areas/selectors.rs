@@ -89,8 +89,10 @@ pub(super) const CHECKS: &[Check] = &[
         refuses(
             cx,
             "-a",
-            "unable to parse requirement: <nil>: Invalid value: \"-a\": name part must consist of alphanumeric characters, \
-             '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or \
+            "unable to parse requirement: <nil>: Invalid value: \"-a\": name part must consist of \
+             alphanumeric characters, \
+             '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or \
+             'my.name',  or \
              '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
         )
     }),
@@ -105,7 +107,8 @@ pub(super) const CHECKS: &[Check] = &[
         refuses(
             cx,
             "n>many",
-            "unable to parse requirement: values[0]: Invalid value: \"many\": for 'Gt', 'Lt' operators, the value must be \
+            "unable to parse requirement: values[0]: Invalid value: \"many\": for 'Gt', 'Lt' operators, the \
+             value must be \
              an integer",
         )
     }),
@@ -113,8 +116,10 @@ pub(super) const CHECKS: &[Check] = &[
         refuses(
             cx,
             "a=b_",
-            "unable to parse requirement: values[0][a]: Invalid value: \"b_\": a valid label must be an empty string or \
-             consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character \
+            "unable to parse requirement: values[0][a]: Invalid value: \"b_\": a valid label must be an \
+             empty string or \
+             consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+             alphanumeric character \
              (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is \
              '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
         )

@@ -130,12 +130,16 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a scale with a stale version is a conflict", |cx| {
         deployment(cx)?;
         let body = json!({
-            "metadata": {"name": "a", "namespace": cx.namespace()?, "resourceVersion": "1"}, "spec": {"replicas": 2},
+            "metadata": {"name": "a", "namespace": cx.namespace()?, "resourceVersion": "1"},
+            "spec": {"replicas": 2},
         });
         cx.put(cx.in_group("apps/v1", "deployments/a/scale")?, body)
             .expect(409)?
-            .has(json!({"reason": "Conflict", "message": "Operation cannot be fulfilled on deployments.apps \"a\": the object \
-                has been modified; please apply your changes to the latest version and try again"}))?
+            .has(
+                json!({"reason": "Conflict", "message": "Operation cannot be fulfilled on deployments.apps \
+                \"a\": the object \
+                has been modified; please apply your changes to the latest version and try again"}),
+            )?
             .done()
     }),
     Check::new(AREA, "a scale below zero is refused", |cx| {
@@ -162,7 +166,8 @@ pub(super) const CHECKS: &[Check] = &[
             let spec =
                 json!({"replicas": 0, "selector": {"matchLabels": {"app": "a"}}, "template": pod_template});
             let with_service = json!({
-                "replicas": 0, "serviceName": "s", "selector": {"matchLabels": {"app": "a"}}, "template": pod_template,
+                "replicas": 0, "serviceName": "s", "selector": {"matchLabels": {"app": "a"}},
+                "template": pod_template,
             });
             let old = json!({"replicas": 0, "selector": {"app": "a"}, "template": pod_template});
             for (version, resource, spec) in [
@@ -176,8 +181,11 @@ pub(super) const CHECKS: &[Check] = &[
                     json!({"metadata": {"name": "a"}, "spec": spec}),
                 )?;
                 cx.get(cx.in_group(version, &format!("{resource}/a/scale"))?)
-                .expect(200)?
-                .has(json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "status": {"replicas": 0, "selector": "app=a"}}))?;
+                    .expect(200)?
+                    .has(json!({
+                        "kind": "Scale", "apiVersion": "autoscaling/v1",
+                        "status": {"replicas": 0, "selector": "app=a"},
+                    }))?;
             }
             Ok(())
         },
@@ -223,7 +231,9 @@ pub(super) const CHECKS: &[Check] = &[
         let name = cx.namespace()?;
         cx.get(format!("/api/v1/namespaces/{name}/status"))
             .expect(200)?
-            .has(json!({"kind": "Namespace", "status": {"phase": "Active"}, "spec": {"finalizers": ["kubernetes"]}}))?
+            .has(json!({
+                "kind": "Namespace", "status": {"phase": "Active"}, "spec": {"finalizers": ["kubernetes"]},
+            }))?
             .done()
     }),
     Check::new(AREA, "an unknown subresource is not found", |cx| {

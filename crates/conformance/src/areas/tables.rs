@@ -28,12 +28,18 @@ fn pod_status(cx: &Context<'_>, spec: Value, status: Value, cells: [&str; 3]) ->
 
 /// A container's status in this state.
 fn container(name: &str, ready: bool, restarts: u32, state: Value) -> Value {
-    json!({"name": name, "ready": ready, "restartCount": restarts, "image": "i", "imageID": "", "state": state})
+    json!({
+        "name": name, "ready": ready, "restartCount": restarts, "image": "i", "imageID": "", "state": state,
+    })
 }
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "the columns of pods are described", |cx| {
-        let column = |name: &str, kind: &str, priority: u8| json!({"name": name, "type": kind, "format": "", "description": "<any>", "priority": priority});
+        let column = |name: &str, kind: &str, priority: u8| {
+            json!({
+                "name": name, "type": kind, "format": "", "description": "<any>", "priority": priority,
+            })
+        };
         let mut name = column("Name", "string", 0);
         name["format"] = json!("name");
         cx.get(cx.core("pods")?)
@@ -42,9 +48,11 @@ pub(super) const CHECKS: &[Check] = &[
             .exactly(
                 "",
                 json!({
-                    "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "<number>"},
+                    "kind": "Table", "apiVersion": "meta.k8s.io/v1",
+                    "metadata": {"resourceVersion": "<number>"},
                     "columnDefinitions": [
-                        name, column("Ready", "string", 0), column("Status", "string", 0), column("Restarts", "string", 0),
+                        name, column("Ready", "string", 0), column("Status", "string", 0),
+                        column("Restarts", "string", 0),
                         column("Age", "string", 0), column("IP", "string", 1), column("Node", "string", 1),
                         column("Nominated Node", "string", 1), column("Readiness Gates", "string", 1),
                     ],
@@ -188,7 +196,15 @@ pub(super) const CHECKS: &[Check] = &[
         cx.get(cx.core("pods/a")?)
             .accept(TABLE)
             .expect(200)?
-            .has(json!({"rows": [{"cells": ["a", "0/1", "SchedulingGated", "0", "<any>", "<any>", "<any>", "<any>", "<any>"]}]}))?
+            .has(json!({
+                "rows": [
+                    {
+                        "cells": [
+                            "a", "0/1", "SchedulingGated", "0", "<any>", "<any>", "<any>", "<any>", "<any>",
+                        ],
+                    },
+                ],
+            }))?
             .done()
     }),
     Check::new(AREA, "a pod that is being deleted is terminating", |cx| {
@@ -196,10 +212,11 @@ pub(super) const CHECKS: &[Check] = &[
         body["metadata"]["finalizers"] = json!(["example.com/hold"]);
         cx.create("v1", "pods", body)?;
         cx.delete(cx.core("pods/a")?).expect(200)?;
-        cx.get(cx.core("pods/a")?)
-            .accept(TABLE)
-            .expect(200)?
-            .has(json!({"rows": [{"cells": ["a", "0/1", "Terminating", "0", "<any>", "<any>", "<any>", "<any>", "<any>"]}]}))?;
+        cx.get(cx.core("pods/a")?).accept(TABLE).expect(200)?.has(json!({
+            "rows": [
+                {"cells": ["a", "0/1", "Terminating", "0", "<any>", "<any>", "<any>", "<any>", "<any>"]},
+            ],
+        }))?;
         cx.merge_patch(cx.core("pods/a")?, json!({"metadata": {"finalizers": null}}))
             .expect(200)?
             .done()
@@ -215,7 +232,10 @@ pub(super) const CHECKS: &[Check] = &[
         let mut body = pod("a");
         body["spec"]["nodeName"] = json!("some-node");
         cx.create("v1", "pods", body)?;
-        let status = json!({"phase": "Running", "podIP": "10.1.2.3", "podIPs": [{"ip": "10.1.2.3"}], "containerStatuses": [status]});
+        let status = json!({
+            "phase": "Running", "podIP": "10.1.2.3", "podIPs": [{"ip": "10.1.2.3"}],
+            "containerStatuses": [status],
+        });
         cx.merge_patch(cx.core("pods/a/status")?, json!({"status": status}))
             .expect(200)?;
         cx.get(cx.core("pods/a")?)
@@ -254,7 +274,9 @@ pub(super) const CHECKS: &[Check] = &[
             .accept(TABLE)
             .query("includeObject", "Object")
             .expect(200)?
-            .has(json!({"rows": [{"object": {"kind": "ConfigMap", "apiVersion": "v1", "data": {"key": "value"}}}]}))?
+            .has(json!({
+                "rows": [{"object": {"kind": "ConfigMap", "apiVersion": "v1", "data": {"key": "value"}}}],
+            }))?
             .done()
     }),
     Check::new(AREA, "a row can carry no object", |cx| {
@@ -273,7 +295,8 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 400,
                 "BadRequest",
-                "Unable to convert to Table as requested: includeObject: Invalid value: \"Some\": must be 'Metadata', \
+                "Unable to convert to Table as requested: includeObject: Invalid value: \"Some\": must be \
+                 'Metadata', \
                  'Object', 'None', or empty",
             )?
             .done()
@@ -283,9 +306,15 @@ pub(super) const CHECKS: &[Check] = &[
             cx.create("v1", "secrets", json!({"metadata": {"name": name}}))?;
         }
         let path = cx.core("secrets")?;
-        let first = cx.get(&path).accept(TABLE).query("limit", 1).expect(200)?.has(json!({
-            "metadata": {"continue": "<any>", "remainingItemCount": 1}, "rows": [{"cells": ["a", "Opaque", 0, "<any>"]}],
-        }))?;
+        let first = cx
+            .get(&path)
+            .accept(TABLE)
+            .query("limit", 1)
+            .expect(200)?
+            .has(json!({
+                "metadata": {"continue": "<any>", "remainingItemCount": 1},
+                "rows": [{"cells": ["a", "Opaque", 0, "<any>"]}],
+            }))?;
         cx.get(&path)
             .accept(TABLE)
             .query("continue", first.text("/metadata/continue"))
@@ -352,7 +381,8 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "volumes are a table", |cx| {
         let name = cx.unique("volume");
         let spec = json!({
-            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce", "ReadWriteMany"], "hostPath": {"path": "/x"},
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce", "ReadWriteMany"],
+            "hostPath": {"path": "/x"},
             "storageClassName": "slow", "claimRef": {"namespace": "n", "name": "c"},
         });
         cx.create_cluster(
@@ -387,7 +417,9 @@ pub(super) const CHECKS: &[Check] = &[
         cx.create_cluster(
             "storage.k8s.io/v1",
             "storageclasses",
-            json!({"metadata": {"name": name, "annotations": annotations}, "provisioner": "example.com/none"}),
+            json!({
+                "metadata": {"name": name, "annotations": annotations}, "provisioner": "example.com/none",
+            }),
         )?;
         cx.get(format!("/apis/storage.k8s.io/v1/storageclasses/{name}"))
             .accept(TABLE)

@@ -47,7 +47,8 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 409,
                 "Conflict",
-                "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please apply your \
+                "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please \
+                 apply your \
                  changes to the latest version and try again",
             )?
             .exactly("/details", json!({"name": "a", "kind": "configmaps"}))?
@@ -87,8 +88,10 @@ pub(super) const CHECKS: &[Check] = &[
                 409,
                 "Conflict",
                 &format!(
-                    "Operation cannot be fulfilled on configmaps \"a\": StorageError: invalid object, Code: 4, Key: \
-                     {{*}}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: \
+                    "Operation cannot be fulfilled on configmaps \"a\": StorageError: invalid object, Code: \
+                     4, Key: \
+                     {{*}}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in \
+                     precondition: \
                      0b4ae9f5-8b0f-4b8a-9a3e-0c8a4b6f7d11, UID in object meta: {}",
                     made.uid()
                 ),
@@ -190,15 +193,17 @@ pub(super) const CHECKS: &[Check] = &[
             let mut body = made.json;
             body["spec"]["containers"][0]["command"] = json!(["sh"]);
             cx.put(cx.core("pods/a")?, body)
-            .invalid(&[(
-                "spec",
-                "FieldValueForbidden",
-                "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,\
-                 `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
-                 tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\
+                .invalid(&[(
+                    "spec",
+                    "FieldValueForbidden",
+                    "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,\
+                 `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only \
+                 additions to existing \
+                 tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
+                 previously negative)\
                  {*}",
-            )])?
-            .done()
+                )])?
+                .done()
         },
     ),
     Check::new(AREA, "a pod's image can be changed", |cx| {
@@ -341,16 +346,21 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a label value that no label can have is refused", |cx| {
         cx.config_map("a")?;
-        cx.put(cx.core("configmaps/a")?, json!({"metadata": {"name": "a", "labels": {"x": "a b"}}}))
-            .refused(
-                422,
-                "Invalid",
-                "ConfigMap \"a\" is invalid: metadata.labels: Invalid value: \"a b\": a valid label must be an empty string or \
-                 consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character \
+        cx.put(
+            cx.core("configmaps/a")?,
+            json!({"metadata": {"name": "a", "labels": {"x": "a b"}}}),
+        )
+        .refused(
+            422,
+            "Invalid",
+            "ConfigMap \"a\" is invalid: metadata.labels: Invalid value: \"a b\": a valid label must be \
+                 an empty string or \
+                 consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+                 alphanumeric character \
                  (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is \
                  '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
-            )?
-            .done()
+        )?
+        .done()
     }),
     Check::new(
         AREA,
@@ -359,13 +369,14 @@ pub(super) const CHECKS: &[Check] = &[
             let mut body = cx.config_map("a")?.json;
             body["metadata"]["deletionTimestamp"] = json!("2001-01-01T00:00:00Z");
             cx.put(cx.core("configmaps/a")?, body)
-            .refused(
-                422,
-                "Invalid",
-                "ConfigMap \"a\" is invalid: metadata.deletionTimestamp: Invalid value: \"2001-01-01T00:00:00Z\": field is \
+                .refused(
+                    422,
+                    "Invalid",
+                    "ConfigMap \"a\" is invalid: metadata.deletionTimestamp: Invalid value: \
+                 \"2001-01-01T00:00:00Z\": field is \
                  immutable",
-            )?
-            .done()
+                )?
+                .done()
         },
     ),
 ];

@@ -325,7 +325,9 @@ pub(super) const CHECKS: &[Check] = &[
             "rows": [{"cells": ["a", "Opaque", 0, "<any>"], "object": {"kind": "PartialObjectMetadata"}}],
         }))?;
             secret(cx, "b")?;
-            watch.expect("ADDED", json!({"kind": "Table", "columnDefinitions": null, "rows": [{"cells": ["b", "Opaque", 0, "<any>"]}]}))?;
+            watch.expect("ADDED", json!({
+                "kind": "Table", "columnDefinitions": null, "rows": [{"cells": ["b", "Opaque", 0, "<any>"]}],
+            }))?;
             Ok(())
         },
     ),
@@ -413,14 +415,15 @@ pub(super) const CHECKS: &[Check] = &[
         "a watch from a version that is no number is refused",
         |cx| {
             cx.get(cx.core("secrets")?)
-            .query("watch", "true")
-            .query("resourceVersion", "abc")
-            .expect(500)?
-            .has(json!({
-                "message": "resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax",
-                "reason": "<absent>",
-            }))?
-            .done()
+                .query("watch", "true")
+                .query("resourceVersion", "abc")
+                .expect(500)?
+                .has(json!({
+                    "message": "resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": \
+                     invalid syntax",
+                    "reason": "<absent>",
+                }))?
+                .done()
         },
     ),
     Check::new(AREA, "how to match needs initial events", |cx| {

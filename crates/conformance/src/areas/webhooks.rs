@@ -72,7 +72,9 @@ fn create<'a>(cx: &Context<'a>, name: &str) -> Outcome<Request<'a>> {
 
 /// A webhook's answer with a JSON patch.
 fn patch(operations: &Value) -> Value {
-    json!({"allowed": true, "patchType": "JSONPatch", "patch": BASE64_STANDARD.encode(operations.to_string())})
+    json!({
+        "allowed": true, "patchType": "JSONPatch", "patch": BASE64_STANDARD.encode(operations.to_string()),
+    })
 }
 
 /// The last request a webhook got about an object.
@@ -244,7 +246,8 @@ pub(super) const CHECKS: &[Check] = &[
         let installed = install(cx, VALIDATING, deny_silently, |_| {})?;
         cx.eventually(|| {
             create(cx, "a")?.query("dryRun", "All").expect(400)?.has(json!({
-                "message": format!("admission webhook \"{}.example.com\" denied the request without explanation", installed.name),
+                "message": format!("admission webhook \"{}.example.com\" denied the request without \
+                 explanation", installed.name),
             }))
         })?
         .done()
@@ -252,7 +255,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a webhook can refuse a deletion", |cx| {
         create(cx, "a")?.expect(201)?;
         install(cx, VALIDATING, deny, |entry| {
-            entry["rules"][0]["operations"] = json!(["DELETE"])
+            entry["rules"][0]["operations"] = json!(["DELETE"]);
         })?;
         cx.eventually(|| {
             cx.delete(cx.core("configmaps/a")?)
@@ -278,7 +281,8 @@ pub(super) const CHECKS: &[Check] = &[
                 500,
                 "InternalError",
                 &format!(
-                    "Internal error occurred: failed calling webhook \"{}.example.com\": failed to call webhook: an error on \
+                    "Internal error occurred: failed calling webhook \"{}.example.com\": failed to call \
+                     webhook: an error on \
                      the server (\"unknown\") has prevented the request from succeeding",
                     installed.name
                 ),
@@ -288,14 +292,14 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a broken webhook may be ignored", |cx| {
         let installed = install_and_wait(cx, VALIDATING, broken, |entry| {
-            entry["failurePolicy"] = json!("Ignore")
+            entry["failurePolicy"] = json!("Ignore");
         })?;
         create(cx, "a")?.expect(201)?;
         ensure(!last(&installed, "a").is_null(), "it was asked", "nothing")
     }),
     Check::new(AREA, "a webhook that nobody answers for fails closed", |cx| {
         install(cx, VALIDATING, allow, |entry| {
-            entry["clientConfig"]["url"] = json!("https://127.0.0.1:1/")
+            entry["clientConfig"]["url"] = json!("https://127.0.0.1:1/");
         })?;
         cx.eventually(|| {
             create(cx, "a")?.query("dryRun", "All").expect(500)?.has(json!({
@@ -377,7 +381,7 @@ pub(super) const CHECKS: &[Check] = &[
         "a mutating webhook may be asked again after others changed the object",
         |cx| {
             let first = install_and_wait(cx, MUTATING, once, |entry| {
-                entry["reinvocationPolicy"] = json!("IfNeeded")
+                entry["reinvocationPolicy"] = json!("IfNeeded");
             })?;
             install_and_wait(
                 cx,
@@ -415,7 +419,8 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a webhook says that it has no side effects", |cx| {
         let webhook = cx.webhooks()?.serve(allow);
         let body = json!({"metadata": {"name": cx.unique("webhook")}, "webhooks": [{
-            "name": "a.example.com", "clientConfig": webhook.client_config(), "sideEffects": "Some", "admissionReviewVersions": ["v1"],
+            "name": "a.example.com", "clientConfig": webhook.client_config(), "sideEffects": "Some",
+            "admissionReviewVersions": ["v1"],
         }]});
         cx.post(
             format!("/apis/admissionregistration.k8s.io/v1/{VALIDATING}"),
@@ -459,26 +464,36 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(AREA, "a condition that does not compile is refused", |cx| {
         let webhook = cx.webhooks()?.serve(allow);
         let body = json!({"metadata": {"name": cx.unique("webhook")}, "webhooks": [{
-            "name": "a.example.com", "clientConfig": webhook.client_config(), "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            "name": "a.example.com", "clientConfig": webhook.client_config(), "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
             "matchConditions": [{"name": "c", "expression": "object.(("}],
         }]});
-        cx.post(format!("/apis/admissionregistration.k8s.io/v1/{VALIDATING}"), body)
-            .expect(422)?
-            .has(json!({"details": {"causes": [{
-                "field": "webhooks[0].matchConditions[0].expression", "reason": "FieldValueInvalid",
-                "message": "Invalid value: \"object.((\": compilation failed: ERROR: <input>:1:8: Syntax error: {*}",
-            }]}}))?
-            .done()
+        cx.post(
+            format!("/apis/admissionregistration.k8s.io/v1/{VALIDATING}"),
+            body,
+        )
+        .expect(422)?
+        .has(json!({"details": {"causes": [{
+            "field": "webhooks[0].matchConditions[0].expression", "reason": "FieldValueInvalid",
+            "message": "Invalid value: \"object.((\": compilation failed: ERROR: <input>:1:8: Syntax \
+             error: {*}",
+        }]}}))?
+        .done()
     }),
     Check::new(AREA, "a webhook for a subresource is asked about it", |cx| {
-        let template = json!({"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+        let template = json!({
+            "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+        });
         let spec = json!({"replicas": 0, "selector": {"matchLabels": {"app": "a"}}, "template": template});
         cx.create(
             "apps/v1",
             "deployments",
             json!({"metadata": {"name": "a"}, "spec": spec}),
         )?;
-        let rule = json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments/scale"], "operations": ["UPDATE"]});
+        let rule = json!({
+            "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments/scale"],
+            "operations": ["UPDATE"],
+        });
         let installed = install(cx, VALIDATING, deny, |entry| entry["rules"] = json!([rule]))?;
         let path = cx.in_group("apps/v1", "deployments/a")?;
         cx.eventually(|| {
@@ -520,7 +535,8 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     Check::new(AREA, "webhooks are not asked about webhooks", |cx| {
         let rule = json!({
-            "apiGroups": ["admissionregistration.k8s.io"], "apiVersions": ["*"], "resources": ["*"], "operations": ["*"],
+            "apiGroups": ["admissionregistration.k8s.io"], "apiVersions": ["*"], "resources": ["*"],
+            "operations": ["*"],
         });
         let installed = install(cx, VALIDATING, deny, |entry| {
             let own = entry["rules"][0].clone();

@@ -4,6 +4,7 @@ use std::{
     io,
     str::FromStr,
     sync::{Arc, Mutex, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -12,7 +13,7 @@ use rustls::ClientConfig;
 use super::{Body, Connection, Head, tls};
 
 /// No answer of a healthy server takes longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server under test.
 #[derive(Clone, Debug)]
@@ -74,6 +75,24 @@ impl Server {
     /// The host and port as they stand in a `Host` header.
     pub(crate) fn authority(&self) -> String {
         format!("{}:{}", self.host, self.port)
+    }
+
+    /// Whether the server says that it is ready, now or within some time.
+    pub fn becomes_ready(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let request = format!("GET /readyz HTTP/1.1\r\nHost: {}\r\n\r\n", self.authority());
+        loop {
+            if self
+                .exchange(request.as_bytes(), false)
+                .is_ok_and(|(head, _)| head.status == 200)
+            {
+                return true;
+            }
+            if Instant::now() >= deadline {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// Sends the bytes of a request and reads the whole answer.

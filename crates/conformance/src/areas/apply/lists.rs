@@ -95,8 +95,12 @@ pub(crate) const CHECKS: &[Check] = &[
             .exactly(
                 "/metadata/managedFields/0/fieldsV1/f:spec/f:template/f:spec/f:containers/k:{\"name\":\"c\"}/f:ports",
                 json!({
-                    "k:{\"containerPort\":53,\"protocol\":\"TCP\"}": {".": {}, "f:containerPort": {}, "f:protocol": {}},
-                    "k:{\"containerPort\":53,\"protocol\":\"UDP\"}": {".": {}, "f:containerPort": {}, "f:protocol": {}},
+                    "k:{\"containerPort\":53,\"protocol\":\"TCP\"}": {
+                        ".": {}, "f:containerPort": {}, "f:protocol": {},
+                    },
+                    "k:{\"containerPort\":53,\"protocol\":\"UDP\"}": {
+                        ".": {}, "f:containerPort": {}, "f:protocol": {},
+                    },
                 }),
             )?
             .done()
@@ -141,7 +145,7 @@ pub(crate) const CHECKS: &[Check] = &[
         let body = |argument: &str| deployment(json!([{"name": "c", "image": "i", "args": [argument]}]));
         apply_deployment(cx, "one", body("x"))?.expect(201)?;
         apply_deployment(cx, "two", body("y"))?
-            .is_failure(
+            .fails_with(
                 409,
                 "Conflict",
                 "Apply failed with 1 conflict: conflict with \"one\": \
@@ -202,7 +206,8 @@ pub(crate) const CHECKS: &[Check] = &[
             body["spec"].as_object_mut().map(|spec| spec.remove("replicas"));
             apply_deployment(cx, "one", body)?.expect(201)?;
             let scale = json!({
-                "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 2},
+                "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"},
+                "spec": {"replicas": 2},
             });
             cx.apply(cx.in_group("apps/v1", "deployments/a/scale")?, "scaler", scale)
                 .query("force", "true")

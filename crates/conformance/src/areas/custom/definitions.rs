@@ -18,7 +18,9 @@ fn refuses(cx: &Context<'_>, change: impl FnOnce(&mut Value), faults: &[(&str, &
 }
 
 fn condition(kind: &str, status: &str, reason: &str) -> Value {
-    json!({"type": kind, "status": status, "reason": reason, "lastTransitionTime": "<time>", "message": "<any>"})
+    json!({
+        "type": kind, "status": status, "reason": reason, "lastTransitionTime": "<time>", "message": "<any>",
+    })
 }
 
 pub(super) const CHECKS: &[Check] = &[
@@ -33,7 +35,8 @@ pub(super) const CHECKS: &[Check] = &[
                 "status": {
                     "acceptedNames": names, "storedVersions": ["v1"],
                     "conditions": [
-                        condition("NamesAccepted", "True", "NoConflicts"), condition("Established", "True", "InitialNamesAccepted"),
+                        condition("NamesAccepted", "True", "NoConflicts"),
+                        condition("Established", "True", "InitialNamesAccepted"),
                     ],
                 },
             }))?
@@ -62,23 +65,31 @@ pub(super) const CHECKS: &[Check] = &[
             let mut body = definition(&unique_group(cx), json!({"type": "object"}));
             body["spec"]["names"]["shortNames"] = json!(["wd"]);
             body["spec"]["names"]["categories"] = json!(["all"]);
-            body["spec"]["versions"][0]["subresources"] = json!({"status": {}, "scale": {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}});
+            body["spec"]["versions"][0]["subresources"] = json!({
+                "status": {}, "scale": {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"},
+            });
             let widgets = define(cx, body)?;
             cx.eventually(|| {
-            cx.get(format!("/apis/{}/v1", widgets.group)).expect(200)?.has(json!({"resources": [
+                cx.get(format!("/apis/{}/v1", widgets.group)).expect(200)?.has(json!({"resources": [
                 {
                     "name": "widgets", "singularName": "widget", "namespaced": true, "kind": "Widget",
-                    "verbs": ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
+                    "verbs": [
+                        "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
+                    ],
                     "shortNames": ["wd"], "categories": ["all"], "storageVersionHash": "<any>",
                 },
-                {"name": "widgets/status", "singularName": "", "namespaced": true, "kind": "Widget", "verbs": ["get", "patch", "update"]},
                 {
-                    "name": "widgets/scale", "singularName": "", "namespaced": true, "group": "autoscaling", "version": "v1",
+                    "name": "widgets/status", "singularName": "", "namespaced": true, "kind": "Widget",
+                    "verbs": ["get", "patch", "update"],
+                },
+                {
+                    "name": "widgets/scale", "singularName": "", "namespaced": true, "group": "autoscaling",
+                    "version": "v1",
                     "kind": "Scale", "verbs": ["get", "patch", "update"],
                 },
             ]}))
-        })?
-        .done()
+            })?
+            .done()
         },
     ),
     Check::new(AREA, "aggregated discovery knows custom resources", |cx| {
@@ -109,14 +120,18 @@ pub(super) const CHECKS: &[Check] = &[
             ensure(schemas.contains("How large."), "the description", &schemas)?;
             let parts: Vec<&str> = widgets.group.split('.').rev().collect();
             document
-            .has(json!({"components": {"schemas": {format!("{}.v1.Widget", parts.join(".")): {
-                "properties": {
-                    "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": "<any>",
-                    "spec": {"properties": {"size": {"type": "integer"}}},
-                },
-                "x-kubernetes-group-version-kind": [{"group": widgets.group, "version": "v1", "kind": "Widget"}],
-            }}}}))?
-            .done()
+                .has(
+                    json!({"components": {"schemas": {format!("{}.v1.Widget", parts.join(".")): {
+                        "properties": {
+                            "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": "<any>",
+                            "spec": {"properties": {"size": {"type": "integer"}}},
+                        },
+                        "x-kubernetes-group-version-kind": [
+                            {"group": widgets.group, "version": "v1", "kind": "Widget"},
+                        ],
+                    }}}}),
+                )?
+                .done()
         },
     ),
     Check::new(AREA, "the group goes with its last definition", |cx| {
@@ -148,15 +163,21 @@ pub(super) const CHECKS: &[Check] = &[
                 .expect(200)?
                 .has(json!({"metadata": {"deletionTimestamp": "<time>"}}))
         })?;
-        cx.post(&widgets.path, json!({"apiVersion": widgets.api_version(), "kind": "Widget", "metadata": {"name": "b"}}))
-            .refused(
-                403,
-                "Forbidden",
-                &format!(
-                    "widgets.{} \"b\" is forbidden: create not allowed while custom resource definition is terminating",
-                    widgets.group
-                ),
-            )?;
+        cx.post(
+            &widgets.path,
+            json!({
+                "apiVersion": widgets.api_version(), "kind": "Widget", "metadata": {"name": "b"},
+            }),
+        )
+        .refused(
+            403,
+            "Forbidden",
+            &format!(
+                "widgets.{} \"b\" is forbidden: create not allowed while custom resource definition is \
+                     terminating",
+                widgets.group
+            ),
+        )?;
         cx.merge_patch(widgets.one(), json!({"metadata": {"finalizers": null}}))
             .expect(200)?;
         cx.gone(&widgets.definition)?.done()
@@ -174,7 +195,10 @@ pub(super) const CHECKS: &[Check] = &[
                     "type": "NamesAccepted", "status": "False", "reason": "ListKindConflict",
                     "message": "\"WidgetList\" is already in use",
                 },
-                {"type": "Established", "status": "False", "reason": "NotAccepted", "message": "not all names are accepted"},
+                {
+                    "type": "Established", "status": "False", "reason": "NotAccepted",
+                    "message": "not all names are accepted",
+                },
             ]}}))
         })?
         .done()
@@ -198,7 +222,8 @@ pub(super) const CHECKS: &[Check] = &[
                 (
                     "spec.versions",
                     "FieldValueInvalid",
-                    "Invalid value: [{\"Name\":\"v1\",{*}}]: must have exactly one version marked as storage version",
+                    "Invalid value: [{\"Name\":\"v1\",{*}}]: must have exactly one version marked as storage \
+                     version",
                 ),
                 (
                     "status.storedVersions",
@@ -227,15 +252,19 @@ pub(super) const CHECKS: &[Check] = &[
                 (
                     "spec.versions[0].name",
                     "FieldValueInvalid",
-                    "Invalid value: \"V1\": a DNS-1035 label must consist of lower case alphanumeric characters or '-', \
-                    start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', \
+                    "Invalid value: \"V1\": a DNS-1035 label must consist of lower case alphanumeric \
+                     characters or '-', \
+                    start with an alphabetic character, and end with an alphanumeric character (e.g. \
+                    'my-name',  or 'abc-123', \
                     regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
                 ),
                 (
                     "spec.version",
                     "FieldValueInvalid",
-                    "Invalid value: \"V1\": a DNS-1035 label must consist of lower case alphanumeric characters or '-', \
-                    start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', \
+                    "Invalid value: \"V1\": a DNS-1035 label must consist of lower case alphanumeric \
+                     characters or '-', \
+                    start with an alphabetic character, and end with an alphanumeric character (e.g. \
+                    'my-name',  or 'abc-123', \
                     regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
                 ),
             ],
@@ -245,7 +274,7 @@ pub(super) const CHECKS: &[Check] = &[
         refuses(
             cx,
             |body| {
-                body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] = json!({"spec": {}})
+                body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] = json!({"spec": {}});
             },
             &[(
                 "spec.validation.openAPIV3Schema.properties[spec].type",
@@ -292,7 +321,8 @@ pub(super) const CHECKS: &[Check] = &[
                 &[(
                     "spec.validation.openAPIV3Schema.properties[metadata]",
                     "FieldValueForbidden",
-                    "Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified",
+                    "Forbidden: must not specify anything other than name and generateName, but metadata is \
+                     implicitly specified",
                 )],
             )
         },
@@ -316,15 +346,19 @@ pub(super) const CHECKS: &[Check] = &[
                 (
                     "spec.names.kind",
                     "FieldValueInvalid",
-                    "Invalid value: \"1 Widget\": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric \
-                characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  \
+                    "Invalid value: \"1 Widget\": may have mixed case, but should otherwise match: a \
+                     DNS-1035 label must consist of lower case alphanumeric \
+                characters or '-', start with an alphabetic character, and end with an alphanumeric \
+                character (e.g. 'my-name',  \
                 or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
                 ),
                 (
                     "spec.names.listKind",
                     "FieldValueInvalid",
-                    "Invalid value: \"1 WidgetList\": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric \
-                characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  \
+                    "Invalid value: \"1 WidgetList\": may have mixed case, but should otherwise match: a \
+                     DNS-1035 label must consist of lower case alphanumeric \
+                characters or '-', start with an alphabetic character, and end with an alphanumeric \
+                character (e.g. 'my-name',  \
                 or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
                 ),
             ],
@@ -340,7 +374,8 @@ pub(super) const CHECKS: &[Check] = &[
             &[(
                 "metadata.annotations[api-approved.kubernetes.io]",
                 "FieldValueRequired",
-                "Required value: protected groups must have approval annotation \"api-approved.kubernetes.io\", see \
+                "Required value: protected groups must have approval annotation \
+                 \"api-approved.kubernetes.io\", see \
                  https://github.com/kubernetes/enhancements/pull/1111",
             )],
         )
@@ -355,7 +390,8 @@ pub(super) const CHECKS: &[Check] = &[
                 &[(
                     "spec.preserveUnknownFields",
                     "FieldValueInvalid",
-                    "Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
+                    "Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to \
+                     true in \
                  spec.versions[*].schema instead",
                 )],
             )
@@ -365,7 +401,10 @@ pub(super) const CHECKS: &[Check] = &[
         refuses(
             cx,
             |body| {
-                body["spec"]["versions"][0]["additionalPrinterColumns"] = json!([{"name": "Size", "type": "number", "jsonPath": "spec.size"}, {"name": "", "type": "nope", "jsonPath": ""}]);
+                body["spec"]["versions"][0]["additionalPrinterColumns"] = json!([
+                    {"name": "Size", "type": "number", "jsonPath": "spec.size"},
+                    {"name": "", "type": "nope", "jsonPath": ""},
+                ]);
             },
             &[
                 (
@@ -407,7 +446,7 @@ pub(super) const CHECKS: &[Check] = &[
             cx,
             |body| {
                 body["spec"]["versions"][0]["subresources"] =
-                    json!({"scale": {"specReplicasPath": ".status.n", "statusReplicasPath": ""}})
+                    json!({"scale": {"specReplicasPath": ".status.n", "statusReplicasPath": ""}});
             },
             &[
                 (
@@ -468,7 +507,12 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a version can be added and is served", |cx| {
         let widgets = widgets(cx, json!({"type": "object"}))?;
-        let version = |name: &str, storage: bool| json!({"name": name, "served": true, "storage": storage, "schema": {"openAPIV3Schema": {"type": "object"}}});
+        let version = |name: &str, storage: bool| {
+            json!({
+                "name": name, "served": true, "storage": storage,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            })
+        };
         let versions = json!([version("v1", false), version("v2", true)]);
         cx.merge_patch(&widgets.definition, json!({"spec": {"versions": versions}}))
             .expect(200)?;
@@ -481,11 +525,22 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a version that is stored cannot be removed", |cx| {
         let widgets = widgets(cx, json!({"type": "object"}))?;
-        let versions = json!([{"name": "v2", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]);
+        let versions = json!([
+            {
+                "name": "v2", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            },
+        ]);
         cx.merge_patch(&widgets.definition, json!({"spec": {"versions": versions}}))
-            .invalid(&[("status.storedVersions[0]", "FieldValueInvalid", "Invalid value: \"v1\": missing from spec.versions; v1 was \
-                previously a storage version, and must remain in spec.versions until a storage migration ensures no data \
-                remains persisted in v1 and removes v1 from status.storedVersions")])?
+            .invalid(&[(
+                "status.storedVersions[0]",
+                "FieldValueInvalid",
+                "Invalid value: \"v1\": missing \
+                from spec.versions; v1 was \
+                previously a storage version, and must remain in spec.versions until a storage migration \
+                ensures no data \
+                remains persisted in v1 and removes v1 from status.storedVersions",
+            )])?
             .done()
     }),
 ];

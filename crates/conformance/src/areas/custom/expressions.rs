@@ -18,7 +18,8 @@ fn ruled(cx: &Context<'_>, properties: Value, rules: Value) -> Outcome<Widgets> 
 /// The faults of a definition whose spec has this rule.
 fn refuses(cx: &Context<'_>, rule: Value, faults: &[(&str, &str, &str)]) -> Outcome {
     let schema = with_spec(json!({
-        "type": "object", "properties": {"n": {"type": "integer"}, "l": {"type": "array", "items": {"type": "string"}}},
+        "type": "object",
+        "properties": {"n": {"type": "integer"}, "l": {"type": "array", "items": {"type": "string"}}},
         "x-kubernetes-validations": [rule],
     }));
     cx.post(DEFINITIONS, definition("faulty.example.com", schema))
@@ -61,7 +62,10 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "a message can be computed", |cx| {
-        let rule = json!({"rule": "self.n > 0", "messageExpression": "self.n < -2 ? 'far too small' : 'too small'", "message": "never seen"});
+        let rule = json!({
+            "rule": "self.n > 0", "messageExpression": "self.n < -2 ? 'far too small' : 'too small'",
+            "message": "never seen",
+        });
         let widgets = ruled(cx, json!({"n": {"type": "integer"}}), json!([rule]))?;
         widgets
             .post(cx, json!({"spec": {"n": -5}}))
@@ -73,7 +77,9 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "a rule can name its reason and field", |cx| {
-        let rule = json!({"rule": "self.n > 0", "message": "too small", "reason": "FieldValueForbidden", "fieldPath": ".n"});
+        let rule = json!({
+            "rule": "self.n > 0", "message": "too small", "reason": "FieldValueForbidden", "fieldPath": ".n",
+        });
         let widgets = ruled(cx, json!({"n": {"type": "integer"}}), json!([rule]))?;
         widgets
             .post(cx, json!({"spec": {"n": 0}}))
@@ -111,7 +117,9 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "a rule may ask whether there was an old value", |cx| {
-        let rule = json!({"rule": "oldSelf.hasValue() || self.n == 1", "optionalOldSelf": true, "message": "starts at one"});
+        let rule = json!({
+            "rule": "oldSelf.hasValue() || self.n == 1", "optionalOldSelf": true, "message": "starts at one",
+        });
         let widgets = ruled(cx, json!({"n": {"type": "integer"}}), json!([rule]))?;
         widgets.post(cx, json!({"spec": {"n": 2}})).expect(422)?;
         widgets.create(cx, json!({"spec": {"n": 1}}))?;
@@ -144,19 +152,37 @@ pub(super) const CHECKS: &[Check] = &[
         widgets.create(cx, json!({"spec": {"l": ["aa", "ab"], "m": {"ab": 1}}}))?;
         cx.merge_patch(widgets.one(), json!({"spec": {"l": ["aa", "b"]}}))
             .expect(422)?
-            .has(json!({"details": {"causes": ["<includes>", {"message": "{*}all begin with a"}, {"message": "{*}keys are listed"}]}}))?
+            .has(json!({
+                "details": {
+                    "causes": [
+                        "<includes>", {"message": "{*}all begin with a"}, {"message": "{*}keys are listed"},
+                    ],
+                },
+            }))?
             .done()
     }),
     Check::new(
         AREA,
         "a rule uses texts, patterns, addresses and quantities",
         |cx| {
-            let properties = json!({"s": {"type": "string", "maxLength": 100}, "q": {"type": "string", "maxLength": 20}, "u": {"type": "string", "maxLength": 100}});
+            let properties = json!({
+                "s": {"type": "string", "maxLength": 100}, "q": {"type": "string", "maxLength": 20},
+                "u": {"type": "string", "maxLength": 100},
+            });
             let rules = json!([
-                {"rule": "self.s.matches('^[a-z]+$') && self.s.lowerAscii() == self.s", "message": "lower case"},
-                {"rule": "quantity(self.q).isGreaterThan(quantity('1Gi'))", "message": "more than a gibibyte"},
+                {
+                    "rule": "self.s.matches('^[a-z]+$') && self.s.lowerAscii() == self.s",
+                    "message": "lower case",
+                },
+                {
+                    "rule": "quantity(self.q).isGreaterThan(quantity('1Gi'))",
+                    "message": "more than a gibibyte",
+                },
                 {"rule": "isURL(self.u) && url(self.u).getScheme() == 'https'", "message": "secure"},
-                {"rule": "self.s.find('[0-9]+') == '' && 'a,b'.split(',').size() == 2", "message": "no digits"},
+                {
+                    "rule": "self.s.find('[0-9]+') == '' && 'a,b'.split(',').size() == 2",
+                    "message": "no digits",
+                },
             ]);
             let widgets = ruled(cx, properties, rules)?;
             widgets.create(
@@ -174,8 +200,11 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     Check::new(AREA, "a rule at the root sees the name", |cx| {
         let schema = json!({
-            "type": "object", "properties": {"spec": {"type": "object", "properties": {"n": {"type": "integer"}}}},
-            "x-kubernetes-validations": [{"rule": "self.metadata.name.startsWith('a')", "message": "begins with a"}],
+            "type": "object",
+            "properties": {"spec": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+            "x-kubernetes-validations": [
+                {"rule": "self.metadata.name.startsWith('a')", "message": "begins with a"},
+            ],
         });
         let widgets = widgets(cx, schema)?;
         widgets.create(cx, json!({}))?;
@@ -219,7 +248,9 @@ pub(super) const CHECKS: &[Check] = &[
         )?;
         widgets.create(cx, json!({"spec": {"n": 0, "m": 0}}))?;
         let schema = with_spec(json!({"type": "object", "properties": {
-            "n": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0", "message": "positive"}]},
+            "n": {
+                "type": "integer", "x-kubernetes-validations": [{"rule": "self > 0", "message": "positive"}],
+            },
             "m": {"type": "integer"},
         }}));
         let versions =
@@ -242,7 +273,8 @@ pub(super) const CHECKS: &[Check] = &[
             &[(
                 "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule",
                 "FieldValueInvalid",
-                "Invalid value: {\"Rule\":\"self.nope \\u003e 0\",{*}}: compilation failed: ERROR: <input>:1:5: undefined field \
+                "Invalid value: {\"Rule\":\"self.nope \\u003e 0\",{*}}: compilation failed: ERROR: \
+                 <input>:1:5: undefined field \
                  'nope'\n | self.nope > 0\n | ....^",
             )],
         )
@@ -283,12 +315,14 @@ pub(super) const CHECKS: &[Check] = &[
                 (
                     field,
                     "FieldValueForbidden",
-                    "Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
+                    "Forbidden: contributed to estimated rule cost total exceeding cost limit for entire \
+                     OpenAPIv3 schema",
                 ),
                 (
                     "spec.validation.openAPIV3Schema",
                     "FieldValueForbidden",
-                    "Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of more than 100x {*}",
+                    "Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 \
+                     schema exceeds budget by factor of more than 100x {*}",
                 ),
             ],
         )

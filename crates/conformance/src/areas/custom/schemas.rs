@@ -47,17 +47,15 @@ pub(super) const CHECKS: &[Check] = &[
                 widgets.api_version()
             );
             cx.request("POST", &widgets.path)
-            .query("fieldValidation", "Strict")
-            .bytes("application/json", body)
-            .refused(
-                400,
-                "BadRequest",
-                &format!(
-                    "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: duplicate field \
-                     \"spec.size\", unknown field \"spec.weight\""
-                ),
-            )?
-            .done()
+                .query("fieldValidation", "Strict")
+                .bytes("application/json", body)
+                .refused(
+                    400,
+                    "BadRequest",
+                    "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: duplicate \
+                     field \"spec.size\", unknown field \"spec.weight\"",
+                )?
+                .done()
         },
     ),
     Check::new(AREA, "a part may keep unknown fields", |cx| {
@@ -92,7 +90,10 @@ pub(super) const CHECKS: &[Check] = &[
                 "nested": {"type": "object", "default": {"deep": {}}, "properties": {
                     "deep": {"type": "object", "properties": {"x": {"type": "string", "default": "y"}}},
                 }},
-                "list": {"type": "array", "items": {"type": "object", "properties": {"on": {"type": "boolean", "default": true}}}},
+                "list": {
+                    "type": "array",
+                    "items": {"type": "object", "properties": {"on": {"type": "boolean", "default": true}}},
+                },
             },
         });
         becomes(
@@ -113,7 +114,8 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "a null that may not be is replaced by the default", |cx| {
         let schema = json!({"type": "object", "properties": {
-            "size": {"type": "integer", "default": 3}, "free": {"type": "string", "nullable": true, "default": "x"},
+            "size": {"type": "integer", "default": 3},
+            "free": {"type": "string", "nullable": true, "default": "x"},
         }});
         becomes(
             cx,
@@ -133,7 +135,9 @@ pub(super) const CHECKS: &[Check] = &[
             let widgets = widgets(cx, with_properties(json!({"size": {"type": "integer"}})))?;
             widgets.create(cx, json!({"spec": {}}))?;
             let schema = with_properties(json!({"size": {"type": "integer", "default": 9}}));
-            let versions = json!([{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]);
+            let versions = json!([
+                {"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}},
+            ]);
             cx.merge_patch(&widgets.definition, json!({"spec": {"versions": versions}}))
                 .expect(200)?;
             cx.eventually(|| {
@@ -169,26 +173,27 @@ pub(super) const CHECKS: &[Check] = &[
             cx,
             with_properties(json!({
                 "n": {"type": "integer", "minimum": 1, "maximum": 10},
-                "x": {"type": "number", "minimum": 0, "exclusiveMinimum": true}, "y": {"type": "integer", "multipleOf": 5},
+                "x": {"type": "number", "minimum": 0, "exclusiveMinimum": true},
+                "y": {"type": "integer", "multipleOf": 5},
             })),
         )?;
-        create(cx, &widgets, json!({"n": 0}))?.is_invalid(&[(
+        create(cx, &widgets, json!({"n": 0}))?.has_faults(&[(
             "spec.n",
             "FieldValueInvalid",
             "Invalid value: 0: spec.n in body should be greater than or equal to 1",
         )])?;
-        create(cx, &widgets, json!({"n": 11}))?.is_invalid(&[(
+        create(cx, &widgets, json!({"n": 11}))?.has_faults(&[(
             "spec.n",
             "FieldValueInvalid",
             "Invalid value: 11: spec.n in body should be less than or equal to 10",
         )])?;
-        create(cx, &widgets, json!({"x": 0}))?.is_invalid(&[(
+        create(cx, &widgets, json!({"x": 0}))?.has_faults(&[(
             "spec.x",
             "FieldValueInvalid",
             "Invalid value: 0: spec.x in body should be greater than 0",
         )])?;
         create(cx, &widgets, json!({"y": 7}))?
-            .is_invalid(&[(
+            .has_faults(&[(
                 "spec.y",
                 "FieldValueInvalid",
                 "Invalid value: 7: spec.y in body should be a multiple of 5",
@@ -199,21 +204,22 @@ pub(super) const CHECKS: &[Check] = &[
         let widgets = widgets(
             cx,
             with_properties(json!({
-                "s": {"type": "string", "minLength": 2, "maxLength": 3}, "p": {"type": "string", "pattern": "^a+$"},
+                "s": {"type": "string", "minLength": 2, "maxLength": 3},
+                "p": {"type": "string", "pattern": "^a+$"},
             })),
         )?;
-        create(cx, &widgets, json!({"s": "x"}))?.is_invalid(&[(
+        create(cx, &widgets, json!({"s": "x"}))?.has_faults(&[(
             "spec.s",
             "FieldValueInvalid",
             "Invalid value: \"x\": spec.s in body should be at least 2 chars long",
         )])?;
-        create(cx, &widgets, json!({"s": "xxxx"}))?.is_invalid(&[(
+        create(cx, &widgets, json!({"s": "xxxx"}))?.has_faults(&[(
             "spec.s",
             "FieldValueTooLong",
             "Too long: may not be more than 3 bytes",
         )])?;
         create(cx, &widgets, json!({"p": "b"}))?
-            .is_invalid(&[(
+            .has_faults(&[(
                 "spec.p",
                 "FieldValueInvalid",
                 "Invalid value: \"b\": spec.p in body should match '^a+$'",
@@ -239,18 +245,18 @@ pub(super) const CHECKS: &[Check] = &[
                 "l": {"type": "array", "minItems": 1, "maxItems": 2, "items": {"type": "string"}},
             })),
         )?;
-        create(cx, &widgets, json!({"l": []}))?.is_invalid(&[(
+        create(cx, &widgets, json!({"l": []}))?.has_faults(&[(
             "spec.l",
             "FieldValueInvalid",
             "Invalid value: 0: spec.l in body should have at least 1 items",
         )])?;
-        create(cx, &widgets, json!({"l": ["a", "b", "c"]}))?.is_invalid(&[(
+        create(cx, &widgets, json!({"l": ["a", "b", "c"]}))?.has_faults(&[(
             "spec.l",
             "FieldValueTooMany",
             "Too many: 3: must have at most 2 items",
         )])?;
         create(cx, &widgets, json!({"l": [1]}))?
-            .is_invalid(&[(
+            .has_faults(&[(
                 "spec.l[0]",
                 "FieldValueTypeInvalid",
                 "Invalid value: \"integer\": spec.l[0] in body must be of type string: \"integer\"",
@@ -264,13 +270,13 @@ pub(super) const CHECKS: &[Check] = &[
                 "m": {"type": "object", "maxProperties": 1, "additionalProperties": {"type": "string"}},
             })),
         )?;
-        create(cx, &widgets, json!({"m": {"a": "1", "b": "2"}}))?.is_invalid(&[(
+        create(cx, &widgets, json!({"m": {"a": "1", "b": "2"}}))?.has_faults(&[(
             "spec.m",
             "FieldValueTooMany",
             "Too many: 2: must have at most 1 item",
         )])?;
         create(cx, &widgets, json!({"m": {"a": 1}}))?
-            .is_invalid(&[(
+            .has_faults(&[(
                 "spec.m.a",
                 "FieldValueTypeInvalid",
                 "Invalid value: \"integer\": spec.m.a in body must be of type string: \"integer\"",
@@ -299,8 +305,12 @@ pub(super) const CHECKS: &[Check] = &[
             "oneOf": [{"required": ["a"]}, {"required": ["b"]}],
         });
         let widgets = widgets(cx, with_spec(schema))?;
-        create(cx, &widgets, json!({"a": "1", "b": "2"}))?
-            .is_invalid(&[("<nil>", "FieldValueInvalid", "Invalid value: \"\": \"spec\" must validate one and only one schema (oneOf). Found 2 valid alternatives")])?;
+        create(cx, &widgets, json!({"a": "1", "b": "2"}))?.has_faults(&[(
+            "<nil>",
+            "FieldValueInvalid",
+            "Invalid value: \"\": \"spec\" must validate one \
+                and only one schema (oneOf). Found 2 valid alternatives",
+        )])?;
         create(cx, &widgets, json!({"a": "1"}))?.expect(201)?.done()
     }),
     Check::new(AREA, "some things may not be", |cx| {
@@ -329,7 +339,7 @@ pub(super) const CHECKS: &[Check] = &[
             ("i", "1.2.3", "ipv4"),
             ("u", "x", "uuid"),
         ] {
-            create(cx, &widgets, json!({key: value}))?.is_invalid(&[(
+            create(cx, &widgets, json!({key: value}))?.has_faults(&[(
                 &format!("spec.{key}"),
                 "FieldValueTypeInvalid",
                 &format!(
@@ -343,21 +353,31 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(AREA, "several faults are told at once", |cx| {
         let schema = json!({
-            "type": "object", "required": ["a"], "properties": {"a": {"type": "string"}, "n": {"type": "integer", "minimum": 1}},
+            "type": "object", "required": ["a"],
+            "properties": {"a": {"type": "string"}, "n": {"type": "integer", "minimum": 1}},
         });
         widgets(cx, with_spec(schema))?
             .post(cx, json!({"spec": {"n": 0}}))
             .expect(422)?
             .has(json!({"details": {"causes": ["<includes>",
-                {"field": "spec.a", "reason": "FieldValueRequired"}, {"field": "spec.n", "reason": "FieldValueInvalid"},
+                {"field": "spec.a", "reason": "FieldValueRequired"},
+                {"field": "spec.n", "reason": "FieldValueInvalid"},
             ]}}))?
             .done()
     }),
     Check::new(AREA, "a list by key refuses a key twice", |cx| {
-        let item = json!({"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "v": {"type": "integer"}}});
+        let item = json!({
+            "type": "object", "required": ["name"],
+            "properties": {"name": {"type": "string"}, "v": {"type": "integer"}},
+        });
         faults(
             cx,
-            json!({"l": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": item}}),
+            json!({
+                "l": {
+                    "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+                    "items": item,
+                },
+            }),
             json!({"l": [{"name": "x"}, {"name": "x"}]}),
             &[(
                 "spec.l[1]",
@@ -375,11 +395,17 @@ pub(super) const CHECKS: &[Check] = &[
         )
     }),
     Check::new(AREA, "a list by key is merged by two appliers", |cx| {
-        let item = json!({"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "v": {"type": "integer"}}});
+        let item = json!({
+            "type": "object", "required": ["name"],
+            "properties": {"name": {"type": "string"}, "v": {"type": "integer"}},
+        });
         let widgets = widgets(
             cx,
             with_properties(json!({
-                "l": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": item},
+                "l": {
+                    "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+                    "items": item,
+                },
             })),
         )?;
         cx.apply(
@@ -424,15 +450,24 @@ pub(super) const CHECKS: &[Check] = &[
         "an embedded object has a version, a kind and checked metadata",
         |cx| {
             let schema = json!({"o": {
-                "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
+                "type": "object", "x-kubernetes-embedded-resource": true,
+                "x-kubernetes-preserve-unknown-fields": true,
             }});
             let widgets = widgets(cx, with_properties(schema))?;
             create(cx, &widgets, json!({"o": {"metadata": {"name": "A_"}}}))?
-            .is_failure(422, "Invalid", "{*}")?
-            .has(json!({"details": {"causes": ["<includes>", {"field": "spec.o.apiVersion"}, {"field": "spec.o.kind"}]}}))?;
-            create(cx, &widgets, json!({"o": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "nonsense": 1}, "data": 1}}))?
+                .fails_with(422, "Invalid", "{*}")?
+                .has(json!({
+                    "details": {
+                        "causes": ["<includes>", {"field": "spec.o.apiVersion"}, {"field": "spec.o.kind"}],
+                    },
+                }))?;
+            create(cx, &widgets, json!({
+                "o": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "nonsense": 1}, "data": 1},
+            }))?
             .expect(201)?
-            .exactly("/spec/o", json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "data": 1}))?
+            .exactly("/spec/o", json!({
+                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "data": 1,
+            }))?
             .done()
         },
     ),

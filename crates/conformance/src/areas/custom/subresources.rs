@@ -10,7 +10,9 @@ const AREA: &str = "custom subresources";
 /// Widgets with replicas and a status, and these subresources.
 fn with_subresources(cx: &Context<'_>, subresources: Value) -> Outcome<Widgets> {
     let schema = json!({"type": "object", "properties": {
-        "spec": {"type": "object", "properties": {"replicas": {"type": "integer"}, "size": {"type": "integer"}}},
+        "spec": {
+            "type": "object", "properties": {"replicas": {"type": "integer"}, "size": {"type": "integer"}},
+        },
         "status": {"type": "object", "properties": {
             "replicas": {"type": "integer"}, "selector": {"type": "string"}, "phase": {"type": "string"},
         }},
@@ -24,7 +26,8 @@ fn scaled(cx: &Context<'_>) -> Outcome<Widgets> {
     with_subresources(
         cx,
         json!({"status": {}, "scale": {
-            "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector",
+            "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas",
+            "labelSelectorPath": ".status.selector",
         }}),
     )
 }
@@ -61,7 +64,8 @@ pub(super) const CHECKS: &[Check] = &[
         cx.merge_patch(format!("{}/status", widgets.one()), patch)
             .expect(200)?
             .has(json!({
-                "spec": {"size": 1}, "status": {"phase": "Running"}, "metadata": {"generation": 1, "labels": "<absent>"},
+                "spec": {"size": 1}, "status": {"phase": "Running"},
+                "metadata": {"generation": 1, "labels": "<absent>"},
             }))?
             .done()
     }),
@@ -111,12 +115,19 @@ pub(super) const CHECKS: &[Check] = &[
             widgets.object(&json!({"spec": {"size": 1}})),
         )
         .expect(201)?;
-        cx.apply(format!("{}/status", widgets.one()), "two", widgets.object(&json!({"status": {"phase": "Running"}})))
-            .expect(200)?
-            .has(json!({"metadata": {"managedFields": ["<includes>", {
-                "manager": "two", "operation": "Apply", "subresource": "status", "fieldsV1": {"f:status": {"f:phase": {}}},
-            }]}}))?
-            .done()
+        cx.apply(
+            format!("{}/status", widgets.one()),
+            "two",
+            widgets.object(&json!({
+                "status": {"phase": "Running"},
+            })),
+        )
+        .expect(200)?
+        .has(json!({"metadata": {"managedFields": ["<includes>", {
+            "manager": "two", "operation": "Apply", "subresource": "status",
+            "fieldsV1": {"f:status": {"f:phase": {}}},
+        }]}}))?
+        .done()
     }),
     Check::new(AREA, "a scale reads its paths", |cx| {
         let widgets = scaled(cx)?;
@@ -169,7 +180,10 @@ pub(super) const CHECKS: &[Check] = &[
         widgets.create(cx, json!({"spec": {}}))?;
         cx.get(format!("{}/scale", widgets.one()))
             .expect(500)?
-            .has(json!({"message": "Internal error occurred: the spec replicas field \".spec.replicas\" does not exist"}))?
+            .has(json!({
+                "message": "Internal error occurred: the spec replicas field \".spec.replicas\" does not \
+                 exist",
+            }))?
             .done()
     }),
 ];

@@ -109,11 +109,18 @@ pub(super) const CHECKS: &[Check] = &[
                 version("v2", true, false, json!({})),
             ]),
         )?;
-        let entry = |version: &str| json!({"groupVersion": format!("{}/{version}", widgets.group), "version": version});
+        let entry = |version: &str| {
+            json!({
+                "groupVersion": format!("{}/{version}", widgets.group), "version": version,
+            })
+        };
         cx.eventually(|| {
-            cx.get(format!("/apis/{}", widgets.group)).expect(200)?.has(json!({
-                "versions": [entry("v2"), entry("v1"), entry("v2beta1"), entry("v2alpha1")], "preferredVersion": entry("v2"),
-            }))
+            cx.get(format!("/apis/{}", widgets.group))
+                .expect(200)?
+                .has(json!({
+                    "versions": [entry("v2"), entry("v1"), entry("v2beta1"), entry("v2alpha1")],
+                    "preferredVersion": entry("v2"),
+                }))
         })?
         .done()
     }),
@@ -165,7 +172,8 @@ pub(super) const CHECKS: &[Check] = &[
                 400,
                 "BadRequest",
                 &format!(
-                    "the API version in the data ({group}/v1beta1) does not match the expected API version ({group}/v1)",
+                    "the API version in the data ({group}/v1beta1) does not match the expected API version \
+                     ({group}/v1)",
                     group = widgets.group
                 ),
             )?

@@ -36,7 +36,9 @@ fn decided(mut request: Value, kind: &str) -> Value {
 pub(crate) const CHECKS: &[Check] = &[
     Check::new(AREA, "a certificate request records who made it", |cx| {
         create(cx)?
-            .has(json!({"spec": {"username": "<any>", "groups": ["<includes>", "system:authenticated"]}, "status": {}}))?
+            .has(json!({
+                "spec": {"username": "<any>", "groups": ["<includes>", "system:authenticated"]}, "status": {},
+            }))?
             .done()
     }),
     Check::new(
@@ -76,9 +78,8 @@ pub(crate) const CHECKS: &[Check] = &[
         let mut body = decided(made.json, "Approved");
         let denied =
             json!({"type": "Denied", "status": "True", "reason": "Test", "message": "said the check"});
-        body["status"]["conditions"]
-            .as_array_mut()
-            .map(|conditions| conditions.push(denied));
+        let approved = body["status"]["conditions"][0].take();
+        body["status"]["conditions"] = json!([approved, denied]);
         cx.put(&path, body)
             .invalid(&[(
                 "status.conditions",
@@ -107,12 +108,16 @@ pub(crate) const CHECKS: &[Check] = &[
     Check::new(AREA, "a signer's name has a domain and a path", |cx| {
         let request = request().map_err(|error| Failure::new("", "a certificate request", error))?;
         let spec = json!({"request": request, "signerName": "own", "usages": ["client auth"]});
-        cx.post(PATH, json!({"metadata": {"name": cx.unique("request")}, "spec": spec}))
-            .invalid(&[(
-                "spec.signerName",
-                "FieldValueInvalid",
-                "Invalid value: \"own\": must be a fully qualified domain and path of the form 'example.com/signer-name'",
-            )])?
-            .done()
+        cx.post(
+            PATH,
+            json!({"metadata": {"name": cx.unique("request")}, "spec": spec}),
+        )
+        .invalid(&[(
+            "spec.signerName",
+            "FieldValueInvalid",
+            "Invalid value: \"own\": must be a fully qualified domain and path of the form \
+                 'example.com/signer-name'",
+        )])?
+        .done()
     }),
 ];

@@ -15,12 +15,21 @@ pub(crate) const CHECKS: &[Check] = &[
         cx.create("v1", "pods", pod("a"))?;
         cx.post(cx.core("pods/a/binding")?, binding("some-node"))
             .expect(201)?
-            .exactly("", json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}))?;
+            .exactly(
+                "",
+                json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201,
+                }),
+            )?;
         cx.get(cx.core("pods/a")?)
             .expect(200)?
             .has(json!({
                 "spec": {"nodeName": "some-node"},
-                "status": {"conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": "<time>"}]},
+                "status": {
+                    "conditions": [
+                        {"type": "PodScheduled", "status": "True", "lastTransitionTime": "<time>"},
+                    ],
+                },
             }))?
             .done()
     }),
@@ -32,7 +41,8 @@ pub(crate) const CHECKS: &[Check] = &[
             .refused(
                 409,
                 "Conflict",
-                "Operation cannot be fulfilled on pods/binding \"a\": pod a is already assigned to node \"some-node\"",
+                "Operation cannot be fulfilled on pods/binding \"a\": pod a is already assigned to node \
+                 \"some-node\"",
             )?
             .done()
     }),
@@ -71,7 +81,8 @@ pub(crate) const CHECKS: &[Check] = &[
             .refused(
                 409,
                 "Conflict",
-                "Operation cannot be fulfilled on pods/binding \"a\": pod a has non-empty .spec.schedulingGates",
+                "Operation cannot be fulfilled on pods/binding \"a\": pod a has non-empty \
+                 .spec.schedulingGates",
             )?
             .done()
     }),
@@ -79,7 +90,12 @@ pub(crate) const CHECKS: &[Check] = &[
         cx.create("v1", "pods", pod("a"))?;
         cx.post(cx.core("pods/a/eviction")?, json!({"metadata": {"name": "a"}}))
             .expect(201)?
-            .exactly("", json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}))?;
+            .exactly(
+                "",
+                json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201,
+                }),
+            )?;
         cx.get(cx.core("pods/a")?).expect(404)?.done()
     }),
     Check::new(
@@ -103,7 +119,8 @@ pub(crate) const CHECKS: &[Check] = &[
                 json!({"metadata": {"name": "budget"}, "spec": spec}),
             )?;
             let status = json!({"status": {
-                "observedGeneration": 1, "disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1,
+                "observedGeneration": 1, "disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1,
+                "expectedPods": 1,
             }});
             cx.merge_patch(
                 cx.in_group("policy/v1", "poddisruptionbudgets/budget/status")?,
@@ -189,10 +206,11 @@ pub(crate) const CHECKS: &[Check] = &[
             cx.create("v1", "pods", pod("a"))?;
             let patch = json!({"spec": {"ephemeralContainers": [{"name": "debug", "image": "busybox"}]}});
             cx.strategic_patch(cx.core("pods/a/ephemeralcontainers")?, patch.clone())
-            .expect(200)?
-            .has(json!({"spec": {"ephemeralContainers": [{
-                "name": "debug", "image": "busybox", "terminationMessagePolicy": "File", "imagePullPolicy": "Always",
-            }]}}))?;
+                .expect(200)?
+                .has(json!({"spec": {"ephemeralContainers": [{
+                    "name": "debug", "image": "busybox", "terminationMessagePolicy": "File",
+                    "imagePullPolicy": "Always",
+                }]}}))?;
             let more = json!({"spec": {"ephemeralContainers": [{"name": "more", "image": "busybox"}]}});
             cx.strategic_patch(cx.core("pods/a")?, more).expect(422)?.done()
         },
@@ -227,7 +245,9 @@ pub(crate) const CHECKS: &[Check] = &[
             cx.strategic_patch(cx.core("pods/a/resize")?, patch.clone())
                 .expect(200)?
                 .has(json!({"spec": {"containers": [{"resources": {"requests": {"cpu": "2"}}}]}}))?;
-            let more = json!({"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1500m"}}}]}});
+            let more = json!({
+                "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1500m"}}}]},
+            });
             cx.strategic_patch(cx.core("pods/a")?, more).expect(422)?.done()
         },
     ),

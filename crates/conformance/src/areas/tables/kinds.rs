@@ -45,7 +45,8 @@ pub(crate) const CHECKS: &[Check] = &[
                 "spec": {
                     "replicas": 0, "selector": {"matchLabels": {"app": "a"}},
                     "template": {
-                        "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                        "metadata": {"labels": {"app": "a"}},
+                        "spec": {"containers": [{"name": "c", "image": "i"}]},
                     },
                 },
             }),
@@ -71,7 +72,8 @@ pub(crate) const CHECKS: &[Check] = &[
                 "spec": {
                     "replicas": 0, "selector": {"matchLabels": {"app": "a"}},
                     "template": {
-                        "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                        "metadata": {"labels": {"app": "a"}},
+                        "spec": {"containers": [{"name": "c", "image": "i"}]},
                     },
                 },
             }),
@@ -97,7 +99,8 @@ pub(crate) const CHECKS: &[Check] = &[
                 "spec": {
                     "replicas": 0, "serviceName": "s", "selector": {"matchLabels": {"app": "a"}},
                     "template": {
-                        "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                        "metadata": {"labels": {"app": "a"}},
+                        "spec": {"containers": [{"name": "c", "image": "i"}]},
                     },
                 },
             }),
@@ -115,7 +118,9 @@ pub(crate) const CHECKS: &[Check] = &[
                     "selector": {"matchLabels": {"app": "a"}},
                     "template": {
                         "metadata": {"labels": {"app": "a"}},
-                        "spec": {"nodeSelector": {"no": "where"}, "containers": [{"name": "c", "image": "i"}]},
+                        "spec": {
+                            "nodeSelector": {"no": "where"}, "containers": [{"name": "c", "image": "i"}],
+                        },
                     },
                 },
             }),
@@ -143,7 +148,9 @@ pub(crate) const CHECKS: &[Check] = &[
             json!({
                 "spec": {
                     "suspend": true, "completions": 3,
-                    "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
+                    "template": {
+                        "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]},
+                    },
                 },
             }),
             &[
@@ -179,7 +186,9 @@ pub(crate) const CHECKS: &[Check] = &[
                     "jobTemplate": {
                         "spec": {
                             "template": {
-                                "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]},
+                                "spec": {
+                                    "restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}],
+                                },
                             },
                         },
                     },
@@ -312,7 +321,9 @@ pub(crate) const CHECKS: &[Check] = &[
             cx,
             "v1",
             "endpoints",
-            json!({"subsets": [{"addresses": [{"ip": "10.1.2.3"}, {"ip": "10.1.2.4"}], "ports": [{"port": 80}]}]}),
+            json!({
+                "subsets": [{"addresses": [{"ip": "10.1.2.3"}, {"ip": "10.1.2.4"}], "ports": [{"port": 80}]}],
+            }),
             &["Name", "Endpoints", "Age"],
             json!(["a", "10.1.2.3:80,10.1.2.4:80", "<any>"]),
         )
@@ -322,7 +333,9 @@ pub(crate) const CHECKS: &[Check] = &[
             cx,
             "discovery.k8s.io/v1",
             "endpointslices",
-            json!({"addressType": "IPv4", "endpoints": [{"addresses": ["10.1.2.3"]}], "ports": [{"port": 80}]}),
+            json!({
+                "addressType": "IPv4", "endpoints": [{"addresses": ["10.1.2.3"]}], "ports": [{"port": 80}],
+            }),
             &["Name", "AddressType", "Ports", "Endpoints", "Age"],
             json!(["a", "IPv4", "80", "10.1.2.3", "<any>"]),
         )
@@ -371,7 +384,8 @@ pub(crate) const CHECKS: &[Check] = &[
             "horizontalpodautoscalers",
             json!({
                 "spec": {
-                    "maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
+                    "maxReplicas": 3,
+                    "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
                 },
             }),
             &[
@@ -466,7 +480,8 @@ pub(crate) const CHECKS: &[Check] = &[
             "podtemplates",
             json!({
                 "template": {
-                    "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                    "metadata": {"labels": {"app": "a"}},
+                    "spec": {"containers": [{"name": "c", "image": "i"}]},
                 },
             }),
             &["Name", "Containers", "Images", "Pod Labels"],
@@ -482,7 +497,8 @@ pub(crate) const CHECKS: &[Check] = &[
                 "spec": {
                     "replicas": 0, "selector": {"app": "a"},
                     "template": {
-                        "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                        "metadata": {"labels": {"app": "a"}},
+                        "spec": {"containers": [{"name": "c", "image": "i"}]},
                     },
                 },
             }),
@@ -515,8 +531,10 @@ pub(crate) const CHECKS: &[Check] = &[
             "v1",
             "events",
             json!({
-                "involvedObject": {"kind": "Pod", "name": "p", "namespace": cx.namespace()?}, "reason": "Because",
-                "message": "it happened", "type": "Normal", "count": 3, "source": {"component": "me", "host": "here"},
+                "involvedObject": {"kind": "Pod", "name": "p", "namespace": cx.namespace()?},
+                "reason": "Because",
+                "message": "it happened", "type": "Normal", "count": 3,
+                "source": {"component": "me", "host": "here"},
                 "firstTimestamp": "2026-01-01T00:00:00Z", "lastTimestamp": "2026-01-01T00:00:00Z",
             }),
             &[

@@ -55,7 +55,7 @@ pub(crate) const CHECKS: &[Check] = &[
             cx,
             "scheduling.k8s.io/v1",
             "priorityclasses",
-            json!({"metadata": {"name": "conf-x"}, "value": 2000000000}),
+            json!({"metadata": {"name": "conf-x"}, "value": 2_000_000_000}),
             &[(
                 "value",
                 "FieldValueForbidden",
@@ -72,7 +72,8 @@ pub(crate) const CHECKS: &[Check] = &[
             &[(
                 "metadata.taints[0].effect",
                 "FieldValueNotSupported",
-                "Unsupported value: \"Nope\": supported values: \"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"",
+                "Unsupported value: \"Nope\": supported values: \"NoSchedule\", \"PreferNoSchedule\", \
+                 \"NoExecute\"",
             )],
         )
     }),
@@ -86,7 +87,8 @@ pub(crate) const CHECKS: &[Check] = &[
                 "handler",
                 "FieldValueInvalid",
                 "Invalid value: \"\": a lowercase RFC 1123 label must consist of lower case alphanumeric \
-                 characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or \
+                 characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  \
+                 or \
                  '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
             )],
         )
@@ -138,7 +140,8 @@ pub(crate) const CHECKS: &[Check] = &[
             &[(
                 "webhooks[0].clientConfig.url",
                 "FieldValueInvalid",
-                "Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]",
+                "Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: \
+                 https://host[/path]",
             )],
         )
     }),
@@ -149,7 +152,9 @@ pub(crate) const CHECKS: &[Check] = &[
             "clusterroles",
             json!({
                 "metadata": {"name": "conf-x"},
-                "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "nonResourceURLs": ["/x"]}],
+                "rules": [
+                    {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "nonResourceURLs": ["/x"]},
+                ],
             }),
             &[(
                 "rules[0].nonResourceURLs",

@@ -58,7 +58,8 @@ pub(crate) const CHECKS: &[Check] = &[
             &[(
                 "data[a b]",
                 "FieldValueInvalid",
-                "Invalid value: \"a b\": a valid config key must consist of alphanumeric characters, '-', '_' or \
+                "Invalid value: \"a b\": a valid config key must consist of alphanumeric characters, '-', \
+                 '_' or \
                  '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is \
                  '[-._a-zA-Z0-9]+')",
             )],

@@ -42,7 +42,8 @@ pub(crate) const CHECKS: &[Check] = &[
                 "spec.containers[0].name",
                 "FieldValueInvalid",
                 "Invalid value: \"C_\": a lowercase RFC 1123 label must consist of lower case alphanumeric \
-                 characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or \
+                 characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  \
+                 or \
                  '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
             )],
         )
@@ -61,7 +62,11 @@ pub(crate) const CHECKS: &[Check] = &[
     Check::new(AREA, "a port's protocol is one of three", |cx| {
         refuses_pod(
             cx,
-            json!({"containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "protocol": "HTTP"}]}]}),
+            json!({
+                "containers": [
+                    {"name": "c", "image": "i", "ports": [{"containerPort": 80, "protocol": "HTTP"}]},
+                ],
+            }),
             &[(
                 "spec.containers[0].ports[0].protocol",
                 "FieldValueNotSupported",
@@ -88,7 +93,10 @@ pub(crate) const CHECKS: &[Check] = &[
                     {
                         "name": "c", "image": "i",
                         "env": [
-                            {"name": "A", "value": "x", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+                            {
+                                "name": "A", "value": "x",
+                                "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}},
+                            },
                         ],
                     },
                 ],
@@ -114,7 +122,8 @@ pub(crate) const CHECKS: &[Check] = &[
             &[(
                 "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath",
                 "FieldValueInvalid",
-                "Invalid value: \"spec.nope\": error converting fieldPath: field label not supported: spec.nope",
+                "Invalid value: \"spec.nope\": error converting fieldPath: field label not supported: \
+                 spec.nope",
             )],
         )
     }),
@@ -123,7 +132,10 @@ pub(crate) const CHECKS: &[Check] = &[
             cx,
             json!({
                 "containers": [
-                    {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}},
+                    {
+                        "name": "c", "image": "i",
+                        "resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}},
+                    },
                 ],
             }),
             &[(
@@ -158,7 +170,9 @@ pub(crate) const CHECKS: &[Check] = &[
                 "containers": [
                     {
                         "name": "c", "image": "i",
-                        "resources": {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "2"}},
+                        "resources": {
+                            "requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "2"},
+                        },
                     },
                 ],
             }),
@@ -176,7 +190,9 @@ pub(crate) const CHECKS: &[Check] = &[
                 "containers": [
                     {
                         "name": "c", "image": "i",
-                        "resources": {"requests": {"example.com/gpu": "500m"}, "limits": {"example.com/gpu": "500m"}},
+                        "resources": {
+                            "requests": {"example.com/gpu": "500m"}, "limits": {"example.com/gpu": "500m"},
+                        },
                     },
                 ],
             }),

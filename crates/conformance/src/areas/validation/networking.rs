@@ -70,7 +70,8 @@ pub(crate) const CHECKS: &[Check] = &[
             &[(
                 "spec.type",
                 "FieldValueNotSupported",
-                "Unsupported value: \"Nope\": supported values: \"ClusterIP\", \"ExternalName\", \"LoadBalancer\", \
+                "Unsupported value: \"Nope\": supported values: \"ClusterIP\", \"ExternalName\", \
+                 \"LoadBalancer\", \
                  \"NodePort\"",
             )],
         )
@@ -110,7 +111,8 @@ pub(crate) const CHECKS: &[Check] = &[
             &[(
                 "spec.clusterIPs",
                 "FieldValueInvalid",
-                "Invalid value: [\"9.9.9.9\"]: failed to allocate IP 9.9.9.9: the provided network does not match the \
+                "Invalid value: [\"9.9.9.9\"]: failed to allocate IP 9.9.9.9: the provided network does not \
+                 match the \
                  current range",
             )],
         )
@@ -133,8 +135,10 @@ pub(crate) const CHECKS: &[Check] = &[
             &[(
                 "metadata.name",
                 "FieldValueInvalid",
-                "Invalid value: \"1a\": a DNS-1035 label must consist of lower case alphanumeric characters or \
-                 '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  \
+                "Invalid value: \"1a\": a DNS-1035 label must consist of lower case alphanumeric characters \
+                 or \
+                 '-', start with an alphabetic character, and end with an alphanumeric character (e.g. \
+                 'my-name',  \
                  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
             )],
         )
@@ -200,7 +204,9 @@ pub(crate) const CHECKS: &[Check] = &[
                 "rules": [
                     {
                         "http": {
-                            "paths": [{"path": "/", "backend": {"service": {"name": "s", "port": {"number": 80}}}}],
+                            "paths": [
+                                {"path": "/", "backend": {"service": {"name": "s", "port": {"number": 80}}}},
+                            ],
                         },
                     },
                 ],
@@ -265,7 +271,10 @@ pub(crate) const CHECKS: &[Check] = &[
             cx,
             "v1",
             "endpoints",
-            json!({"metadata": {"name": "a"}, "subsets": [{"addresses": [{"ip": "nope"}], "ports": [{"port": 80}]}]}),
+            json!({
+                "metadata": {"name": "a"},
+                "subsets": [{"addresses": [{"ip": "nope"}], "ports": [{"port": 80}]}],
+            }),
             &[
                 (
                     "subsets[0].addresses[0].ip",

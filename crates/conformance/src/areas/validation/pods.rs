@@ -24,7 +24,8 @@ pub(crate) const CHECKS: &[Check] = &[
             &[(
                 "spec.dnsPolicy",
                 "FieldValueNotSupported",
-                "Unsupported value: \"Nope\": supported values: \"ClusterFirstWithHostNet\", \"ClusterFirst\", \
+                "Unsupported value: \"Nope\": supported values: \"ClusterFirstWithHostNet\", \
+                 \"ClusterFirst\", \
                  \"Default\", \"None\"",
             )],
         )
@@ -43,7 +44,11 @@ pub(crate) const CHECKS: &[Check] = &[
     Check::new(AREA, "a volume mount must be of a volume", |cx| {
         refuses_pod(
             cx,
-            json!({"containers": [{"name": "c", "image": "i", "volumeMounts": [{"name": "v", "mountPath": "/x"}]}]}),
+            json!({
+                "containers": [
+                    {"name": "c", "image": "i", "volumeMounts": [{"name": "v", "mountPath": "/x"}]},
+                ],
+            }),
             &[(
                 "spec.containers[0].volumeMounts[0].name",
                 "FieldValueNotFound",
@@ -143,7 +148,10 @@ pub(crate) const CHECKS: &[Check] = &[
             cx,
             json!({
                 "containers": [
-                    {"name": "c", "image": "i", "livenessProbe": {"httpGet": {"port": 80}, "tcpSocket": {"port": 80}}},
+                    {
+                        "name": "c", "image": "i",
+                        "livenessProbe": {"httpGet": {"port": 80}, "tcpSocket": {"port": 80}},
+                    },
                 ],
             }),
             &[(
@@ -169,7 +177,10 @@ pub(crate) const CHECKS: &[Check] = &[
             cx,
             json!({
                 "containers": [
-                    {"name": "c", "image": "i", "livenessProbe": {"tcpSocket": {"port": 80}, "successThreshold": 2}},
+                    {
+                        "name": "c", "image": "i",
+                        "livenessProbe": {"tcpSocket": {"port": 80}, "successThreshold": 2},
+                    },
                 ],
             }),
             &[(
@@ -250,7 +261,9 @@ pub(crate) const CHECKS: &[Check] = &[
                 "containers": [
                     {
                         "name": "c", "image": "i",
-                        "ports": [{"containerPort": 80, "hostPort": 81}, {"containerPort": 82, "hostPort": 81}],
+                        "ports": [
+                            {"containerPort": 80, "hostPort": 81}, {"containerPort": 82, "hostPort": 81},
+                        ],
                     },
                 ],
             }),
@@ -266,7 +279,9 @@ pub(crate) const CHECKS: &[Check] = &[
             cx,
             json!({
                 "containers": [{"name": "c", "image": "i"}],
-                "topologySpreadConstraints": [{"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "Maybe"}],
+                "topologySpreadConstraints": [
+                    {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "Maybe"},
+                ],
             }),
             &[
                 (
@@ -314,7 +329,9 @@ pub(crate) const CHECKS: &[Check] = &[
                 "containers": [{"name": "c", "image": "i"}],
                 "affinity": {
                     "podAntiAffinity": {
-                        "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "", "labelSelector": {}}],
+                        "requiredDuringSchedulingIgnoredDuringExecution": [
+                            {"topologyKey": "", "labelSelector": {}},
+                        ],
                     },
                 },
             }),
@@ -332,7 +349,8 @@ pub(crate) const CHECKS: &[Check] = &[
                 (
                     "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey",
                     "FieldValueInvalid",
-                    "Invalid value: \"\": name part must consist of alphanumeric characters, '-', '_' or '.', and \
+                    "Invalid value: \"\": name part must consist of alphanumeric characters, '-', '_' or \
+                     '.', and \
                      must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or \
                      '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
                 ),
@@ -424,7 +442,10 @@ pub(crate) const CHECKS: &[Check] = &[
     Check::new(AREA, "a host alias is an address", |cx| {
         refuses_pod(
             cx,
-            json!({"containers": [{"name": "c", "image": "i"}], "hostAliases": [{"ip": "nope", "hostnames": ["x"]}]}),
+            json!({
+                "containers": [{"name": "c", "image": "i"}],
+                "hostAliases": [{"ip": "nope", "hostnames": ["x"]}],
+            }),
             &[(
                 "spec.hostAliases[0].ip",
                 "FieldValueInvalid",
@@ -437,7 +458,9 @@ pub(crate) const CHECKS: &[Check] = &[
             cx,
             json!({
                 "containers": [{"name": "c", "image": "i"}],
-                "initContainers": [{"name": "i", "image": "i", "readinessProbe": {"tcpSocket": {"port": 80}}}],
+                "initContainers": [
+                    {"name": "i", "image": "i", "readinessProbe": {"tcpSocket": {"port": 80}}},
+                ],
             }),
             &[(
                 "spec.initContainers[0].readinessProbe",
@@ -458,8 +481,10 @@ pub(crate) const CHECKS: &[Check] = &[
             &[(
                 "metadata.labels",
                 "FieldValueInvalid",
-                "Invalid value: \"a/b/c\": a qualified name must consist of alphanumeric characters, '-', '_' or \
-                 '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or \
+                "Invalid value: \"a/b/c\": a qualified name must consist of alphanumeric characters, '-', \
+                 '_' or \
+                 '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  \
+                 or \
                  '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an \
                  optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
             )],
@@ -508,7 +533,8 @@ pub(crate) const CHECKS: &[Check] = &[
                 "FieldValueInvalid",
                 "Invalid value: \
                  [{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"x\",\"uid\":\"1\",\"controller\":true},{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"y\",\"uid\":\"2\",\"controller\":true}]: \
-                 Only one reference can have Controller set to true. Found \"true\" in references for Pod/x and \
+                 Only one reference can have Controller set to true. Found \"true\" in references for Pod/x \
+                 and \
                  Pod/y",
             )],
         )
@@ -525,7 +551,8 @@ pub(crate) const CHECKS: &[Check] = &[
             &[(
                 "metadata.finalizers[0]",
                 "FieldValueInvalid",
-                "Invalid value: \"nope\": name is neither a standard finalizer name nor is it fully qualified",
+                "Invalid value: \"nope\": name is neither a standard finalizer name nor is it fully \
+                 qualified",
             )],
         )
     }),

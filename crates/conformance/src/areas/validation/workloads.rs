@@ -14,7 +14,8 @@ pub(crate) const CHECKS: &[Check] = &[
             json!({
                 "selector": {"matchLabels": {"app": "b"}},
                 "template": {
-                    "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                    "metadata": {"labels": {"app": "a"}},
+                    "spec": {"containers": [{"name": "c", "image": "i"}]},
                 },
             }),
             &[(
@@ -53,7 +54,8 @@ pub(crate) const CHECKS: &[Check] = &[
             json!({
                 "selector": {},
                 "template": {
-                    "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                    "metadata": {"labels": {"app": "a"}},
+                    "spec": {"containers": [{"name": "c", "image": "i"}]},
                 },
             }),
             &[(
@@ -90,7 +92,8 @@ pub(crate) const CHECKS: &[Check] = &[
             json!({
                 "selector": {"matchLabels": {"app": "a"}},
                 "template": {
-                    "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                    "metadata": {"labels": {"app": "a"}},
+                    "spec": {"containers": [{"name": "c", "image": "i"}]},
                 },
                 "strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}},
             }),
@@ -109,7 +112,8 @@ pub(crate) const CHECKS: &[Check] = &[
             json!({
                 "selector": {"matchLabels": {"app": "a"}},
                 "template": {
-                    "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                    "metadata": {"labels": {"app": "a"}},
+                    "spec": {"containers": [{"name": "c", "image": "i"}]},
                 },
                 "strategy": {"type": "Recreate", "rollingUpdate": {"maxSurge": 1}},
             }),
@@ -128,7 +132,8 @@ pub(crate) const CHECKS: &[Check] = &[
             json!({
                 "selector": {"matchLabels": {"app": "a"}},
                 "template": {
-                    "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                    "metadata": {"labels": {"app": "a"}},
+                    "spec": {"containers": [{"name": "c", "image": "i"}]},
                 },
                 "minReadySeconds": 600, "progressDeadlineSeconds": 600,
             }),
@@ -147,14 +152,16 @@ pub(crate) const CHECKS: &[Check] = &[
             json!({
                 "selector": {"matchLabels": {"app": "a"}},
                 "template": {
-                    "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                    "metadata": {"labels": {"app": "a"}},
+                    "spec": {"containers": [{"name": "c", "image": "i"}]},
                 },
                 "strategy": {"rollingUpdate": {"maxSurge": "ten"}},
             }),
             &[(
                 "spec.strategy.rollingUpdate.maxSurge",
                 "FieldValueInvalid",
-                "Invalid value: \"ten\": a valid percent string must be a numeric string followed by an ending '%' \
+                "Invalid value: \"ten\": a valid percent string must be a numeric string followed by an \
+                 ending '%' \
                  (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
             )],
         )
@@ -167,7 +174,8 @@ pub(crate) const CHECKS: &[Check] = &[
             json!({
                 "selector": {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["a"]}]},
                 "template": {
-                    "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                    "metadata": {"labels": {"app": "a"}},
+                    "spec": {"containers": [{"name": "c", "image": "i"}]},
                 },
             }),
             &[
@@ -180,7 +188,8 @@ pub(crate) const CHECKS: &[Check] = &[
                     "spec.selector",
                     "FieldValueInvalid",
                     "Invalid value: \
-                     {\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"Like\",\"values\":[\"a\"]}]}: invalid \
+                     {\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"Like\",\"values\":[\"a\"]}]}: \
+                     invalid \
                      label selector",
                 ),
             ],
@@ -194,14 +203,16 @@ pub(crate) const CHECKS: &[Check] = &[
             json!({
                 "selector": {"matchLabels": {"app": "a"}},
                 "template": {
-                    "metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+                    "metadata": {"labels": {"app": "a"}},
+                    "spec": {"containers": [{"name": "c", "image": "i"}]},
                 },
                 "updateStrategy": {"type": "Nope"},
             }),
             &[(
                 "spec.updateStrategy",
                 "FieldValueInvalid",
-                "Invalid value: {\"Type\":\"Nope\",\"RollingUpdate\":null}: must be 'RollingUpdate' or 'OnDelete'",
+                "Invalid value: {\"Type\":\"Nope\",\"RollingUpdate\":null}: must be 'RollingUpdate' or \
+                 'OnDelete'",
             )],
         )
     }),
@@ -328,12 +339,15 @@ pub(crate) const CHECKS: &[Check] = &[
                 "podFailurePolicy": {
                     "rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [1]}}],
                 },
-                "template": {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "c", "image": "i"}]}},
+                "template": {
+                    "spec": {"restartPolicy": "OnFailure", "containers": [{"name": "c", "image": "i"}]},
+                },
             }),
             &[(
                 "spec.template.spec.restartPolicy",
                 "FieldValueInvalid",
-                "Invalid value: \"OnFailure\": only \"Never\" is supported when podFailurePolicy is specified",
+                "Invalid value: \"OnFailure\": only \"Never\" is supported when podFailurePolicy is \
+                 specified",
             )],
         )
     }),
@@ -349,7 +363,8 @@ pub(crate) const CHECKS: &[Check] = &[
             &[(
                 "spec.successPolicy",
                 "FieldValueInvalid",
-                "Invalid value: {\"Rules\":[{\"SucceededIndexes\":null,\"SucceededCount\":1}]}: requires indexed \
+                "Invalid value: {\"Rules\":[{\"SucceededIndexes\":null,\"SucceededCount\":1}]}: requires \
+                 indexed \
                  completion mode",
             )],
         )
@@ -380,7 +395,9 @@ pub(crate) const CHECKS: &[Check] = &[
                 "jobTemplate": {
                     "spec": {
 
-                        "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
+                        "template": {
+                            "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]},
+                        },
                     },
                 },
             }),
@@ -401,7 +418,9 @@ pub(crate) const CHECKS: &[Check] = &[
                 "jobTemplate": {
                     "spec": {
 
-                        "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
+                        "template": {
+                            "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]},
+                        },
                     },
                 },
             }),
@@ -422,14 +441,17 @@ pub(crate) const CHECKS: &[Check] = &[
                 "jobTemplate": {
                     "spec": {
 
-                        "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
+                        "template": {
+                            "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]},
+                        },
                     },
                 },
             }),
             &[(
                 "spec.schedule",
                 "FieldValueInvalid",
-                "Invalid value: \"TZ=UTC * * * * *\": cannot use TZ or CRON_TZ in schedule, use timeZone field \
+                "Invalid value: \"TZ=UTC * * * * *\": cannot use TZ or CRON_TZ in schedule, use timeZone \
+                 field \
                  instead",
             )],
         )
@@ -444,7 +466,9 @@ pub(crate) const CHECKS: &[Check] = &[
                 "jobTemplate": {
                     "spec": {
 
-                        "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}},
+                        "template": {
+                            "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]},
+                        },
                     },
                 },
             }),
@@ -467,7 +491,9 @@ pub(crate) const CHECKS: &[Check] = &[
                     "jobTemplate": {
                         "spec": {
                             "template": {
-                                "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]},
+                                "spec": {
+                                    "restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}],
+                                },
                             },
                         },
                     },
@@ -476,7 +502,8 @@ pub(crate) const CHECKS: &[Check] = &[
             &[(
                 "metadata.name",
                 "FieldValueInvalid",
-                "Invalid value: \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\": must be no more than 52 \
+                "Invalid value: \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\": must be no more \
+                 than 52 \
                  characters",
             )],
         )
