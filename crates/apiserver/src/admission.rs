@@ -5,6 +5,7 @@ mod attributes;
 mod authorizer;
 mod conditions;
 mod conversion;
+pub(crate) mod escalation;
 pub(crate) mod expressions;
 pub(crate) mod limit_ranges;
 mod matching;
@@ -90,7 +91,7 @@ async fn mutate_seen(
         }
         webhooks::mutate(writer, operation, Some(object), old, &mut rounds).await?;
         if !rounds.again() {
-            return Ok(());
+            return escalation::check(call, object, old);
         }
     }
 }

@@ -84,13 +84,14 @@ enum Subject {
     Group(String),
 }
 
-#[derive(Debug)]
-struct Rule {
-    verbs: Vec<String>,
-    groups: Vec<String>,
-    resources: Vec<String>,
-    names: Vec<String>,
-    paths: Vec<String>,
+/// What a role allows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rule {
+    pub(crate) verbs: Vec<String>,
+    pub(crate) groups: Vec<String>,
+    pub(crate) resources: Vec<String>,
+    pub(crate) names: Vec<String>,
+    pub(crate) paths: Vec<String>,
 }
 
 impl Authorizer {
@@ -318,7 +319,7 @@ impl Subject {
 }
 
 impl Rule {
-    fn read(rule: &Value) -> Self {
+    pub(crate) fn read(rule: &Value) -> Self {
         let texts = |field: &str| {
             kinds::read::list(rule, field)
                 .iter()

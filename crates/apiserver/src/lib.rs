@@ -16,6 +16,7 @@ mod custom;
 mod discovery;
 mod error;
 mod get;
+mod granting;
 mod internal;
 mod kind;
 mod list;

@@ -76,16 +76,12 @@ pub(crate) async fn document(
             let Some(document) = openapi::group_document(&name, &lookup) else {
                 return Ok(response::text(StatusCode::NOT_FOUND, "404 page not found\n"));
             };
-            return write(&document, &hash(&name), asked.as_deref(), known.as_deref());
+            return write(&document, Language::Json, &hash(&name), asked.as_deref(), known.as_deref());
         };
         let custom = CustomSchemas::of(&version.kinds, Format::V3);
         let described = group_version(&group.name, &version.version, &version.kinds, &custom);
-        write(
-            &openapi::document(&described, &lookup),
-            &hash(&described),
-            asked.as_deref(),
-            known.as_deref(),
-        )
+        let document = openapi::document(&described, &lookup);
+        write(&document, Language::Json, &hash(&described), asked.as_deref(), known.as_deref())
     })
     .await
 }
@@ -93,6 +89,7 @@ pub(crate) async fn document(
 /// `/openapi/v2`: everything in one document of the older language.
 pub(crate) async fn swagger(snapshot: Arc<Snapshot>, headers: &HeaderMap) -> Result<Answer> {
     let known = known_tag(headers);
+    let language = if wants_protobuf(headers) { Language::Protobuf } else { Language::Json };
     off_thread(move || {
         let docs = FieldDocs::open().map_err(ApiError::internal)?;
         let lookup = |type_name: &str, field: Option<&str>| docs.get(type_name, field);
@@ -109,14 +106,26 @@ pub(crate) async fn swagger(snapshot: Arc<Snapshot>, headers: &HeaderMap) -> Res
             .zip(&custom)
             .map(|((group, v), custom)| group_version(&group.name, &v.version, &v.kinds, custom))
             .collect();
-        write(
-            &openapi::swagger(&described, &lookup),
-            &hash(&described),
-            None,
-            known.as_deref(),
-        )
+        let document = openapi::swagger(&described, &lookup);
+        write(&document, language, &hash(&described), None, known.as_deref())
     })
     .await
+}
+
+/// What a document is written in.
+#[derive(Clone, Copy)]
+enum Language {
+    Json,
+    /// Only the older document has this form, and Go clients take it in no other.
+    Protobuf,
+}
+
+const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+fn wants_protobuf(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    // Clients spell it with an at sign, which is no valid media type; servers answer with a dot.
+    accepted.flat_map(|value| value.split(',')).next().is_some_and(|first| first.trim().replace('@', ".") == PROTOBUF)
 }
 
 /// Documents take milliseconds to write: not on a thread that answers requests.
@@ -136,6 +145,7 @@ fn known_tag(headers: &HeaderMap) -> Option<String> {
 
 fn write(
     document: &openapi::Document<'_>,
+    language: Language,
     hash: &str,
     asked: Option<&str>,
     known: Option<&str>,
@@ -144,10 +154,15 @@ fn write(
     let mut answer = if known == Some(tag.as_str()) {
         response::text(StatusCode::NOT_MODIFIED, "")
     } else {
-        response::json_bytes(
-            StatusCode::OK,
-            serde_json::to_vec(document).map_err(ApiError::internal)?,
-        )
+        match language {
+            Language::Json => {
+                let bytes = serde_json::to_vec(document).map_err(ApiError::internal)?;
+                response::json_bytes(StatusCode::OK, bytes)
+            }
+            Language::Protobuf => {
+                response::with_type(StatusCode::OK, PROTOBUF, response::full(document.to_protobuf()))
+            }
+        }
     };
     let headers = answer.headers_mut();
     let mut set = |name, text: &str| {

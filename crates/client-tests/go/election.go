@@ -14,6 +14,7 @@ import (
 func leaderElection(ctx context.Context, c clients) error {
 	led := make(chan string, 2)
 	first, stepDown := context.WithCancel(ctx)
+	defer stepDown()
 	done := make(chan struct{})
 	go func() {
 		campaign(first, c, "first", led)

@@ -72,6 +72,10 @@ func follow(
 			told <- fields{"type": fmt.Sprintf("%T", object)}
 			return
 		}
+		// Every namespace has this one, and it comes whenever the server gets to it.
+		if meta.GetName() == "kube-root-ca.crt" {
+			return
+		}
 		told <- fields{"event": what, "name": meta.GetName(), "labels": meta.GetLabels(), "initial": initial}
 	}
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{

@@ -221,13 +221,12 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
 /// Metadata that a client may leave out, and the one number it has no say in. What it sends otherwise
 /// is compared by validation.
 fn keep_system_metadata(new: &mut Value, old: &Value) {
-    for field in [
-        "uid",
-        "resourceVersion",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
+    // Whatever a client says about these is passed over, not refused.
+    object::copy_meta(new, old, "creationTimestamp");
+    if !object::meta_text(old, "deletionTimestamp").is_empty() {
+        object::copy_meta(new, old, "deletionTimestamp");
+    }
+    for field in ["uid", "resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         if object::meta_mut(new)
             .get(field)
             .is_none_or(|value| value.is_null() || value == "" || value == "0")
