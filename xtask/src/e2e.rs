@@ -164,7 +164,9 @@ impl Cluster {
                     .unwrap_or_default()
                     .to_string_lossy()
                     .into_owned();
-                if name.ends_with(".yaml") && name != "kustomization.yaml" {
+                if path.extension().is_some_and(|extension| extension == "yaml")
+                    && name != "kustomization.yaml"
+                {
                     kwok.arg("--config").arg(path);
                 }
             }

@@ -5,10 +5,6 @@
     clippy::print_stderr,
     reason = "these commands talk to the developer"
 )]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "developer commands read the environment"
-)]
 
 mod ci;
 mod conformance;

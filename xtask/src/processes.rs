@@ -39,10 +39,6 @@ impl Background {
         }
         Ok(())
     }
-
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
 }
 
 impl Drop for Background {

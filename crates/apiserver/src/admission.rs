@@ -1,9 +1,16 @@
 //! What stands between a well-formed write and the store: the built-in plug-ins users notice, then
 //! the cluster's own webhooks and policies.
 
+mod attributes;
+mod authorizer;
+mod conditions;
+mod conversion;
+pub(crate) mod expressions;
 pub(crate) mod limit_ranges;
+mod matching;
 pub(crate) mod namespace_lifecycle;
 pub(crate) mod pod_defaults;
+pub(crate) mod policies;
 pub(crate) mod resource_quotas;
 pub(crate) mod service_account;
 pub(crate) mod storage_class;
@@ -11,7 +18,12 @@ pub(crate) mod webhooks;
 
 use serde_json::Value;
 
-use crate::{error::Result, writes::Writer};
+use self::resource_quotas::Turn;
+use crate::{
+    error::{ApiError, Result},
+    subresources::scale,
+    writes::{Writer, typed},
+};
 
 /// What is done to the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,35 +53,116 @@ pub(crate) async fn mutate(
     object: &mut Value,
     old: Option<&Value>,
 ) -> Result<()> {
-    namespace_lifecycle::check(writer.call, operation)?;
-    if operation == Operation::Create && writer.call.target.subresource.is_empty() {
-        service_account::admit(writer.call, object)?;
-        pod_defaults::admit(writer.call, object)?;
-        storage_class::admit(writer.call, object);
+    if writer.admitted {
+        return Ok(());
     }
-    webhooks::mutate(writer, operation, object, old).await?;
-    limit_ranges::admit(writer.call, operation, object, old);
+    let call = writer.call;
+    if call.target.subresource != "scale" {
+        return mutate_seen(writer, operation, object, old).await;
+    }
+    let mut seen = scale::view(call, object)?;
+    let before = seen.clone();
+    let old = old.map(|old| scale::view(call, old)).transpose()?;
+    mutate_seen(writer, operation, &mut seen, old.as_ref()).await?;
+    if seen != before {
+        *object = scale::with_view(call, object, &seen)?;
+    }
     Ok(())
 }
 
-/// Lets every plug-in refuse the write. Deletions have an old object only.
+/// The same, for an object as the request shows it. Plug-ins see what webhooks changed, and webhooks
+/// that want to see that are called once more.
+async fn mutate_seen(
+    writer: &mut Writer<'_>,
+    operation: Operation,
+    object: &mut Value,
+    old: Option<&Value>,
+) -> Result<()> {
+    let call = writer.call;
+    let mut rounds = webhooks::Rounds::default();
+    loop {
+        namespace_lifecycle::check(call, operation)?;
+        limit_ranges::admit(call, operation, object, old);
+        if operation == Operation::Create && call.target.subresource.is_empty() {
+            service_account::admit(call, object)?;
+            pod_defaults::admit(call, object)?;
+            storage_class::admit(call, object);
+        }
+        webhooks::mutate(writer, operation, Some(object), old, &mut rounds).await?;
+        if !rounds.again() {
+            return Ok(());
+        }
+    }
+}
+
+/// Lets every plug-in refuse the write. Deletions have an old object only, and nothing to change. What
+/// comes back is to be held until the write is stored.
 pub(crate) async fn validate(
     writer: &mut Writer<'_>,
     operation: Operation,
     object: Option<&Value>,
     old: Option<&Value>,
-) -> Result<()> {
+) -> Result<Turn> {
+    if writer.admitted {
+        return Ok(Turn::default());
+    }
+    let call = writer.call;
     if operation == Operation::Delete {
-        namespace_lifecycle::check(writer.call, operation)?;
+        namespace_lifecycle::check(call, operation)?;
         if let Some(old) = old {
-            namespace_lifecycle::check_protected(writer.call, old)?;
+            namespace_lifecycle::check_protected(call, old)?;
         }
+        webhooks::mutate(writer, operation, None, old, &mut webhooks::Rounds::default()).await?;
     }
-    webhooks::validate(writer, operation, object, old).await?;
     if let Some(object) = object {
-        limit_ranges::check(writer.call, operation, object, old)?;
-        // Last of all: what is counted here is meant to be stored.
-        resource_quotas::charge(writer, operation, object, old).await?;
+        limit_ranges::check(call, operation, object, old)?;
     }
+    if call.target.subresource == "scale" {
+        let view = |object: Option<&Value>| object.map(|object| scale::view(call, object)).transpose();
+        validate_seen(writer, operation, view(object)?.as_ref(), view(old)?.as_ref()).await?;
+    } else {
+        validate_seen(writer, operation, object, old).await?;
+    }
+    match object {
+        // Last of all: what is counted here is meant to be stored.
+        Some(object) => resource_quotas::charge(writer, operation, object, old).await,
+        None => Ok(Turn::default()),
+    }
+}
+
+/// The cluster's own rules, on objects as the request shows them.
+async fn validate_seen(
+    writer: &mut Writer<'_>,
+    operation: Operation,
+    object: Option<&Value>,
+    old: Option<&Value>,
+) -> Result<()> {
+    policies::validate(writer, operation, object, old)?;
+    webhooks::validate(writer, operation, object, old).await
+}
+
+/// Admits a request whose body is no stored object: a `Binding`, an `Eviction`, a review. What it then
+/// does to stored objects is admitted with it.
+pub(crate) async fn admit_body(writer: &mut Writer<'_>, body: &mut Value) -> Result<()> {
+    let call = writer.call;
+    let own = attributes::kind_of(&call.kind, &call.target.subresource);
+    let (group, version) = (
+        kinds::read::text(&own, "group"),
+        kinds::read::text(&own, "version"),
+    );
+    let api_version = if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    };
+    if let Some(shape) = kinds::resources::type_of(&api_version, kinds::read::text(&own, "kind")) {
+        crate::body::normalize(shape, body).map_err(|error| ApiError::bad_request(error.to_string()))?;
+    }
+    body["kind"] = own["kind"].clone();
+    body["apiVersion"] = api_version.into();
+    typed::settle_namespace(&call.kind, call.key_namespace(), body)?;
+    mutate_seen(writer, Operation::Create, body, None).await?;
+    validate_seen(writer, Operation::Create, Some(body), None).await?;
+    writer.admitted = true;
     Ok(())
 }

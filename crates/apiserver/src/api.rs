@@ -14,7 +14,6 @@ use crate::{
     authorization::{self, Attributes, Authorizer},
     body::{self, RequestBody},
     call::Call,
-    discovery::Discovery,
     error::{ApiError, Result},
     get, list,
     metrics::Metrics,
@@ -35,7 +34,6 @@ use crate::{
 pub struct Api {
     pub store: Store,
     pub registry: Registry,
-    pub discovery: Discovery,
     pub authorizer: Authorizer,
     pub allocations: Allocations,
     pub signer: Signer,
@@ -44,6 +42,7 @@ pub struct Api {
     pub metrics: Metrics,
     pub(crate) quota_turns: crate::admission::resource_quotas::Turns,
     pub webhooks: crate::admission::webhooks::Caller,
+    pub policies: crate::admission::policies::Policies,
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
@@ -61,7 +60,8 @@ impl Api {
         request: Request<RequestBody>,
         certificate: Option<Arc<User>>,
     ) -> Answer {
-        let user = match authentication::authenticate(&self, request.headers(), certificate.as_deref()) {
+        let (path, headers) = (request.uri().path(), request.headers());
+        let user = match authentication::authenticate(&self, path, headers, certificate.as_deref()) {
             Ok(user) => user,
             Err(error) => return response::error(&error),
         };
@@ -77,13 +77,14 @@ impl Api {
         let query = Query::parse(parts.uri.query());
         let info = RequestInfo::read(&parts.method, parts.uri.path(), query.flag("watch"));
         let timer = self.metrics.start(&info);
+        let pretty = wants_indentation(&query, &parts.headers, &info);
         let api = self.clone();
         let answer = match api.dispatch(user, parts, query, info, body).await {
             Ok(answer) => answer,
             Err(error) => response::error(&error),
         };
         self.metrics.finish(timer, answer.status());
-        answer
+        response::finish(answer, pretty).await
     }
 
     fn impersonate(&self, user: User, headers: &http::HeaderMap) -> Result<User> {
@@ -141,7 +142,7 @@ impl Api {
                 };
                 let kind = kind.clone();
                 check_scope(&kind, &target)?;
-                let representation = negotiate::accept(&parts.headers)?;
+                let representation = negotiate::accept(&parts.headers, target.verb == "list")?;
                 let call = Call {
                     api: self,
                     kind,
@@ -151,10 +152,36 @@ impl Api {
                     user,
                     representation,
                 };
-                answer(call, parts.method, body).await
+                let deprecation = deprecation(&call.kind);
+                let mut answer = answer(call, parts.method, body).await?;
+                response::add_warnings(&mut answer, deprecation.as_slice());
+                Ok(answer)
             }
         }
     }
+}
+
+/// People who look at answers get them indented: by asking, or by using a browser or curl.
+fn wants_indentation(query: &Query, headers: &http::HeaderMap, info: &RequestInfo) -> bool {
+    if matches!(info, RequestInfo::Resource(ResourceRequest { verb: "watch", .. })) {
+        return false;
+    }
+    query.optional_flag("pretty").unwrap_or_else(|| {
+        let agent = headers
+            .get(http::header::USER_AGENT)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        ["curl", "Wget", "Mozilla/5.0"]
+            .iter()
+            .any(|prefix| agent.starts_with(prefix))
+    })
+}
+
+/// What every client of a kind on its way out is told.
+fn deprecation(kind: &crate::kind::Kind) -> Option<String> {
+    let is_endpoints = kind.group.is_empty() && kind.kind == "Endpoints";
+    is_endpoints
+        .then(|| "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned())
 }
 
 fn unknown_resource(snapshot: &crate::registry::Snapshot, target: &ResourceRequest) -> Result<Answer> {
@@ -206,7 +233,7 @@ async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result
                 return Err(ApiError::method_not_allowed());
             }
             let bytes = body::read(request_body).await?;
-            match subresources::reviews::answer(call, &bytes) {
+            match subresources::reviews::answer(call, &bytes).await {
                 Some(answer) => answer,
                 None => create::create(call, &bytes).await,
             }

@@ -68,8 +68,10 @@ pub(crate) fn decode_options(content_type: &str, bytes: &[u8], kind: &str) -> Re
 }
 
 fn decode_json(bytes: &[u8], kind: &str) -> Result<Decoded> {
-    let parsed =
-        manifests::json::parse(bytes).map_err(|error| unrecognized(kind, &error.to_string(), bytes))?;
+    let parsed = manifests::json::parse(bytes).map_err(|error| {
+        let why = format!("couldn't get version/kind; json parse error: {error}");
+        unrecognized(kind, &why, bytes)
+    })?;
     object_only(
         Decoded {
             value: parsed.value,

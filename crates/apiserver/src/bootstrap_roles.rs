@@ -3,6 +3,8 @@
 
 use serde_json::{Value, json};
 
+use crate::authentication::{AUTHENTICATED, UNAUTHENTICATED};
+
 const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 
@@ -69,22 +71,17 @@ pub(crate) fn objects() -> Vec<(&'static str, Value)> {
         ),
     ];
     all.extend(people());
-    for (name, role, group) in [
-        ("cluster-admin", "cluster-admin", "system:masters"),
-        ("system:discovery", "system:discovery", "system:authenticated"),
-        ("system:basic-user", "system:basic-user", "system:authenticated"),
-        (
-            "system:public-info-viewer",
-            "system:public-info-viewer",
-            "system:authenticated",
-        ),
+    for (name, groups) in [
+        ("cluster-admin", &["system:masters"][..]),
+        ("system:discovery", &[AUTHENTICATED]),
+        ("system:basic-user", &[AUTHENTICATED]),
+        ("system:public-info-viewer", &[AUTHENTICATED, UNAUTHENTICATED]),
         (
             "system:service-account-issuer-discovery",
-            "system:service-account-issuer-discovery",
-            "system:serviceaccounts",
+            &["system:serviceaccounts"],
         ),
     ] {
-        all.push((BINDINGS, binding(name, role, group)));
+        all.push((BINDINGS, binding(name, groups)));
     }
     all
 }
@@ -97,11 +94,14 @@ fn role(name: &str, rules: Value) -> Value {
     json!({ "metadata": { "name": name, "labels": labels() }, "rules": rules })
 }
 
-fn binding(name: &str, role: &str, group: &str) -> Value {
+/// Binds a role to groups, under the role's own name.
+fn binding(role: &str, groups: &[&str]) -> Value {
+    let subject =
+        |group: &&str| json!({ "kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": group });
     json!({
-        "metadata": { "name": name, "labels": labels() },
+        "metadata": { "name": role, "labels": labels() },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role },
-        "subjects": [{ "kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": group }],
+        "subjects": groups.iter().map(subject).collect::<Vec<_>>(),
     })
 }
 
@@ -254,10 +254,10 @@ fn people() -> Vec<(&'static str, Value)> {
         // Each role holds the one below it.
         match name {
             "view" => {
-                object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] = "true".into()
+                object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] = "true".into();
             }
             "edit" => {
-                object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-admin"] = "true".into()
+                object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-admin"] = "true".into();
             }
             _ => {}
         }

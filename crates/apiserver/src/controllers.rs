@@ -22,5 +22,6 @@ pub(crate) fn start(api: &Arc<Api>) -> JoinSet<()> {
     tasks.spawn(namespaces::run(api.clone()));
     tasks.spawn(quotas::run(api.clone()));
     tasks.spawn(cluster_roles::run(api.clone()));
+    tasks.spawn(crate::admission::policies::status::run(api.clone()));
     tasks
 }

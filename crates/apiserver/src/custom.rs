@@ -31,6 +31,13 @@ pub(crate) static DEFINITION_STRATEGY: Strategy = Strategy {
     name_syntax: names::dns_subdomain,
 };
 
+/// Where a kind keeps its size: of the spec, of the status, and the selector's text.
+pub(crate) struct ScalePaths {
+    pub(crate) spec: Vec<String>,
+    pub(crate) status: Vec<String>,
+    pub(crate) selector: Option<Vec<String>>,
+}
+
 /// One version of a custom kind.
 pub struct CustomVersion {
     kind: Arc<CustomKind>,
@@ -113,31 +120,31 @@ impl CustomVersion {
     }
 
     /// The schemas OpenAPI documents publish of this version: of the kind and of its list.
-    pub fn openapi(&self, format: schemas::openapi::Format) -> [(String, Value); 2] {
+    pub(crate) fn openapi(&self, format: schemas::openapi::Format) -> [(String, Value); 2] {
         schemas::openapi::schemas(&self.kind, self.version(), format)
     }
 
-    pub fn deprecation_warning(&self) -> Option<&str> {
+    pub(crate) fn deprecation_warning(&self) -> Option<&str> {
         self.version().deprecation_warning.as_deref()
     }
 
     /// Whether an object written at this revision already has the form of today's schema.
-    pub fn is_current(&self, revision: u64) -> bool {
+    pub(crate) fn is_current(&self, revision: u64) -> bool {
         revision > self.changed_at
     }
 
     /// Brings an object stored under an older schema, or in another version, into form.
-    pub fn upgrade(&self, value: &mut Value) {
+    pub(crate) fn upgrade(&self, value: &mut Value) {
         let schema = &self.version().schema;
         schemas::default(value, schema);
         schemas::prune(value, schema);
     }
 
-    pub fn storage_api_version(&self) -> String {
+    pub(crate) fn storage_api_version(&self) -> String {
         format!("{}/{}", self.kind.group, self.kind.storage_version)
     }
 
-    pub fn selectable_fields(&self) -> Vec<String> {
+    pub(crate) fn selectable_fields(&self) -> Vec<String> {
         self.version()
             .selectable_fields
             .iter()
@@ -145,7 +152,7 @@ impl CustomVersion {
             .collect()
     }
 
-    pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+    pub(crate) fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         let cells = self.version().columns.cells(object, |time| {
             let since: Timestamp = time.parse().ok()?;
             Some(kinds::columns::duration::human_duration(
@@ -157,7 +164,7 @@ impl CustomVersion {
             .collect()
     }
 
-    pub fn column_definitions(&self) -> Value {
+    pub(crate) fn column_definitions(&self) -> Value {
         let name = json!({
             "name": "Name", "type": "string", "format": "name", "description": "The name of the object.", "priority": 0,
         });
@@ -167,15 +174,15 @@ impl CustomVersion {
     }
 
     /// Drops what the schema does not know; the paths of what was dropped.
-    pub fn prune(&self, value: &mut Value) -> Result<Vec<String>, String> {
+    pub(crate) fn prune(&self, value: &mut Value) -> Result<Vec<String>, String> {
         schemas::coerce(value, &self.version().schema).map_err(|error| error.to_string())
     }
 
-    pub fn default(&self, value: &mut Value) {
+    pub(crate) fn default(&self, value: &mut Value) {
         schemas::default(value, &self.version().schema);
     }
 
-    pub fn prepare_for_create(&self, object: &mut Value) {
+    pub(crate) fn prepare_for_create(&self, object: &mut Value) {
         if self.version().status
             && let Value::Object(fields) = object
         {
@@ -183,14 +190,14 @@ impl CustomVersion {
         }
     }
 
-    pub fn prepare_for_update(&self, new: &mut Value, old: &Value) {
+    pub(crate) fn prepare_for_update(&self, new: &mut Value, old: &Value) {
         if self.version().status {
             copy_field(new, old, "status");
         }
     }
 
     /// The status endpoint changes the status and its ownership, nothing else.
-    pub fn prepare_for_status_update(&self, new: &mut Value, old: &Value) {
+    pub(crate) fn prepare_for_status_update(new: &mut Value, old: &Value) {
         let status = new.get_mut("status").map(Value::take);
         let managed = new.pointer("/metadata/managedFields").cloned();
         *new = old.clone();
@@ -203,16 +210,15 @@ impl CustomVersion {
         }
     }
 
-    pub fn validate(&self, object: &Value, errors: &mut Vec<FieldError>) {
+    pub(crate) fn validate(&self, object: &Value, errors: &mut Vec<FieldError>) {
         self.validate_metadata(object, errors);
+        let before = errors.len();
         schemas::validate(object, &self.version().schema, errors);
-        if let Some(scale) = &self.version().scale {
-            scale.validate(object, errors);
-        }
+        self.validate_scale(object, before, errors);
     }
 
     /// Validates a change; rules that fail on what did not change come back as warnings.
-    pub fn validate_update(
+    pub(crate) fn validate_update(
         &self,
         new: &Value,
         old: &Value,
@@ -225,16 +231,26 @@ impl CustomVersion {
             &Path::new("metadata"),
             errors,
         );
-        let schema = &self.version().schema;
+        let (schema, before) = (&self.version().schema, errors.len());
         let warnings = if status {
             schemas::validate_status_update(new, old, schema, errors)
         } else {
             schemas::validate_update(new, old, schema, errors)
         };
-        if let Some(scale) = &self.version().scale {
-            scale.validate(new, errors);
-        }
+        self.validate_scale(new, before, errors);
         warnings
+    }
+
+    /// Checks the fields a scale is read from, and puts what is wrong with them before the note that
+    /// rules were not checked, where the real server has it.
+    fn validate_scale(&self, object: &Value, before: usize, errors: &mut Vec<FieldError>) {
+        let Some(scale) = &self.version().scale else {
+            return;
+        };
+        let note = errors[before..].iter().position(|error| error.field == "<nil>");
+        let notes = note.map(|at| errors.split_off(before + at)).unwrap_or_default();
+        scale.validate(object, errors);
+        errors.extend(notes);
     }
 
     fn validate_metadata(&self, object: &Value, errors: &mut Vec<FieldError>) {
@@ -247,8 +263,8 @@ impl CustomVersion {
         );
     }
 
-    /// Where the scale is: of the spec, of the status, and the selector's text.
-    pub fn scale_paths(&self) -> Option<(Vec<String>, Vec<String>, Option<Vec<String>>)> {
+    /// Where the scale is.
+    pub(crate) fn scale_paths(&self) -> Option<ScalePaths> {
         let scale = self.version().scale.as_ref()?;
         let split = |path: &str| {
             path.trim_start_matches('.')
@@ -256,15 +272,15 @@ impl CustomVersion {
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         };
-        Some((
-            split(&scale.spec_replicas),
-            split(&scale.status_replicas),
-            scale.label_selector.as_deref().map(split),
-        ))
+        Some(ScalePaths {
+            spec: split(&scale.spec_replicas),
+            status: split(&scale.status_replicas),
+            selector: scale.label_selector.as_deref().map(split),
+        })
     }
 
     /// The schema as server-side apply reads it.
-    pub fn place(&self) -> Place<'_> {
+    pub(crate) fn place(&self) -> Place<'_> {
         Place::root(&self.version().schema)
     }
 }

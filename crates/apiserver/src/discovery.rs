@@ -5,122 +5,118 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::{
-    error::Result,
+    error::ApiError,
     kind::Kind,
     negotiate::Representation,
     registry::{Group, Snapshot},
     response::{self, Answer},
 };
 
-/// Describes the registry; it has no state of its own.
-#[derive(Default)]
-pub struct Discovery;
-
 const AGGREGATED: &str = "APIGroupDiscoveryList";
 
-impl Discovery {
-    pub fn paths(&self, snapshot: &Snapshot) -> Vec<String> {
-        let mut paths = vec![
-            "/api".to_owned(),
-            "/api/v1".to_owned(),
-            "/apis".to_owned(),
-            "/apis/".to_owned(),
-        ];
-        for group in snapshot.groups.iter().filter(|group| !group.name.is_empty()) {
-            paths.push(format!("/apis/{}", group.name));
-            paths.extend(
-                group
-                    .versions
-                    .iter()
-                    .map(|v| format!("/apis/{}/{}", group.name, v.version)),
-            );
-        }
+pub(crate) fn paths(snapshot: &Snapshot) -> Vec<String> {
+    let mut paths = vec![
+        "/api".to_owned(),
+        "/api/v1".to_owned(),
+        "/apis".to_owned(),
+        "/apis/".to_owned(),
+    ];
+    for group in snapshot.groups.iter().filter(|group| !group.name.is_empty()) {
+        paths.push(format!("/apis/{}", group.name));
         paths.extend(
-            [
-                "/healthz",
-                "/livez",
-                "/metrics",
-                "/openapi/v2",
-                "/openapi/v3",
-                "/openid/v1/jwks",
-                "/readyz",
-                "/version",
-            ]
-            .map(str::to_owned),
+            group
+                .versions
+                .iter()
+                .map(|v| format!("/apis/{}/{}", group.name, v.version)),
         );
-        paths
     }
+    paths.extend(
+        [
+            "/healthz",
+            "/livez",
+            "/metrics",
+            "/openapi/v2",
+            "/openapi/v3",
+            "/openid/v1/jwks",
+            "/readyz",
+            "/version",
+        ]
+        .map(str::to_owned),
+    );
+    paths
+}
 
-    /// `/api`.
-    pub fn core(&self, snapshot: &Snapshot, headers: &HeaderMap) -> Result<Answer> {
-        if let Some(version) = aggregated_version(headers) {
-            return Ok(aggregated(snapshot, headers, version, |group| {
-                group.name.is_empty()
-            }));
-        }
-        Ok(plain(&json!({
-            "kind": "APIVersions",
-            "versions": ["v1"],
-            "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": "" }],
-        })))
+/// `/api`.
+pub(crate) fn core(snapshot: &Snapshot, headers: &HeaderMap) -> Answer {
+    if let Some(version) = aggregated_version(headers) {
+        return aggregated(snapshot, headers, version, |group| group.name.is_empty());
     }
+    plain(&json!({
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": "" }],
+    }))
+}
 
-    /// `/apis`.
-    pub fn groups(&self, snapshot: &Snapshot, headers: &HeaderMap) -> Result<Answer> {
-        if let Some(version) = aggregated_version(headers) {
-            return Ok(aggregated(snapshot, headers, version, |group| {
-                !group.name.is_empty()
-            }));
-        }
-        let groups: Vec<Value> = snapshot
-            .groups
-            .iter()
-            .filter(|group| !group.name.is_empty())
-            .map(api_group)
-            .collect();
-        Ok(plain(
-            &json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups }),
-        ))
+/// `/apis`.
+pub(crate) fn groups(snapshot: &Snapshot, headers: &HeaderMap) -> Answer {
+    if let Some(version) = aggregated_version(headers) {
+        return aggregated(snapshot, headers, version, |group| !group.name.is_empty());
     }
+    let groups: Vec<Value> = snapshot
+        .groups
+        .iter()
+        .filter(|group| !group.name.is_empty())
+        .map(api_group)
+        .collect();
+    plain(&json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups }))
+}
 
-    /// `/apis/GROUP`.
-    pub fn group(&self, snapshot: &Snapshot, name: &str) -> Result<Answer> {
-        let Some(group) = snapshot.group(name).filter(|group| !group.name.is_empty()) else {
-            return Ok(not_found());
-        };
-        let mut value = api_group(group);
-        value["kind"] = "APIGroup".into();
+/// `/apis/GROUP`.
+pub(crate) fn group(snapshot: &Snapshot, name: &str) -> Answer {
+    let Some(group) = snapshot.group(name).filter(|group| !group.name.is_empty()) else {
+        return not_found();
+    };
+    let mut value = api_group(group);
+    value["kind"] = "APIGroup".into();
+    value["apiVersion"] = "v1".into();
+    plain(&value)
+}
+
+/// `/api/v1` and `/apis/GROUP/VERSION`.
+pub(crate) fn resources(snapshot: &Snapshot, group: &str, version: &str) -> Answer {
+    let found = snapshot
+        .group(group)
+        .and_then(|group| group.versions.iter().find(|v| v.version == version));
+    let Some(found) = found else {
+        return unknown_version(group, snapshot);
+    };
+    let group_version = if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    };
+    let mut resources: Vec<Value> = found.kinds.iter().flat_map(|kind| api_resources(kind)).collect();
+    resources.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
+    let mut value = json!({
+        "kind": "APIResourceList", "groupVersion": group_version, "resources": resources,
+    });
+    if !group.is_empty() {
         value["apiVersion"] = "v1".into();
-        Ok(plain(&value))
     }
-
-    /// `/api/v1` and `/apis/GROUP/VERSION`.
-    pub fn resources(&self, snapshot: &Snapshot, group: &str, version: &str) -> Result<Answer> {
-        let found = snapshot
-            .group(group)
-            .and_then(|group| group.versions.iter().find(|v| v.version == version));
-        let Some(found) = found else {
-            return Ok(not_found());
-        };
-        let group_version = if group.is_empty() {
-            version.to_owned()
-        } else {
-            format!("{group}/{version}")
-        };
-        let mut resources: Vec<Value> = found.kinds.iter().flat_map(|kind| api_resources(kind)).collect();
-        resources.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
-        let mut value = json!({
-            "kind": "APIResourceList", "groupVersion": group_version, "resources": resources,
-        });
-        if !group.is_empty() {
-            value["apiVersion"] = "v1".into();
-        }
-        Ok(plain(&value))
-    }
+    plain(&value)
 }
 
 fn plain(value: &Value) -> Answer {
     response::value(StatusCode::OK, Representation::JSON, value)
+}
+
+/// A version nobody serves of a group somebody does.
+fn unknown_version(group: &str, snapshot: &Snapshot) -> Answer {
+    if snapshot.group(group).is_none() {
+        return not_found();
+    }
+    response::error(&ApiError::no_such_resource())
 }
 
 fn not_found() -> Answer {
@@ -193,9 +189,6 @@ fn aggregated_version(headers: &HeaderMap) -> Option<&'static str> {
             if has("g=apidiscovery.k8s.io") && has("as=APIGroupDiscoveryList") {
                 if has("v=v2") {
                     return Some("v2");
-                }
-                if has("v=v2beta1") {
-                    return Some("v2beta1");
                 }
                 continue;
             }

@@ -1,5 +1,7 @@
 //! What goes wrong with a request, as the `Status` object every Kubernetes client understands.
 
+use std::borrow::Cow;
+
 use http::StatusCode;
 use manifests::field::FieldError;
 use serde_json::{Map, Value, json};
@@ -9,7 +11,8 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug)]
 pub struct ApiError {
     pub code: StatusCode,
-    pub reason: &'static str,
+    /// Empty for errors that have none but their code.
+    pub reason: Cow<'static, str>,
     pub message: String,
     pub details: Option<Value>,
 }
@@ -34,10 +37,10 @@ impl std::fmt::Display for Qualified<'_> {
 }
 
 impl ApiError {
-    pub fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(code: StatusCode, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self {
             code,
-            reason,
+            reason: reason.into(),
             message: message.into(),
             details: None,
         }
@@ -87,7 +90,6 @@ impl ApiError {
             "NotFound",
             "the server could not find the requested resource",
         )
-        .with_details(json!({}))
     }
 
     pub fn method_not_allowed() -> Self {
@@ -97,17 +99,6 @@ impl ApiError {
             "the server does not allow this method on the requested resource",
         )
         .with_details(json!({}))
-    }
-
-    pub fn not_acceptable(accepted: &[&str]) -> Self {
-        Self::new(
-            StatusCode::NOT_ACCEPTABLE,
-            "NotAcceptable",
-            format!(
-                "only the following media types are accepted: {}",
-                accepted.join(", ")
-            ),
-        )
     }
 
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
@@ -223,9 +214,11 @@ impl ApiError {
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
             "code": self.code.as_u16(),
         });
+        if !self.reason.is_empty() {
+            status["reason"] = self.reason.as_ref().into();
+        }
         if let Some(details) = &self.details {
             status["details"] = details.clone();
         }

@@ -77,7 +77,8 @@ pub(crate) async fn change(
     name: &str,
     mut make: impl FnMut(&Value) -> Value,
 ) -> Result<Outcome> {
-    let call = call(api, kind, controller, "patch", namespace, name);
+    let mut call = call(api, kind, controller, "patch", namespace, name);
+    part.subresource().clone_into(&mut call.target.subresource);
     let mut writer = Writer::new(&call, WriteOptions::default());
     update::change(&mut writer, part, Operation::Update, |_, old| Ok(make(old))).await
 }

@@ -59,11 +59,17 @@ impl Continue {
     }
 
     fn decode(text: &str) -> Result<Self> {
-        let invalid = |why: &str| ApiError::bad_request(format!("continue key is not valid: {why}"));
+        let invalid = |why: &str| {
+            ApiError::bad_request(format!(
+                "invalid continue token: continue key is not valid: {why}"
+            ))
+        };
         let bytes = BASE64_URL_SAFE_NO_PAD
             .decode(text.trim_end_matches('='))
             .map_err(|error| invalid(&error.to_string()))?;
-        let token: Self = serde_json::from_slice(&bytes).map_err(|error| invalid(&error.to_string()))?;
+        let parsed = manifests::json::parse(&bytes).map_err(|error| invalid(&error.to_string()))?;
+        let token: Self =
+            serde_json::from_value(parsed.value).map_err(|error| invalid(&error.to_string()))?;
         if token.v != Self::VERSION || token.rv == 0 || !token.start.contains('/') {
             return Err(invalid("incorrect encoded start or resource version"));
         }
@@ -81,7 +87,11 @@ impl ListOptions {
         check_options(query)?;
         let limit = query.int("limit")?.unwrap_or(0).max(0) as usize;
         let start = query.text("continue").map(Continue::decode).transpose()?;
-        let revision = query.text("resourceVersion").map(parse_revision).transpose()?;
+        let revision = query
+            .text("resourceVersion")
+            .map(parse_revision)
+            .transpose()
+            .map_err(|why| ApiError::bad_request(format!("invalid resource version: {why}")))?;
         let exact = query.get("resourceVersionMatch") == Some("Exact")
             // A limited list at a revision means that revision, for clients older than the parameter.
             || (limit > 0 && revision.is_some_and(|r| r > 0) && query.text("resourceVersionMatch").is_none());
@@ -105,18 +115,9 @@ impl ListOptions {
     }
 }
 
-pub(crate) fn parse_revision(text: &str) -> Result<u64> {
+pub(crate) fn parse_revision(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| {
-        ApiError::invalid(
-            "meta.k8s.io",
-            "ListOptions",
-            "",
-            &[FieldError::invalid(
-                &Path::new("resourceVersion"),
-                &json!(text),
-                format!("strconv.ParseUint: parsing \"{text}\": invalid syntax"),
-            )],
-        )
+        format!("resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax")
     })
 }
 
@@ -150,7 +151,7 @@ pub(crate) fn check_options(query: &Query) -> Result<()> {
                 errors.push(FieldError::not_supported(
                     &path,
                     &json!(value),
-                    &["Exact", "NotOlderThan"],
+                    &["Exact", "NotOlderThan", ""],
                 ));
             }
             if value == "Exact" && query.text("resourceVersion") == Some("0") {

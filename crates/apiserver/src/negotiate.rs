@@ -44,38 +44,28 @@ impl Representation {
     }
 }
 
-/// Media types this server answers with.
-pub(crate) const ACCEPTED: &[&str] = &["application/json", "application/yaml"];
-
-/// The first representation in `Accept` this server can give. Protobuf is passed over: every client
-/// that asks for it also takes JSON.
-pub(crate) fn accept(headers: &HeaderMap) -> Result<Representation> {
-    let mut asked = false;
+/// The first representation in `Accept` this server can give of one object or of a list. Protobuf is
+/// passed over: every client that asks for it also takes JSON.
+pub(crate) fn accept(headers: &HeaderMap, is_list: bool) -> Result<Representation> {
+    let mut refused = None;
     for value in headers.get_all(header::ACCEPT) {
         let Ok(value) = value.to_str() else { continue };
-        for clause in value.split(',') {
-            if clause.trim().is_empty() {
-                continue;
-            }
-            asked = true;
-            if let Some(representation) = read_clause(clause) {
-                return Ok(representation);
+        for clause in value.split(',').filter(|clause| !clause.trim().is_empty()) {
+            match read_clause(clause, is_list) {
+                Ok(representation) => return Ok(representation),
+                Err(error) => refused = Some(error),
             }
         }
     }
-    if asked {
-        Err(ApiError::not_acceptable(ACCEPTED))
-    } else {
-        Ok(Representation::JSON)
-    }
+    refused.map_or(Ok(Representation::JSON), Err)
 }
 
-fn read_clause(clause: &str) -> Option<Representation> {
+fn read_clause(clause: &str, is_list: bool) -> Result<Representation> {
     let mut parts = clause.split(';').map(str::trim);
-    let encoding = match parts.next()? {
+    let encoding = match parts.next().unwrap_or_default() {
         "application/json" | "*/*" | "application/*" => Encoding::Json,
         "application/yaml" => Encoding::Yaml,
-        _ => return None,
+        _ => return Err(unknown_type()),
     };
     let (mut wanted, mut group, mut version) = ("", "", "");
     for part in parts {
@@ -86,16 +76,36 @@ fn read_clause(clause: &str) -> Option<Representation> {
             _ => {}
         }
     }
+    let metadata = if is_list {
+        "PartialObjectMetadataList"
+    } else {
+        "PartialObjectMetadata"
+    };
     let form = match (wanted, group, version) {
         ("", ..) => Form::Object,
         ("Table", "meta.k8s.io", "v1") => Form::Table("v1"),
         ("Table", "meta.k8s.io", "v1beta1") => Form::Table("v1beta1"),
-        ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1" | "v1beta1") => {
-            Form::Metadata
-        }
-        _ => return None,
+        (wanted, "meta.k8s.io", "v1" | "v1beta1") if wanted == metadata => Form::Metadata,
+        _ => return Err(unknown_form()),
     };
-    Some(Representation { form, encoding })
+    Ok(Representation { form, encoding })
+}
+
+/// The real server's words, protobuf included: its clients know what it can do.
+fn unknown_type() -> ApiError {
+    not_acceptable(
+        "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
+    )
+}
+
+fn unknown_form() -> ApiError {
+    not_acceptable(
+        "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+    )
+}
+
+fn not_acceptable(message: &str) -> ApiError {
+    ApiError::new(http::StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
 }
 
 /// The media type of a request body, without its parameters.
@@ -116,7 +126,11 @@ mod tests {
     fn check(text: &'static str, expected: Option<Form>) {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(text));
-        assert_eq!(accept(&headers).ok().map(|r| r.form), expected, "for {text}");
+        assert_eq!(
+            accept(&headers, false).ok().map(|r| r.form),
+            expected,
+            "for {text}"
+        );
     }
 
     #[test]

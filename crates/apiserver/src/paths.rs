@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::{
     api::Api,
+    discovery,
     error::{ApiError, Result},
     negotiate::Representation,
     openapi,
@@ -36,14 +37,14 @@ pub(crate) async fn answer(
     let segments: Vec<&str> = trimmed.trim_start_matches('/').split('/').collect();
     match segments.as_slice() {
         [""] => Ok(json_answer(
-            &json!({ "paths": api.discovery.paths(&api.registry.snapshot()) }),
+            &json!({ "paths": discovery::paths(&api.registry.snapshot()) }),
         )),
         ["version"] => Ok(json_answer(&version())),
-        ["api"] => api.discovery.core(&api.registry.snapshot(), headers),
-        ["apis"] => api.discovery.groups(&api.registry.snapshot(), headers),
-        ["apis", group] => api.discovery.group(&api.registry.snapshot(), group),
-        ["api", version] => api.discovery.resources(&api.registry.snapshot(), "", version),
-        ["apis", group, version] => api.discovery.resources(&api.registry.snapshot(), group, version),
+        ["api"] => Ok(discovery::core(&api.registry.snapshot(), headers)),
+        ["apis"] => Ok(discovery::groups(&api.registry.snapshot(), headers)),
+        ["apis", group] => Ok(discovery::group(&api.registry.snapshot(), group)),
+        ["api", version] => Ok(discovery::resources(&api.registry.snapshot(), "", version)),
+        ["apis", group, version] => Ok(discovery::resources(&api.registry.snapshot(), group, version)),
         ["openapi", "v3"] => Ok(openapi::index(&api.registry.snapshot())),
         ["openapi", "v3", rest @ ..] => {
             openapi::document(api.registry.snapshot(), rest.join("/"), headers, query).await
@@ -51,7 +52,11 @@ pub(crate) async fn answer(
         ["openapi", "v2"] => openapi::swagger(api.registry.snapshot(), headers).await,
         ["healthz" | "livez" | "readyz"] => Ok(health(segments[0], query)),
         ["healthz" | "livez" | "readyz", check] => Ok(one_check(check)),
-        ["metrics"] => Ok(response::text(StatusCode::OK, api.metrics.render(api))),
+        ["metrics"] => Ok(response::with_type(
+            StatusCode::OK,
+            "text/plain; version=0.0.4; charset=utf-8",
+            response::full(api.metrics.render(api)),
+        )),
         [".well-known", "openid-configuration"] => Ok(json_answer(&json!({
             "issuer": tokens::ISSUER,
             "jwks_uri": format!("{}/openid/v1/jwks", tokens::ISSUER),

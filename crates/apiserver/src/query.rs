@@ -5,10 +5,10 @@ use crate::error::{ApiError, Result};
 
 /// The decoded pairs of a query string, in order.
 #[derive(Debug, Default)]
-pub struct Query(Vec<(String, String)>);
+pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
-    pub fn parse(query: Option<&str>) -> Self {
+    pub(crate) fn parse(query: Option<&str>) -> Self {
         let Some(query) = query else {
             return Self::default();
         };
@@ -21,18 +21,18 @@ impl Query {
     }
 
     /// A query of one parameter, as controllers in this process make it.
-    pub fn of(name: &str, value: &str) -> Self {
+    pub(crate) fn of(name: &str, value: &str) -> Self {
         Self(vec![(name.to_owned(), value.to_owned())])
     }
 
-    pub fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
             .find(|(key, _)| key == name)
             .map(|(_, value)| value.as_str())
     }
 
-    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0
             .iter()
             .filter(move |(key, _)| key == name)
@@ -40,21 +40,21 @@ impl Query {
     }
 
     /// The value of a parameter; an empty one counts as missing.
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
     }
 
     /// A truth value: anything but `false`, `0` and nothing is true, as in the real server.
-    pub fn flag(&self, name: &str) -> bool {
+    pub(crate) fn flag(&self, name: &str) -> bool {
         self.optional_flag(name).unwrap_or_default()
     }
 
-    pub fn optional_flag(&self, name: &str) -> Option<bool> {
+    pub(crate) fn optional_flag(&self, name: &str) -> Option<bool> {
         self.get(name)
             .map(|value| !matches!(value, "" | "0") && !value.eq_ignore_ascii_case("false"))
     }
 
-    pub fn int(&self, name: &str) -> Result<Option<i64>> {
+    pub(crate) fn int(&self, name: &str) -> Result<Option<i64>> {
         let Some(value) = self.text(name) else {
             return Ok(None);
         };

@@ -44,15 +44,14 @@ impl Snapshot {
                 ),
                 kind.clone(),
             );
-            let group = match groups.iter().position(|group| group.name == kind.group) {
-                Some(index) => &mut groups[index],
-                None => {
-                    groups.push(Group {
-                        name: kind.group.to_string(),
-                        versions: Vec::new(),
-                    });
-                    groups.last_mut().unwrap_or_else(|| unreachable!("pushed above"))
-                }
+            let group = if let Some(index) = groups.iter().position(|group| group.name == kind.group) {
+                &mut groups[index]
+            } else {
+                groups.push(Group {
+                    name: kind.group.to_string(),
+                    versions: Vec::new(),
+                });
+                groups.last_mut().unwrap_or_else(|| unreachable!("pushed above"))
             };
             match group
                 .versions

@@ -95,9 +95,9 @@ fn read_resource(method: &Method, path: &str, mut watch: bool) -> Option<Resourc
 
 fn resource_verb(method: &Method, collection: bool, watch: bool) -> &'static str {
     match *method {
-        Method::GET | Method::HEAD if watch => "watch",
-        Method::GET | Method::HEAD if collection => "list",
-        Method::GET | Method::HEAD => "get",
+        Method::GET if watch => "watch",
+        Method::GET if collection => "list",
+        Method::GET => "get",
         Method::POST => "create",
         Method::PUT => "update",
         Method::PATCH => "patch",

@@ -84,3 +84,29 @@ pub(crate) fn add_warnings(answer: &mut Answer, warnings: &[String]) {
 fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(4096).collect()
 }
+
+/// What every answer gets: nobody may keep it unless it says otherwise, and people get it indented.
+pub(crate) async fn finish(mut answer: Answer, pretty: bool) -> Answer {
+    let headers = answer.headers_mut();
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("no-cache, private"),
+        );
+    }
+    let is_json = headers
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|value| value == "application/json");
+    if !(pretty && is_json) {
+        return answer;
+    }
+    let (parts, body) = answer.into_parts();
+    let bytes = match body.collect().await {
+        Ok(collected) => collected.to_bytes(),
+        Err(never) => match never {},
+    };
+    let indented = serde_json::from_slice::<Value>(&bytes)
+        .ok()
+        .and_then(|value| serde_json::to_vec_pretty(&value).ok());
+    Response::from_parts(parts, full(indented.map_or(bytes, Bytes::from)))
+}

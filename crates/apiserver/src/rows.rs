@@ -45,6 +45,10 @@ pub(crate) fn row(kind: &Kind, object: Value, include: IncludeObject, now: Times
         Definition::BuiltIn(_) => kinds::columns::cells(&kind.group, &kind.kind, &object, now),
         Definition::Custom(custom) => custom.cells(&object, now),
     };
+    row_of(cells, object, include)
+}
+
+fn row_of(cells: Vec<Value>, object: Value, include: IncludeObject) -> Value {
     let mut row = json!({ "cells": cells });
     match include {
         IncludeObject::None => {}
@@ -62,29 +66,49 @@ pub(crate) fn table(
     rows: Vec<Value>,
     columns: bool,
 ) -> Value {
+    let columns = if columns {
+        column_definitions(kind)
+    } else {
+        Value::Null
+    };
+    table_of(version, list_metadata, columns, rows)
+}
+
+/// The table of one scale, which is the same whatever it is the scale of.
+pub(crate) fn scale_table(version: &str, scale: Value, include: IncludeObject, now: Timestamp) -> Value {
+    let metadata = json!({ "resourceVersion": crate::object::resource_version(&scale) });
+    let cells = kinds::columns::cells("autoscaling", "Scale", &scale, now);
+    let columns = built_in_columns("autoscaling", "Scale");
+    table_of(version, metadata, columns, vec![row_of(cells, scale, include)])
+}
+
+fn table_of(version: &str, list_metadata: Value, columns: Value, rows: Vec<Value>) -> Value {
     json!({
         "kind": "Table",
         "apiVersion": format!("meta.k8s.io/{version}"),
         "metadata": list_metadata,
-        "columnDefinitions": if columns { column_definitions(kind) } else { Value::Null },
+        "columnDefinitions": columns,
         "rows": rows,
     })
 }
 
 fn column_definitions(kind: &Kind) -> Value {
     match &kind.definition {
-        Definition::BuiltIn(_) => kinds::columns::columns(&kind.group, &kind.kind)
-            .iter()
-            .map(|column| {
-                json!({
-                    "name": column.name,
-                    "type": column.r#type,
-                    "format": column.format,
-                    "description": column.description,
-                    "priority": column.priority,
-                })
-            })
-            .collect(),
+        Definition::BuiltIn(_) => built_in_columns(&kind.group, &kind.kind),
         Definition::Custom(custom) => custom.column_definitions(),
     }
+}
+
+fn built_in_columns(group: &str, kind: &str) -> Value {
+    let columns = kinds::columns::columns(group, kind).iter();
+    let definition = |column: &kinds::columns::Column| {
+        json!({
+            "name": column.name,
+            "type": column.r#type,
+            "format": column.format,
+            "description": column.description,
+            "priority": column.priority,
+        })
+    };
+    columns.map(definition).collect()
 }

@@ -7,6 +7,8 @@ use manifests::field::{FieldError, Path};
 use serde_json::Value;
 
 use crate::{
+    admission::expressions,
+    custom::CustomVersion,
     kind::{BuiltIn, Definition, Kind},
     writes::update::Part,
 };
@@ -17,6 +19,17 @@ impl Kind {
         match &self.definition {
             Definition::BuiltIn(built_in) => built_in.on_stored(object, built_in.strategy.default),
             Definition::Custom(custom) => custom.default(object),
+        }
+    }
+
+    /// Brings an object the server has changed back into the form it is stored and shown in.
+    pub(crate) fn complete(&self, object: &mut Value) {
+        if let Definition::BuiltIn(built_in) = &self.definition {
+            // The object was decoded before; only what the server put in can be out of form.
+            let _ = kinds::decode::normalize(built_in.shape, object);
+            self.default(object);
+            object["kind"] = self.kind.as_ref().into();
+            object["apiVersion"] = self.api_version.as_ref().into();
         }
     }
 
@@ -42,7 +55,7 @@ impl Kind {
                 let old = built_in.stored(old);
                 built_in.on_stored(new, |new| prepare(new, &old));
             }
-            (Definition::Custom(custom), Part::Status) => custom.prepare_for_status_update(new, old),
+            (Definition::Custom(_), Part::Status) => CustomVersion::prepare_for_status_update(new, old),
             (Definition::Custom(custom), Part::Main) => custom.prepare_for_update(new, old),
         }
     }
@@ -53,7 +66,17 @@ impl Kind {
         let warnings = match &self.definition {
             Definition::BuiltIn(built_in) => {
                 let object = built_in.stored(object);
+                if built_in.metadata_is_ours() {
+                    object_meta::validate(
+                        kinds::read::get(&object, "metadata"),
+                        self.namespaced,
+                        built_in.strategy.name_syntax,
+                        &Path::new("metadata"),
+                        &mut errors,
+                    );
+                }
                 (built_in.strategy.validate)(&object, &mut errors);
+                expressions::validate(&self.group, &self.kind, &object, None, &mut errors);
                 if errors.is_empty() {
                     self.validate_metadata(&object, &mut errors);
                 }
@@ -88,11 +111,20 @@ impl Kind {
                 let (new, old) = (built_in.stored(new), built_in.stored(old));
                 self.validate_metadata(&new, &mut errors);
                 self.validate_metadata_update(&new, &old, &mut errors);
+                if built_in.metadata_is_ours() {
+                    object_meta::validate_update(
+                        kinds::read::get(&new, "metadata"),
+                        kinds::read::get(&old, "metadata"),
+                        &Path::new("metadata"),
+                        &mut errors,
+                    );
+                }
                 if matches!(part, Part::Status) {
                     (built_in.strategy.validate_status_update)(&new, &old, &mut errors);
                     Vec::new()
                 } else {
                     (built_in.strategy.validate_update)(&new, &old, &mut errors);
+                    expressions::validate(&self.group, &self.kind, &new, Some(&old), &mut errors);
                     (built_in.strategy.warnings_on_update)(&new, &old)
                 }
             }
@@ -134,6 +166,11 @@ impl Kind {
 }
 
 impl BuiltIn {
+    /// Pods and workloads check their metadata themselves; every other strategy leaves it to us.
+    fn metadata_is_ours(&self) -> bool {
+        kinds::objects::strategy(self.resource.group, self.resource.kind).is_some()
+    }
+
     /// The object as it is stored, which for nearly every kind is as it stands.
     fn stored<'v>(&self, object: &'v Value) -> std::borrow::Cow<'v, Value> {
         match self.conversion {

@@ -37,8 +37,7 @@ impl Selection {
         let labels = query
             .text("labelSelector")
             .map(|text| {
-                labels::Selector::parse(text)
-                    .map_err(|error| ApiError::bad_request(format!("unable to parse requirement: {error}")))
+                labels::Selector::parse(text).map_err(|error| ApiError::bad_request(error.to_string()))
             })
             .transpose()?;
         let mut fields = Vec::new();
@@ -50,6 +49,15 @@ impl Selection {
             }
         }
         Ok(Self { labels, fields })
+    }
+
+    /// Asks for one name as well.
+    pub(crate) fn require_name(&mut self, name: &str) {
+        self.fields.push(FieldRequirement {
+            path: NAME.to_owned(),
+            equals: true,
+            value: name.to_owned(),
+        });
     }
 
     /// Everything.

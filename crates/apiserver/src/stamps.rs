@@ -15,7 +15,6 @@ pub(crate) fn on_create(writer: &mut Writer<'_>, object: &mut Value) {
             object::set_meta(object, "name", Some(uuid::Uuid::new_v4().to_string().into()));
         }
         ("", "Node") => taint_until_ready(object),
-        ("", "Endpoints") => warn_of_endpoints(writer),
         ("certificates.k8s.io", "CertificateSigningRequest") => sign_with_user(writer, object),
         _ => {}
     }
@@ -26,16 +25,11 @@ pub(crate) fn on_update(writer: &mut Writer<'_>, new: &mut Value, old: &Value) {
     let kind = writer.call.kind.clone();
     match (kind.group.as_ref(), kind.kind.as_ref()) {
         ("", "PersistentVolume") => persistent_volume::stamp_phase(new, old, &writer.timestamp()),
-        ("", "Endpoints") => warn_of_endpoints(writer),
         ("certificates.k8s.io", "CertificateSigningRequest") => {
             certificate_signing_request::stamp_conditions(new, old, &writer.timestamp());
         }
         _ => {}
     }
-}
-
-fn warn_of_endpoints(writer: &mut Writer<'_>) {
-    writer.warn(["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned()]);
 }
 
 /// A new node takes no pods until somebody has seen it ready.

@@ -15,12 +15,11 @@ use tokio::{
 };
 
 use crate::{
-    admission::webhooks,
+    admission::{policies::Policies, webhooks},
     allocation::Allocations,
     api::Api,
     authorization::Authorizer,
     bootstrap, built_in, controllers,
-    discovery::Discovery,
     error::ApiError,
     metrics::Metrics,
     pki::{Pki, PkiError},
@@ -96,7 +95,6 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     let (stop, stopping) = watch::channel(false);
     let api = Arc::new(Api {
         registry: Registry::new(built_in::kinds()),
-        discovery: Discovery::default(),
         authorizer: Authorizer::new(),
         allocations: Allocations::load(&store),
         signer: pki.signer,
@@ -105,6 +103,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         metrics: Metrics::default(),
         quota_turns: crate::admission::resource_quotas::Turns::new(),
         webhooks: webhooks::Caller::new(),
+        policies: Policies::new(),
         stopping: stopping.clone(),
         store,
     });

@@ -37,7 +37,7 @@ pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBo
         (_, "scale") => return scale::answer(call, method, &body::read(request_body).await?).await,
         ("pods", "binding") => return binding::bind(call, &body::read(request_body).await?).await,
         ("pods", "eviction") => return eviction::evict(call, &body::read(request_body).await?).await,
-        ("serviceaccounts", "token") => return token::issue(call, &body::read(request_body).await?),
+        ("serviceaccounts", "token") => return token::issue(call, &body::read(request_body).await?).await,
         ("namespaces", "finalize") => Part::Special(
             "finalize",
             kinds::objects::namespace::prepare_for_finalize,

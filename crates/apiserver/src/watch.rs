@@ -10,7 +10,7 @@ use http::StatusCode;
 use http_body_util::{BodyExt, StreamBody};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use store::{Event, Object, WatchEnd, Watcher};
+use store::{Event, Key, Object, TooOld, WatchEnd, Watcher};
 use tokio::time::{Instant, sleep_until};
 
 use crate::{
@@ -25,15 +25,19 @@ use crate::{
     selection::Selection,
 };
 
-const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
+const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 /// Watches without an own limit end after this; the client starts the next one.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(45);
 /// Frames are gathered up to this size before they are sent.
 const CHUNK: usize = 64 * 1024;
 
 pub(crate) async fn watch(call: &Call) -> Result<Answer> {
     check_options(&call.query)?;
-    let selection = Selection::read(&call.query, &call.kind)?;
+    let mut selection = Selection::read(&call.query, &call.kind)?;
+    if !call.target.name.is_empty() {
+        // The old way to watch one object: by its own path.
+        selection.require_name(&call.target.name);
+    }
     let send_initial = call.query.optional_flag("sendInitialEvents");
     let bookmarks = call.query.flag("allowWatchBookmarks");
     if send_initial == Some(true) && !bookmarks {
@@ -51,7 +55,8 @@ pub(crate) async fn watch(call: &Call) -> Result<Answer> {
         .query
         .text("resourceVersion")
         .map(parse_revision)
-        .transpose()?;
+        .transpose()
+        .map_err(|why| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
     let timeout = call.query.int("timeoutSeconds")?.filter(|seconds| *seconds > 0);
     let include = IncludeObject::read(&call.query)?;
     let encoder = Encoder {
@@ -74,25 +79,18 @@ pub(crate) async fn watch(call: &Call) -> Result<Answer> {
         if let Some(revision) = revision {
             check_revision_exists(call, revision).await?;
         }
-        let (list, watcher) = call
-            .api
-            .store
-            .snapshot_and_watch(&call.kind.collection, call.namespace());
+        let (objects, watcher) = snapshot_and_watch(call, &selection);
         start = Start {
-            objects: list.items.into_iter(),
+            objects: objects.into_iter(),
             done: false,
-            end_bookmark: (send_initial == Some(true)).then_some(list.revision),
+            end_bookmark: (send_initial == Some(true)).then_some(watcher.revision()),
         };
         watcher
     } else {
         let after = revision
             .filter(|revision| *revision > 0)
             .unwrap_or_else(|| call.api.store.revision());
-        match call
-            .api
-            .store
-            .watch(&call.kind.collection, call.namespace(), after)
-        {
+        match watch_from(call, &selection, after) {
             Ok(watcher) => watcher,
             Err(too_old) => {
                 return Ok(ended(&encoder, &expired(after, too_old.oldest)));
@@ -118,6 +116,30 @@ pub(crate) async fn watch(call: &Call) -> Result<Answer> {
             .map(|chunk| (Ok(http_body::Frame::data(chunk)), state))
     });
     Ok(answer(StreamBody::new(stream).boxed_unsync()))
+}
+
+/// The one object a selection can match, when it names it. Such a watch is not woken by others.
+fn single_object(call: &Call, selection: &Selection) -> Option<Key> {
+    let name = selection.single_name()?;
+    (call.namespace().is_some() || !call.kind.namespaced).then(|| Key::new(call.key_namespace(), name))
+}
+
+fn snapshot_and_watch(call: &Call, selection: &Selection) -> (Vec<Arc<Object>>, Watcher) {
+    let store = &call.api.store;
+    if let Some(key) = single_object(call, selection) {
+        let (object, watcher) = store.snapshot_and_watch_object(&call.kind.collection, &key);
+        return (object.into_iter().collect(), watcher);
+    }
+    let (list, watcher) = store.snapshot_and_watch(&call.kind.collection, call.namespace());
+    (list.items, watcher)
+}
+
+fn watch_from(call: &Call, selection: &Selection, after: u64) -> Result<Watcher, TooOld> {
+    let store = &call.api.store;
+    match single_object(call, selection) {
+        Some(key) => store.watch_object(&call.kind.collection, key, after),
+        None => store.watch(&call.kind.collection, call.namespace(), after),
+    }
 }
 
 fn answer(body: response::Body) -> Answer {

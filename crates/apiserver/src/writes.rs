@@ -28,6 +28,10 @@ pub(crate) struct Writer<'a> {
     pub options: WriteOptions,
     pub warnings: Vec<String>,
     pub now: Timestamp,
+    /// How to delete, for a write that deletes.
+    pub deletion: Option<delete::DeleteOptions>,
+    /// The request was admitted as a whole; what it does to stored objects is not admitted again.
+    pub admitted: bool,
 }
 
 /// What a write left behind.
@@ -47,6 +51,8 @@ impl<'a> Writer<'a> {
             options,
             warnings: Vec::new(),
             now: Timestamp::now(),
+            deletion: None,
+            admitted: false,
         }
     }
 

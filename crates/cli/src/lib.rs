@@ -90,11 +90,17 @@ fn advised(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Error
 }
 
 fn report(error: &anyhow::Error) {
-    eprintln!("error: {error}");
+    let mut shown = error.to_string();
+    eprintln!("error: {shown}");
     for cause in error.chain().skip(1) {
-        eprintln!("  because: {cause}");
+        let text = cause.to_string();
+        // Advice has the words of the error it is about.
+        if text != shown {
+            eprintln!("  because: {text}");
+        }
+        shown = text;
     }
-    if let Some(advised) = error.chain().find_map(|cause| cause.downcast_ref::<Advised>()) {
+    if let Some(advised) = error.downcast_ref::<Advised>() {
         eprintln!("\nhint: {}", advised.hint);
     }
 }

@@ -1,6 +1,7 @@
 //! `trainyard up`: starts the embedded cluster.
 
 use std::{
+    io::Write as _,
     net::SocketAddr,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -10,7 +11,7 @@ use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
-    Surroundings, advised,
+    Advised, Surroundings,
     data_dir::{self, DataDir},
     detach,
     instance::Instance,
@@ -78,7 +79,7 @@ async fn serve(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    eprintln!("stopping");
+    let _ = writeln!(std::io::stderr(), "stopping");
     running.stop().await;
     Instance::remove(dir);
     Ok(ExitCode::SUCCESS)
@@ -107,7 +108,7 @@ fn raise_file_limit() {
 }
 
 pub(crate) fn print_ready(address: &str, kubeconfig: &Path) {
-    println!(
+    let text = format!(
         "Trainyard is ready
 
   address     {address}
@@ -116,9 +117,12 @@ pub(crate) fn print_ready(address: &str, kubeconfig: &Path) {
 Try:
   export KUBECONFIG={kubeconfig}
   kubectl get namespaces
-  trainyard status",
+  trainyard status
+",
         kubeconfig = shown(kubeconfig),
     );
+    // Whoever started the server may have stopped reading, which is no reason to stop serving.
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 /// A path that can be pasted into a shell.
@@ -158,7 +162,7 @@ fn explain(error: apiserver::StartError) -> anyhow::Error {
     match hint {
         Some(hint) => {
             let message = error.to_string();
-            anyhow::Error::from(error).context(advised(message, hint))
+            anyhow::Error::from(error).context(Advised { message, hint })
         }
         None => error.into(),
     }

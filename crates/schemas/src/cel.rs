@@ -1,8 +1,9 @@
 //! The Common Expression Language, as Kubernetes speaks it: parsing, type checking, cost estimates
-//! and evaluation within a budget. [`Expression`] is for admission policies and match conditions;
-//! the rules of custom resources have their own walk in `rules`.
+//! and evaluation within a budget. [`Expression`] is for anything over JSON variables, [`admission`]
+//! for policies and match conditions; the rules of custom resources have their own walk in `rules`.
 
-mod admission;
+pub mod admission;
+pub mod authorization;
 mod check;
 pub(crate) mod declared;
 mod escape;
@@ -43,6 +44,7 @@ pub struct Expression {
 pub enum Returns {
     Bool,
     Text,
+    Null,
     Anything,
 }
 
@@ -70,9 +72,9 @@ impl Expression {
             (Returns::Anything, _)
             | (_, Type::Dyn)
             | (Returns::Bool, Type::Bool)
-            | (Returns::Text, Type::Text) => Ok(()),
-            (Returns::Bool, own) => Err(format!("must evaluate to bool but got {own}")),
-            (Returns::Text, own) => Err(format!("must evaluate to string but got {own}")),
+            | (Returns::Text, Type::Text)
+            | (Returns::Null, Type::Null) => Ok(()),
+            (wanted, own) => Err(admission::wrong_type(&[wanted], own)),
         }
     }
 
@@ -105,7 +107,7 @@ impl Expression {
 
 fn to_json(value: &Val<'_>) -> Value {
     match value {
-        Val::Null | Val::Optional(None) | Val::Foreign(_) => Value::Null,
+        Val::Null | Val::Optional(None) | Val::Foreign(_) | Val::Inquiry(_) => Value::Null,
         Val::Bool(flag) => Value::Bool(*flag),
         Val::Int(integer) => Value::from(*integer),
         Val::UInt(integer) => Value::from(*integer),

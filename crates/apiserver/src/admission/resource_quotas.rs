@@ -1,12 +1,12 @@
 //! Resource quotas: a write that would use more than the namespace may is refused, and one that is
 //! let through is counted at once, so that two at the same time cannot both take the last place.
 
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::{hash::BuildHasher as _, sync::Arc};
 
 use kinds::quota::{self, Change, Charge};
 use serde_json::Value;
 use store::{Collection, WriteError};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::Operation;
 use crate::{
@@ -16,37 +16,42 @@ use crate::{
     writes::Writer,
 };
 
-/// Keeps the writes of one namespace from being counted at the same time. A few locks serve all
-/// namespaces: two that share one only wait for each other's counting.
+/// Keeps the writes of a namespace with quotas, from being counted to being stored, apart from each
+/// other and from the controller that counts anew. A few locks serve all namespaces.
 pub(crate) struct Turns {
     hasher: std::hash::RandomState,
-    locks: [Mutex<()>; 16],
+    locks: [Arc<Mutex<()>>; 16],
 }
 
 impl Turns {
     pub(crate) fn new() -> Self {
         Self {
             hasher: std::hash::RandomState::new(),
-            locks: std::array::from_fn(|_| Mutex::new(())),
+            locks: std::array::from_fn(|_| Arc::default()),
         }
     }
 
-    fn of(&self, namespace: &str) -> &Mutex<()> {
-        let mut hasher = self.hasher.build_hasher();
-        namespace.hash(&mut hasher);
-        &self.locks[hasher.finish() as usize % self.locks.len()]
+    /// Waits until no counted write of the namespace is under way.
+    pub(crate) async fn take(&self, namespace: &str) -> Turn {
+        let index = self.hasher.hash_one(namespace) as usize % self.locks.len();
+        Turn(Some(self.locks[index].clone().lock_owned().await))
     }
 }
+
+/// Held from counting a write to storing it; empty where nothing is counted.
+#[must_use]
+#[derive(Default)]
+pub(crate) struct Turn(#[expect(dead_code, reason = "held for its drop")] Option<OwnedMutexGuard<()>>);
 
 pub(crate) async fn charge(
     writer: &Writer<'_>,
     operation: Operation,
     object: &Value,
     old: Option<&Value>,
-) -> Result<()> {
+) -> Result<Turn> {
     let call = writer.call;
     let operation = match (operation, old) {
-        (Operation::Delete, _) => return Ok(()),
+        (Operation::Delete, _) => return Ok(Turn::default()),
         (Operation::Create, _) | (_, None) => quota::Operation::Create,
         (_, Some(old)) => quota::Operation::Update { old },
     };
@@ -59,7 +64,7 @@ pub(crate) async fn charge(
         now: writer.now,
     };
     if call.key_namespace().is_empty() || !quota::is_counted(&change) {
-        return Ok(());
+        return Ok(Turn::default());
     }
     let collection = Collection::new("", "resourcequotas");
     if call
@@ -69,9 +74,9 @@ pub(crate) async fn charge(
         .items
         .is_empty()
     {
-        return Ok(());
+        return Ok(Turn::default());
     }
-    let _turn = call.api.quota_turns.of(call.key_namespace()).lock().await;
+    let turn = call.api.quota_turns.take(call.key_namespace()).await;
     loop {
         let stored = call
             .api
@@ -86,10 +91,10 @@ pub(crate) async fn charge(
             ApiError::forbidden(call.kind.qualified(), object::name(object), &error.to_string())
         })?;
         if writer.options.dry_run || charges.is_empty() {
-            return Ok(());
+            return Ok(turn);
         }
         if record(call, &collection, &stored, &quotas, charges).await? {
-            return Ok(());
+            return Ok(turn);
         }
     }
 }
@@ -98,7 +103,7 @@ pub(crate) async fn charge(
 async fn record(
     call: &Call,
     collection: &Collection,
-    stored: &[std::sync::Arc<store::Object>],
+    stored: &[Arc<store::Object>],
     quotas: &[Value],
     charges: Vec<Charge<'_>>,
 ) -> Result<bool> {

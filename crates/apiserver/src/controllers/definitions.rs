@@ -204,7 +204,8 @@ async fn finish(api: &Arc<Api>, definition: &Value) -> Result<()> {
                 .await
                 .is_err()
             {
-                return retry_later(api, definition);
+                retry_later(api, definition);
+                return Ok(());
             }
         }
         let _ = api.store.drop_collection(&instances.collection).await;
@@ -224,7 +225,7 @@ async fn finish(api: &Arc<Api>, definition: &Value) -> Result<()> {
 }
 
 /// Comes back to a definition whose instances are held, without holding up the others.
-fn retry_later(api: &Arc<Api>, definition: &Value) -> Result<()> {
+fn retry_later(api: &Arc<Api>, definition: &Value) {
     let (api, definition) = (api.clone(), definition.clone());
     tokio::spawn(async move {
         tokio::select! {
@@ -234,7 +235,6 @@ fn retry_later(api: &Arc<Api>, definition: &Value) -> Result<()> {
             }
         }
     });
-    Ok(())
 }
 
 /// What a deletion adds to a definition: it waits until its instances are gone.

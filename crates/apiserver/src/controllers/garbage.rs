@@ -360,7 +360,7 @@ impl Collector {
 /// Somebody else was faster: the next event tells what is left to do.
 fn ignore_races(result: Result<()>) -> Result<()> {
     match result {
-        Err(error) if matches!(error.reason, "NotFound" | "Conflict") => Ok(()),
+        Err(error) if matches!(&*error.reason, "NotFound" | "Conflict") => Ok(()),
         other => other,
     }
 }

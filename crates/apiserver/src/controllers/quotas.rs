@@ -34,10 +34,10 @@ pub(crate) async fn run(api: Arc<Api>) {
             }
             change = receiver.recv() => {
                 let Some((kind, change)) = change else { return };
-                counter.observe(&kind, change);
+                counter.observe(&kind, &change);
                 // Everything that is known by now is counted together.
                 while let Ok((kind, change)) = receiver.try_recv() {
-                    counter.observe(&kind, change);
+                    counter.observe(&kind, &change);
                 }
                 for namespace in std::mem::take(&mut counter.stale) {
                     if let Err(error) = recount(&api, &namespace).await {
@@ -57,8 +57,8 @@ struct Counter {
 }
 
 impl Counter {
-    fn observe(&mut self, kind: &Kind, change: Change) {
-        let (stored, gone) = match &change {
+    fn observe(&mut self, kind: &Kind, change: &Change) {
+        let (stored, gone) = match change {
             Change::Present(stored) => (stored, false),
             Change::Gone(stored) => (stored, true),
         };
@@ -95,12 +95,12 @@ async fn recount(api: &Arc<Api>, namespace: &str) -> Result<()> {
     let Some(kind) = snapshot.get("", "v1", "resourcequotas") else {
         return Ok(());
     };
+    let _turn = api.quota_turns.take(namespace).await;
     for stored in api
         .store
         .list(&kind.collection, Some(namespace), None, None)
         .items
     {
-        // Admission counts up at the same time: the count is made of the state it is written against.
         internal::change(api, kind, NAME, Part::Status, namespace, stored.name(), |quota| {
             let status = count(api, namespace, quota);
             let mut new = quota.clone();

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{
-    admission::Operation,
+    admission::{self, Operation},
     body,
     call::Call,
     error::{ApiError, Result},
@@ -24,7 +24,9 @@ const PART: Part = Part::Special("binding", |_, _| {}, |_, _, _| {});
 
 pub(crate) async fn bind(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
-    let binding = body::decode(negotiate::content_type(&call.headers), bytes, "Binding")?.value;
+    let mut binding = body::decode(negotiate::content_type(&call.headers), bytes, "Binding")?.value;
+    let mut writer = Writer::new(call, options);
+    admission::admit_body(&mut writer, &mut binding).await?;
     let target = kinds::read::get(&binding, "target");
     let target_kind = kinds::read::text(target, "kind");
     if !target_kind.is_empty() && target_kind != "Node" {
@@ -42,7 +44,6 @@ pub(crate) async fn bind(call: &Call, bytes: &[u8]) -> Result<Answer> {
             )],
         ));
     }
-    let mut writer = Writer::new(call, options);
     update::change(&mut writer, PART, Operation::Update, |writer, old| {
         bound(writer, old, &binding, &node)
     })

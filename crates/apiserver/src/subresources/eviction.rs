@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use store::Collection;
 
 use crate::{
-    body,
+    admission, body,
     call::Call,
     error::{ApiError, Result},
     negotiate, object,
@@ -19,15 +19,17 @@ use crate::{
 };
 
 pub(crate) async fn evict(call: &Call, bytes: &[u8]) -> Result<Answer> {
-    let eviction = body::decode(negotiate::content_type(&call.headers), bytes, "Eviction")?.value;
-    let options = DeleteOptions::from_value(kinds::read::get(&eviction, "deleteOptions"))?;
+    let mut eviction = body::decode(negotiate::content_type(&call.headers), bytes, "Eviction")?.value;
+    let dry_run = DeleteOptions::from_value(kinds::read::get(&eviction, "deleteOptions"))?.dry_run;
     let mut writer = Writer::new(
         call,
         WriteOptions {
-            dry_run: options.dry_run,
+            dry_run,
             ..WriteOptions::default()
         },
     );
+    admission::admit_body(&mut writer, &mut eviction).await?;
+    let options = DeleteOptions::from_value(kinds::read::get(&eviction, "deleteOptions"))?;
     let stored = call
         .api
         .store

@@ -1,9 +1,11 @@
 //! Pod subresources with rules of their own.
 
+use http::StatusCode;
+
 use crate::{
     call::Call,
-    error::{ApiError, Result},
-    response::Answer,
+    error::{ApiError, Qualified, Result},
+    response::{self, Answer},
     writes::update::Part,
 };
 
@@ -19,19 +21,28 @@ pub(crate) const RESIZE: Part = Part::Special(
     kinds::pods::resize::validate_update,
 );
 
-/// Logs, commands and connections come from the node a pod runs on. Until one is there, the pod has
-/// none to give.
+/// Logs, commands and connections come from the node a pod runs on. Without one there is an empty
+/// log and nothing to connect to.
 pub(crate) fn stream(call: &Call) -> Result<Answer> {
-    if call
+    let name = &call.target.name;
+    let stored = call
         .api
         .store
-        .get(&call.kind.collection, call.key_namespace(), &call.target.name)
-        .is_none()
-    {
-        return Err(ApiError::not_found(call.kind.qualified(), &call.target.name));
+        .get(&call.kind.collection, call.key_namespace(), name);
+    let stored = stored.ok_or_else(|| ApiError::not_found(call.kind.qualified(), name))?;
+    let pod = call.kind.read(&stored);
+    let node = kinds::read::text(kinds::read::get(&pod, "spec"), "nodeName");
+    if !node.is_empty() {
+        let nodes = Qualified {
+            group: "",
+            name: "nodes",
+        };
+        return Err(ApiError::not_found(nodes, node));
+    }
+    if call.target.subresource == "log" {
+        return Ok(response::text(StatusCode::NO_CONTENT, ""));
     }
     Err(ApiError::bad_request(format!(
-        "pod {} does not have a host assigned that can answer {}",
-        call.target.name, call.target.subresource
+        "pod {name} does not have a host assigned"
     )))
 }

@@ -5,6 +5,7 @@ use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
 use crate::{
+    admission,
     authentication::{self, User},
     authorization::Attributes,
     body,
@@ -12,10 +13,11 @@ use crate::{
     error::{ApiError, Result},
     negotiate,
     response::{self, Answer},
+    writes::{Writer, options::WriteOptions},
 };
 
 /// The answer to a review, if the kind is one.
-pub(crate) fn answer(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> {
+pub(crate) async fn answer(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> {
     let ask: fn(&Call, &mut Value) -> Result<()> = match (call.kind.group.as_ref(), call.kind.kind.as_ref()) {
         ("authentication.k8s.io", "TokenReview") => token_review,
         ("authentication.k8s.io", "SelfSubjectReview") => self_subject_review,
@@ -24,20 +26,23 @@ pub(crate) fn answer(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> {
         ("authorization.k8s.io", "SelfSubjectRulesReview") => rules_review,
         _ => return None,
     };
-    Some(review(call, bytes, ask))
+    Some(review(call, bytes, ask).await)
 }
 
-fn review(call: &Call, bytes: &[u8], ask: fn(&Call, &mut Value) -> Result<()>) -> Result<Answer> {
+async fn review(call: &Call, bytes: &[u8], ask: fn(&Call, &mut Value) -> Result<()>) -> Result<Answer> {
     let mut review = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?.value;
     review["kind"] = call.kind.kind.as_ref().into();
     review["apiVersion"] = call.kind.api_version.as_ref().into();
     if !review.get("metadata").is_some_and(Value::is_object) {
         review["metadata"] = json!({ "creationTimestamp": null });
     }
+    let mut writer = Writer::new(call, WriteOptions::read(&call.query, "CreateOptions")?);
+    admission::admit_body(&mut writer, &mut review).await?;
     ask(call, &mut review)?;
     Ok(response::value(StatusCode::CREATED, call.representation, &review))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "one of the functions a review may be")]
 fn self_subject_review(call: &Call, review: &mut Value) -> Result<()> {
     review["status"] = json!({ "userInfo": call.user.to_info() });
     review["metadata"] = json!({ "creationTimestamp": crate::writes::timestamp(jiff::Timestamp::now()) });

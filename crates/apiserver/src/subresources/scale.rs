@@ -1,6 +1,7 @@
 //! The size of anything that has one, in the same form for every kind.
 
 use http::{Method, StatusCode};
+use jiff::Timestamp;
 use manifests::{
     field::{FieldError, Path},
     json_patch, merge_patch,
@@ -11,23 +12,19 @@ use crate::{
     admission::Operation,
     body,
     call::Call,
+    custom::ScalePaths,
     error::{ApiError, Result},
     kind::Definition,
-    negotiate, object,
+    negotiate::{self, Form},
+    object,
     response::{self, Answer},
+    rows::{self, IncludeObject},
     writes::{
         Outcome, Writer,
         options::WriteOptions,
         update::{self, Part},
     },
 };
-
-/// Where a kind keeps its size.
-struct Paths {
-    spec: Vec<String>,
-    status: Vec<String>,
-    selector: Option<Vec<String>>,
-}
 
 pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result<Answer> {
     let paths = paths(call)?;
@@ -38,7 +35,7 @@ pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result
             .get(&call.kind.collection, call.key_namespace(), &call.target.name)
             .ok_or_else(|| ApiError::not_found(call.kind.qualified(), &call.target.name))?;
         let scale = scale_of(call, &paths, &call.kind.read(&stored))?;
-        return Ok(response::value(StatusCode::OK, call.representation, &scale));
+        return show(call, scale);
     }
     let content_type = negotiate::content_type(&call.headers);
     let mut writer = Writer::new(call, WriteOptions::read(&call.query, "UpdateOptions")?);
@@ -52,33 +49,52 @@ pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result
         Outcome::Stored(stored) => call.kind.read(&stored),
         Outcome::DryRun(value) | Outcome::Deleted(value) => value,
     };
-    Ok(response::value(
-        StatusCode::OK,
-        call.representation,
-        &scale_of(call, &paths, &object)?,
-    ))
+    show(call, scale_of(call, &paths, &object)?)
 }
 
-fn paths(call: &Call) -> Result<Paths> {
+/// Shows a scale in the form the client asked for.
+fn show(call: &Call, scale: Value) -> Result<Answer> {
+    let shown = match call.representation.form {
+        Form::Object => scale,
+        Form::Metadata => rows::metadata(&scale),
+        Form::Table(version) => rows::scale_table(
+            version,
+            scale,
+            IncludeObject::read(&call.query)?,
+            Timestamp::now(),
+        ),
+    };
+    Ok(response::value(StatusCode::OK, call.representation, &shown))
+}
+
+/// An object as its scale.
+pub(crate) fn view(call: &Call, object: &Value) -> Result<Value> {
+    scale_of(call, &paths(call)?, object)
+}
+
+/// An object with the size a scale says.
+pub(crate) fn with_view(call: &Call, object: &Value, scale: &Value) -> Result<Value> {
+    let paths = paths(call)?;
+    let current = scale_of(call, &paths, object)?;
+    let version = object::resource_version(object).to_owned();
+    let mut resized = resized(call, &paths, object, &current, scale)?;
+    object::set_meta(&mut resized, "resourceVersion", Some(version.into()));
+    Ok(resized)
+}
+
+fn paths(call: &Call) -> Result<ScalePaths> {
     let fixed = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
     match &call.kind.definition {
-        Definition::BuiltIn(_) => Ok(Paths {
+        Definition::BuiltIn(_) => Ok(ScalePaths {
             spec: fixed("spec.replicas"),
             status: fixed("status.replicas"),
             selector: None,
         }),
-        Definition::Custom(custom) => {
-            let (spec, status, selector) = custom.scale_paths().ok_or_else(ApiError::no_such_resource)?;
-            Ok(Paths {
-                spec,
-                status,
-                selector,
-            })
-        }
+        Definition::Custom(custom) => custom.scale_paths().ok_or_else(ApiError::no_such_resource),
     }
 }
 
-fn scale_of(call: &Call, paths: &Paths, object: &Value) -> Result<Value> {
+fn scale_of(call: &Call, paths: &ScalePaths, object: &Value) -> Result<Value> {
     let find = |path: &[String]| path.iter().try_fold(object, |value, key| value.get(key));
     let replicas = find(&paths.spec).and_then(Value::as_i64);
     if replicas.is_none() && call.kind.is_custom() {
@@ -157,7 +173,7 @@ fn wanted(method: &Method, content_type: &str, bytes: &[u8], current: &Value) ->
 }
 
 /// The object with the wanted size.
-fn resized(call: &Call, paths: &Paths, old: &Value, current: &Value, wanted: &Value) -> Result<Value> {
+fn resized(call: &Call, paths: &ScalePaths, old: &Value, current: &Value, wanted: &Value) -> Result<Value> {
     let name = &call.target.name;
     let version = object::resource_version(wanted);
     if !version.is_empty() && version != object::resource_version(current) {

@@ -6,21 +6,23 @@ use serde_json::{Value, json};
 use store::Collection;
 
 use crate::{
-    body,
+    admission, body,
     call::Call,
     error::{ApiError, Qualified, Result},
     negotiate, object,
     response::{self, Answer},
     tokens,
-    writes::timestamp,
+    writes::{Writer, options::WriteOptions, timestamp},
 };
 
 const DEFAULT_SECONDS: i64 = 3600;
 const MIN_SECONDS: i64 = 600;
 const MAX_SECONDS: i64 = 1 << 32;
 
-pub(crate) fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
+pub(crate) async fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let mut request = body::decode(negotiate::content_type(&call.headers), bytes, "TokenRequest")?.value;
+    let mut writer = Writer::new(call, WriteOptions::read(&call.query, "CreateOptions")?);
+    admission::admit_body(&mut writer, &mut request).await?;
     let (namespace, name) = (call.key_namespace(), call.target.name.as_str());
     let stored = call
         .api
@@ -30,7 +32,7 @@ pub(crate) fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let account = call.kind.read(&stored);
     let spec = kinds::read::get(&request, "spec").clone();
     let seconds = kinds::read::int(&spec, "expirationSeconds").unwrap_or(DEFAULT_SECONDS);
-    check_seconds(name, seconds)?;
+    check_seconds(seconds)?;
     let mut audiences = kinds::read::list(&spec, "audiences").to_vec();
     if audiences.is_empty() {
         audiences.push(tokens::ISSUER.into());
@@ -74,7 +76,7 @@ pub(crate) fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
     ))
 }
 
-fn check_seconds(name: &str, seconds: i64) -> Result<()> {
+fn check_seconds(seconds: i64) -> Result<()> {
     let path = Path::new("spec").child("expirationSeconds");
     let error = if seconds < MIN_SECONDS {
         FieldError::invalid(
@@ -91,10 +93,11 @@ fn check_seconds(name: &str, seconds: i64) -> Result<()> {
     } else {
         return Ok(());
     };
+    // A request for a token has no name; that of the account does not appear.
     Err(ApiError::invalid(
         "authentication.k8s.io",
         "TokenRequest",
-        name,
+        "",
         &[error],
     ))
 }

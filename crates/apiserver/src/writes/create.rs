@@ -41,15 +41,21 @@ pub(crate) async fn create_object(
     recorded: Recorded,
 ) -> Result<Outcome> {
     let call = writer.call;
-    if !object::resource_version(&object).is_empty() {
-        return Err(ApiError::bad_request(
+    if recorded == Recorded::NotYet && !object::resource_version(&object).is_empty() {
+        return Err(ApiError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "",
             "resourceVersion should not be set on objects to be created",
         ));
     }
+    typed::wipe_system_metadata(&mut object);
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     if recorded == Recorded::NotYet {
         ownership::record_write(writer, None, &mut object, "");
     }
+    // Admission may still name the object; only then is a name generated.
+    admission::mutate(writer, Operation::Create, &mut object, None).await?;
+    typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     let template = object;
     let generated = object::name(&template).is_empty();
     for attempt in 1.. {
@@ -68,11 +74,10 @@ pub(crate) async fn create_object(
 async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outcome> {
     let call = writer.call;
     typed::stamp_new(&mut object, &writer.timestamp());
-    admission::mutate(writer, Operation::Create, &mut object, None).await?;
     let taken = allocation::allocate(&call.api, &call.kind, &mut object, None)?;
     prepare(writer, &mut object);
     validate(writer, &object)?;
-    admission::validate(writer, Operation::Create, Some(&object), None).await?;
+    let turn = admission::validate(writer, Operation::Create, Some(&object), None).await?;
     if writer.options.dry_run {
         check_absent(call, &object)?;
         return Ok(Outcome::DryRun(object));
@@ -85,6 +90,7 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
         .store
         .create(&call.kind.collection, Key::new(&namespace, &name), body)
         .await;
+    drop(turn);
     match written {
         Ok(stored) => {
             taken.keep();
@@ -112,6 +118,8 @@ fn prepare(writer: &mut Writer<'_>, object: &mut Value) {
     let kind = &writer.call.kind;
     kind.prepare_for_create(object);
     stamps::on_create(writer, object);
+    writer.call.kind.complete(object);
+    let kind = &writer.call.kind;
     if kind.tracks_generation() {
         object::set_meta(object, "generation", Some(1.into()));
     }

@@ -30,7 +30,7 @@ pub(crate) enum Propagation {
 }
 
 /// How an object is to be deleted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeleteOptions {
     pub grace: Option<i64>,
     pub propagation: Option<Propagation>,
@@ -112,6 +112,42 @@ impl DeleteOptions {
     }
 }
 
+impl DeleteOptions {
+    /// The options as an object, as admission is told them.
+    pub(crate) fn to_value(&self) -> Value {
+        let mut options = json!({});
+        if let Some(grace) = self.grace {
+            options["gracePeriodSeconds"] = grace.into();
+        }
+        match self.propagation {
+            Some(Propagation::Background) if self.legacy_background => {
+                options["orphanDependents"] = false.into();
+            }
+            Some(propagation) => options["propagationPolicy"] = propagation.name().into(),
+            None => {}
+        }
+        for (field, text) in [("uid", &self.uid), ("resourceVersion", &self.resource_version)] {
+            if let Some(text) = text {
+                options["preconditions"][field] = text.as_str().into();
+            }
+        }
+        if self.dry_run {
+            options["dryRun"] = json!(["All"]);
+        }
+        options
+    }
+}
+
+impl Propagation {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Orphan => "Orphan",
+            Self::Background => "Background",
+            Self::Foreground => "Foreground",
+        }
+    }
+}
+
 fn options_from_query(query: &Query) -> Result<Value> {
     let mut options = json!({});
     if let Some(grace) = query.int("gracePeriodSeconds")? {
@@ -180,6 +216,7 @@ pub(crate) async fn delete_in(
 ) -> Result<Outcome> {
     let call = writer.call;
     let kind = &call.kind;
+    writer.deletion = Some(options.clone());
     loop {
         let stored = call
             .api
@@ -188,7 +225,7 @@ pub(crate) async fn delete_in(
             .ok_or_else(|| ApiError::not_found(kind.qualified(), name))?;
         let old = kind.read(&stored);
         check_preconditions(kind, name, &old, options)?;
-        admission::validate(writer, Operation::Delete, None, Some(&old)).await?;
+        drop(admission::validate(writer, Operation::Delete, None, Some(&old)).await?);
         let step = plan(kind, &old, options, writer.now);
         if options.dry_run {
             return Ok(match step {

@@ -1,5 +1,6 @@
 //! The parameters every write understands: dry run, field manager, field validation.
 
+use kinds::object_meta;
 use manifests::field::{FieldError, Path};
 use serde_json::json;
 
@@ -43,7 +44,7 @@ impl WriteOptions {
             }
         };
         if let Some(manager) = query.text("fieldManager") {
-            check_manager(manager, &mut errors);
+            object_meta::validate_field_manager(manager, || Path::new("fieldManager"), &mut errors);
         }
         if !errors.is_empty() {
             return Err(ApiError::invalid("meta.k8s.io", kind, "", &errors));
@@ -70,21 +71,4 @@ pub(crate) fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut Ve
         }
     }
     asked
-}
-
-fn check_manager(manager: &str, errors: &mut Vec<FieldError>) {
-    let path = Path::new("fieldManager");
-    if manager.len() > 128 {
-        errors.push(FieldError::too_long(&path, 128));
-    }
-    if let Some((at, c)) = manager.char_indices().find(|(_, c)| c.is_control()) {
-        errors.push(FieldError::invalid(
-            &path,
-            &json!(manager),
-            format!(
-                "should only contain printable characters (invalid character {:?} at position {at})",
-                c
-            ),
-        ));
-    }
 }

@@ -1,7 +1,14 @@
 //! Patching an object in one of the four ways.
 
+mod go_value;
+
 use http::StatusCode;
-use manifests::{json_patch, merge_patch, shape::Shape, strategic_merge};
+use manifests::{
+    field::{FieldError, Path},
+    json_patch, merge_patch,
+    shape::Shape,
+    strategic_merge,
+};
 use serde_json::Value;
 
 use super::{
@@ -25,10 +32,18 @@ const STRATEGIC: &str = "application/strategic-merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 
 /// A patch as it was sent.
-enum Patch {
-    Json(Value),
-    Merge(Value),
-    Strategic(Value),
+struct Patch {
+    kind: PatchKind,
+    body: Value,
+    /// Fields that were given twice, each as a complaint.
+    duplicates: Vec<String>,
+}
+
+#[derive(Clone, Copy)]
+enum PatchKind {
+    Json,
+    Merge,
+    Strategic,
 }
 
 pub(crate) async fn patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
@@ -43,69 +58,86 @@ pub(crate) async fn patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answe
             "meta.k8s.io",
             "PatchOptions",
             "",
-            &[manifests::field::FieldError::forbidden(
-                &manifests::field::Path::new("force"),
+            &[FieldError::forbidden(
+                &Path::new("force"),
                 "may not be specified for non-apply patch",
             )],
         ));
     }
     let mut writer = Writer::new(call, options);
     let outcome = update::change(&mut writer, part, Operation::Update, |writer, old| {
-        let patched = patched(call, &patch, old)?;
-        check_identity(call, &patched)?;
-        writer.complete(patched, Vec::new())
+        let value = patched(call, &patch, old)?;
+        check_identity(call, &value)?;
+        let decoded = writer.decode(value, patch.duplicates.clone());
+        decoded.map_err(|why| undecodable(call, &patch, old, why))
     })
     .await?;
     writer.answer(StatusCode::OK, outcome)
 }
 
 fn read(call: &Call, content_type: &str, bytes: &[u8]) -> Result<Patch> {
-    let parse = || {
-        manifests::json::parse(bytes)
-            .map(|parsed| parsed.value)
-            .map_err(|error| {
-                let prefix = if content_type == STRATEGIC {
-                    ""
-                } else {
-                    "error decoding patch: "
-                };
-                ApiError::bad_request(format!("{prefix}{error}"))
-            })
+    let kind = match content_type {
+        JSON => PatchKind::Json,
+        MERGE => PatchKind::Merge,
+        STRATEGIC if !call.kind.is_custom() => PatchKind::Strategic,
+        _ if call.kind.is_custom() => return Err(ApiError::unsupported_media_type(&[JSON, MERGE, APPLY])),
+        _ => return Err(ApiError::unsupported_media_type(&[JSON, MERGE, STRATEGIC, APPLY])),
     };
-    match content_type {
-        JSON => Ok(Patch::Json(parse()?)),
-        MERGE => Ok(Patch::Merge(parse()?)),
-        STRATEGIC if !call.kind.is_custom() => Ok(Patch::Strategic(parse()?)),
-        _ => Err(ApiError::unsupported_media_type(if call.kind.is_custom() {
-            &[JSON, MERGE, APPLY]
-        } else {
-            &[JSON, MERGE, STRATEGIC, APPLY]
-        })),
-    }
+    let parsed = manifests::json::parse(bytes).map_err(|error| match kind {
+        PatchKind::Strategic => ApiError::bad_request(error.to_string()),
+        _ => ApiError::bad_request(format!("error decoding patch: {error}")),
+    })?;
+    let duplicates = match kind {
+        PatchKind::Json => parsed
+            .duplicates
+            .iter()
+            .map(|complaint| format!("json patch {complaint}"))
+            .collect(),
+        _ => parsed.duplicates,
+    };
+    Ok(Patch {
+        kind,
+        body: parsed.value,
+        duplicates,
+    })
 }
 
 /// The object as the patch makes it, in the version of the request.
 fn patched(call: &Call, patch: &Patch, old: &Value) -> Result<Value> {
-    match patch {
-        Patch::Json(operations) => {
+    let body = &patch.body;
+    match patch.kind {
+        PatchKind::Json => {
             let mut value = old.clone();
-            json_patch::apply(&mut value, operations)
+            json_patch::apply(&mut value, body)
                 .map_err(|error| patch_error(error.status_code(), error.to_string()))?;
             Ok(value)
         }
-        Patch::Merge(patch) => {
+        PatchKind::Merge => {
             let mut value = old.clone();
-            merge_patch::apply(&mut value, patch)
-                .map_err(|error| ApiError::bad_request(error.to_string()))?;
+            merge_patch::apply(&mut value, body).map_err(|error| ApiError::bad_request(error.to_string()))?;
             Ok(value)
         }
-        Patch::Strategic(patch) => {
+        PatchKind::Strategic => {
             let Definition::BuiltIn(built_in) = &call.kind.definition else {
                 return Err(ApiError::method_not_allowed());
             };
-            strategic(old, patch, built_in.shape)
+            strategic(old, body, built_in.shape)
         }
     }
+}
+
+/// A patch whose result is not an object of its kind. The error shows the result, but of a
+/// strategic patch the patch itself; the result is made again, since only errors need it.
+fn undecodable(call: &Call, patch: &Patch, old: &Value, why: String) -> ApiError {
+    let shown = match patch.kind {
+        PatchKind::Strategic => go_value::shown(&patch.body),
+        PatchKind::Json | PatchKind::Merge => match patched(call, patch, old) {
+            Ok(value) => value.to_string(),
+            Err(error) => return error,
+        },
+    };
+    let error = FieldError::invalid(&Path::new("patch"), &shown.into(), why);
+    ApiError::invalid("", "", "", &[error])
 }
 
 fn strategic<S: Shape>(old: &Value, patch: &Value, shape: S) -> Result<Value> {
@@ -167,8 +199,8 @@ async fn apply(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
             "meta.k8s.io",
             "PatchOptions",
             "",
-            &[manifests::field::FieldError::required(
-                &manifests::field::Path::new("fieldManager"),
+            &[FieldError::required(
+                &Path::new("fieldManager"),
                 "is required for apply patch",
             )],
         ));

@@ -24,28 +24,33 @@ impl Writer<'_> {
     }
 
     /// Checks fields, and fills in defaults, of an object whose type is known to be right.
-    pub(crate) fn complete(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value> {
+    pub(crate) fn complete(&mut self, value: Value, duplicates: Vec<String>) -> Result<Value> {
         let kind = &self.call.kind;
-        let mut complaints = duplicates;
+        self.decode(value, duplicates)
+            .map_err(|why| cannot_be_handled(kind, &why))
+    }
+
+    /// The same, but the caller says in its own way what is wrong.
+    pub(crate) fn decode(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value, String> {
+        let kind = &self.call.kind;
+        let mut complaints = Vec::new();
         match &kind.definition {
             Definition::BuiltIn(built_in) => {
-                let unknown = crate::body::normalize(built_in.shape, &mut value)
-                    .map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
+                let unknown =
+                    crate::body::normalize(built_in.shape, &mut value).map_err(|error| error.to_string())?;
                 complaints.extend(unknown);
-                self.report(&complaints)?;
             }
             Definition::Custom(custom) => {
-                let unknown = custom
-                    .prune(&mut value)
-                    .map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
+                let unknown = custom.prune(&mut value)?;
                 complaints.extend(
                     unknown
                         .into_iter()
                         .map(|path| format!("unknown field \"{path}\"")),
                 );
-                self.report(&complaints)?;
             }
         }
+        complaints.extend(duplicates);
+        self.report(complaints)?;
         kind.default(&mut value);
         // The type is part of the object whatever the client left out.
         value["kind"] = kind.kind.as_ref().into();
@@ -53,20 +58,27 @@ impl Writer<'_> {
         Ok(value)
     }
 
-    fn report(&mut self, complaints: &[String]) -> Result<()> {
+    /// Brings an object that admission changed back into form. What nobody knows is dropped silently:
+    /// it was not the user who sent it.
+    pub(crate) fn decode_silently(&mut self, value: Value) -> Result<Value, String> {
+        let asked = std::mem::replace(&mut self.options.field_validation, FieldValidation::Ignore);
+        let decoded = self.decode(value, Vec::new());
+        self.options.field_validation = asked;
+        decoded
+    }
+
+    /// Tells of fields nobody knows and of keys given twice, as loudly as the client asked for.
+    fn report(&mut self, complaints: Vec<String>) -> Result<(), String> {
         if complaints.is_empty() {
             return Ok(());
         }
         match self.options.field_validation {
             FieldValidation::Ignore => Ok(()),
             FieldValidation::Warn => {
-                self.warn(complaints.iter().cloned());
+                self.warn(complaints);
                 Ok(())
             }
-            FieldValidation::Strict => Err(cannot_be_handled(
-                &self.call.kind,
-                &format!("strict decoding error: {}", complaints.join(", ")),
-            )),
+            FieldValidation::Strict => Err(format!("strict decoding error: {}", complaints.join(", "))),
         }
     }
 }
@@ -103,13 +115,25 @@ fn check_type(kind: &Kind, value: &mut Value) -> Result<()> {
     }
     if !sent_kind.is_empty() && sent_kind != kind.kind {
         return Err(ApiError::bad_request(format!(
-            "{sent_kind} in version \"{}\" cannot be handled as a {}: the kind of the object does not match the path it was sent to",
-            kind.version, kind.kind
+            "{sent_kind} in version \"{}\" cannot be handled as a {}: converting ({}.{sent_kind}) to ({}.{}): unknown conversion",
+            kind.version,
+            kind.kind,
+            kind.version,
+            internal_package(kind),
+            kind.kind
         )));
     }
     value["kind"] = kind.kind.as_ref().into();
     value["apiVersion"] = kind.api_version.as_ref().into();
     Ok(())
+}
+
+/// The Go package of the internal form, as conversion errors name it.
+fn internal_package(kind: &Kind) -> &str {
+    match kind.group.split('.').next().unwrap_or_default() {
+        "" => "core",
+        group => group,
+    }
 }
 
 /// The namespace of an object must be the one in the path, or be left out.
@@ -141,17 +165,25 @@ pub(crate) fn settle_namespace(kind: &Kind, request_namespace: &str, object: &mu
     Ok(())
 }
 
-/// Metadata that only the server writes, as a new object has it.
-pub(crate) fn stamp_new(object: &mut Value, timestamp: &str) {
+/// Drops metadata that only the server writes from an object to be created.
+pub(crate) fn wipe_system_metadata(object: &mut Value) {
     let meta = object::meta_mut(object);
     for field in [
         "resourceVersion",
         "selfLink",
+        "uid",
+        "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ] {
         meta.remove(field);
     }
+}
+
+/// Metadata that only the server writes, as a new object has it.
+pub(crate) fn stamp_new(object: &mut Value, timestamp: &str) {
+    wipe_system_metadata(object);
+    let meta = object::meta_mut(object);
     meta.insert("uid".to_owned(), uuid::Uuid::new_v4().to_string().into());
     meta.insert("creationTimestamp".to_owned(), json!(timestamp));
 }

@@ -47,7 +47,7 @@ pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answ
     let mut writer = Writer::new(call, options);
     let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
     let mut object = writer.read_object(decoded)?;
-    check_name(call, &mut object)?;
+    check_name(call, &object)?;
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     if matches!(part, Part::Main) && call.kind.allows_create_on_update() && current(call).is_none() {
         let outcome = create::create_object(&mut writer, object, create::Recorded::NotYet).await?;
@@ -57,18 +57,23 @@ pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answ
     writer.answer(StatusCode::OK, outcome)
 }
 
-/// The name in the body must be the one in the path, or be left out.
-fn check_name(call: &Call, object: &mut Value) -> Result<()> {
+/// The name in the body must be the one in the path.
+fn check_name(call: &Call, object: &Value) -> Result<()> {
     let sent = object::name(object);
-    if sent.is_empty() {
-        object::set_meta(object, "name", Some(call.target.name.as_str().into()));
-    } else if sent != call.target.name {
-        return Err(ApiError::bad_request(format!(
+    if sent == call.target.name {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(if sent.is_empty() {
+        format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            call.target.name
+        )
+    } else {
+        format!(
             "the name of the object ({sent}) does not match the name on the URL ({})",
             call.target.name
-        )));
-    }
-    Ok(())
+        )
+    }))
 }
 
 fn current(call: &Call) -> Option<std::sync::Arc<store::Object>> {
@@ -97,14 +102,16 @@ pub(crate) async fn change(
             ownership::record_write(writer, Some(&old), &mut new, part.subresource());
         }
         admission::mutate(writer, operation, &mut new, Some(&old)).await?;
+        typed::settle_namespace(kind, call.key_namespace(), &mut new)?;
         let taken = match part {
             Part::Main => allocation::allocate(&call.api, kind, &mut new, Some(&old))?,
             _ => allocation::Taken::default(),
         };
         prepare(writer, part, &mut new, &old);
         stamps::on_update(writer, &mut new, &old);
+        kind.complete(&mut new);
         validate(writer, part, &new, &old)?;
-        admission::validate(writer, operation, Some(&new), Some(&old)).await?;
+        let turn = admission::validate(writer, operation, Some(&new), Some(&old)).await?;
         manifests::apply::restore_times(&old, &mut new);
         if new == old {
             return Ok(Outcome::Stored(stored));
@@ -126,6 +133,7 @@ pub(crate) async fn change(
                 .await
                 .map(Outcome::Stored)
         };
+        drop(turn);
         match result {
             Ok(outcome) => {
                 taken.keep();
@@ -177,9 +185,10 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
     let sent = object::resource_version(new);
     if sent.is_empty() || sent == "0" {
         if !kind.allows_unconditional_update() && matches!(call.target.verb, "update") {
+            // The real server says the resource here, where it otherwise says the kind.
             return Err(ApiError::invalid(
                 &kind.group,
-                &kind.kind,
+                &kind.plural,
                 &call.target.name,
                 &[FieldError::invalid(
                     &Path::new("metadata").child("resourceVersion"),
@@ -209,7 +218,8 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
     Ok(call.target.verb == "update" && call.target.subresource != "scale" && !sent.is_empty() && sent != "0")
 }
 
-/// Metadata that no client changes.
+/// Metadata that a client may leave out, and the one number it has no say in. What it sends otherwise
+/// is compared by validation.
 fn keep_system_metadata(new: &mut Value, old: &Value) {
     for field in [
         "uid",
@@ -217,11 +227,16 @@ fn keep_system_metadata(new: &mut Value, old: &Value) {
         "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
-        "generation",
-        "selfLink",
     ] {
-        object::copy_meta(new, old, field);
+        if object::meta_mut(new)
+            .get(field)
+            .is_none_or(|value| value.is_null() || value == "" || value == "0")
+        {
+            object::copy_meta(new, old, field);
+        }
     }
+    object::copy_meta(new, old, "generation");
+    object::set_meta(new, "selfLink", None);
 }
 
 fn prepare(writer: &Writer<'_>, part: Part, new: &mut Value, old: &Value) {
@@ -241,8 +256,11 @@ fn spec_changed(kind: &crate::kind::Kind, new: &Value, old: &Value) -> bool {
         return true;
     };
     let has_status = kind.subresource("status").is_some() || !kind.is_custom();
-    let counted =
-        |key: &str| !matches!(key, "metadata" | "kind" | "apiVersion") && !(has_status && key == "status");
+    let counted = |key: &str| match key {
+        "metadata" | "kind" | "apiVersion" => false,
+        "status" => !has_status,
+        _ => true,
+    };
     new.iter()
         .filter(|(key, _)| counted(key))
         .any(|(key, value)| old.get(key) != Some(value))
@@ -254,21 +272,8 @@ fn spec_changed(kind: &crate::kind::Kind, new: &Value, old: &Value) -> bool {
 
 fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Result<()> {
     let kind = &writer.call.kind;
-    let (mut errors, warnings) = kind.validate_update(part, new, old);
+    let (errors, warnings) = kind.validate_update(part, new, old);
     writer.warn(warnings);
-    if object::is_deleting(old) {
-        let added: Vec<&str> = object::finalizers(new)
-            .filter(|finalizer| !object::finalizers(old).any(|known| known == *finalizer))
-            .collect();
-        if !added.is_empty() {
-            errors.push(FieldError::forbidden(
-                &Path::new("metadata").child("finalizers"),
-                format!(
-                    "no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"
-                ),
-            ));
-        }
-    }
     if errors.is_empty() {
         return Ok(());
     }

@@ -99,6 +99,9 @@ impl Checker {
     }
 
     fn check(&mut self, expr: &mut Expr) -> Type {
+        if let Some(name) = self.qualified_variable(expr) {
+            expr.node = Node::Ident(name);
+        }
         if let Some(constant) = self.type_constant(expr) {
             self.types[expr.id] = constant.clone();
             return constant;
@@ -141,6 +144,18 @@ impl Checker {
             return None;
         }
         named_type(&name).map(|of| Type::Meta(of.into()))
+    }
+
+    /// Variables may have dots in their names: `authorizer.requestResource`.
+    fn qualified_variable(&self, expr: &Expr) -> Option<String> {
+        let declared = &self.scopes[..self.globals];
+        if !declared.iter().any(|(variable, _)| variable.contains('.')) {
+            return None;
+        }
+        let name = qualified_name(expr).filter(|name| name.contains('.'))?;
+        let first = name.split('.').next()?;
+        let is_global = self.scopes.iter().rposition(|(variable, _)| variable == first) < Some(self.globals);
+        (is_global && declared.iter().any(|(variable, _)| *variable == name)).then_some(name)
     }
 
     fn check_ident(&mut self, name: &str, at: &Expr) -> Type {

@@ -63,7 +63,7 @@ impl Declared {
     }
 
     /// A declaration without bounds, for types that no schema describes.
-    pub(crate) fn of_type(shape: Shape) -> Arc<Self> {
+    pub(crate) fn of_shape(shape: Shape) -> Arc<Self> {
         Arc::new(Self {
             shape,
             max_elements: MAX_REQUEST,

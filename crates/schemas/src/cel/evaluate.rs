@@ -4,6 +4,7 @@
 mod arithmetic;
 mod convert;
 mod spending;
+mod surroundings;
 
 use std::sync::Arc;
 
@@ -29,21 +30,35 @@ impl EvalError {
         Self::Failed(message.into())
     }
 
-    fn no_such_overload() -> Self {
+    pub(crate) fn no_such_overload() -> Self {
         Self::failed("no such overload")
     }
 }
+
+pub(crate) use surroundings::{Composed, Surroundings};
 
 pub(crate) type Outcome<'a> = Result<Val<'a>, EvalError>;
 
 /// The value of an expression, and what it cost.
 pub(crate) fn evaluate<'a>(expr: &Expr, variables: &[(&str, Val<'a>)], limit: u64) -> (Outcome<'a>, u64) {
+    evaluate_in(&mut Surroundings::default(), expr, variables, limit)
+}
+
+/// The value of an expression that may reach for more than its variables, and what it cost.
+pub(crate) fn evaluate_in<'a>(
+    surroundings: &mut Surroundings<'a>,
+    expr: &Expr,
+    variables: &[(&str, Val<'a>)],
+    limit: u64,
+) -> (Outcome<'a>, u64) {
     let scopes = variables
         .iter()
         .map(|(name, value)| (*name, Ok(value.clone())))
         .collect();
     let mut evaluator = Evaluator {
         scopes,
+        globals: variables,
+        surroundings,
         spent: 0,
         limit,
         work: 0,
@@ -55,6 +70,9 @@ pub(crate) fn evaluate<'a>(expr: &Expr, variables: &[(&str, Val<'a>)], limit: u6
 struct Evaluator<'e, 'a> {
     /// Variables, innermost last. The result a comprehension gathers may be an error for a while.
     scopes: Vec<(&'e str, Outcome<'a>)>,
+    /// The variables that were given.
+    globals: &'e [(&'e str, Val<'a>)],
+    surroundings: &'e mut Surroundings<'a>,
     spent: u64,
     limit: u64,
     /// What was gone through so far, priced or not.
@@ -78,8 +96,11 @@ impl<'e, 'a> Evaluator<'e, 'a> {
                 self.charge(1)?;
                 match self.scopes.iter().rfind(|(variable, _)| variable == name) {
                     Some((_, value)) => value.clone(),
-                    None => type_constant(expr)
-                        .ok_or_else(|| EvalError::failed(format!("no such attribute: {name}"))),
+                    None => match self.surroundings.variable(name, self.globals) {
+                        Some(value) => value,
+                        None => type_constant(expr)
+                            .ok_or_else(|| EvalError::failed(format!("no such attribute: {name}"))),
+                    },
                 }
             }
             Node::Select { operand, field, test } => {
@@ -163,6 +184,11 @@ impl<'e, 'a> Evaluator<'e, 'a> {
         self.work += spending::work(function, &values[free.min(values.len())..]);
         if self.work > spending::MAX_WORK {
             return Err(EvalError::Cancelled);
+        }
+        if let [Val::Inquiry(inquiry), rest @ ..] = values.as_slice()
+            && is_member
+        {
+            return inquiry.apply(function, rest, self.surroundings.authorizer);
         }
         arithmetic::apply(function, values, is_member)
     }

@@ -233,7 +233,7 @@ fn to_foreign(value: &Val<'_>) -> Result<Foreign, String> {
         }
         Val::Foreign(foreign) => foreign.clone(),
         Val::Type(name) => Foreign::String(Arc::new(name.to_string())),
-        Val::Optional(_) => return Err("no such overload".to_owned()),
+        Val::Optional(_) | Val::Inquiry(_) => return Err("no such overload".to_owned()),
     })
 }
 

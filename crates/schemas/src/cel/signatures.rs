@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use super::types::Type;
+use super::{authorization, types::Type};
 
 #[derive(Debug)]
 pub(crate) struct Signature {
@@ -84,6 +84,11 @@ fn named(text: &str) -> Option<Type> {
         "CIDR" => Type::Opaque("net.CIDR"),
         "Semver" => Type::Opaque("kubernetes.Semver"),
         "Format" => Type::Opaque("kubernetes.NamedFormat"),
+        "Authorizer" => authorization::AUTHORIZER,
+        "PathCheck" => authorization::PATH_CHECK,
+        "GroupCheck" => authorization::GROUP_CHECK,
+        "ResourceCheck" => authorization::RESOURCE_CHECK,
+        "Decision" => authorization::DECISION,
         _ => return None,
     })
 }
@@ -221,6 +226,20 @@ format.uuid ()Format
 format.byte ()Format
 format.date ()Format
 format.datetime ()Format
+path Authorizer.(string)PathCheck
+group Authorizer.(string)GroupCheck
+serviceAccount Authorizer.(string,string)Authorizer
+resource GroupCheck.(string)ResourceCheck
+subresource ResourceCheck.(string)ResourceCheck
+namespace ResourceCheck.(string)ResourceCheck
+name ResourceCheck.(string)ResourceCheck
+fieldSelector ResourceCheck.(string)ResourceCheck
+labelSelector ResourceCheck.(string)ResourceCheck
+check PathCheck.(string)Decision ResourceCheck.(string)Decision
+allowed Decision.()bool
+reason Decision.()string
+errored Decision.()bool
+error Decision.()string
 ";
 
 #[cfg(test)]

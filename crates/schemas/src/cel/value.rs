@@ -6,7 +6,7 @@ use std::{cmp::Ordering, collections::BTreeMap, fmt, ops::Deref, sync::Arc};
 use kube_cel::cel::Value as Foreign;
 use serde_json::{Map, Value};
 
-use super::{escape::unescape, time};
+use super::{authorization::Inquiry, escape::unescape, time};
 use crate::structural::{Kind, ListType, Structural};
 
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub(crate) enum Val<'a> {
     Type(Arc<str>),
     /// A value of a library: a quantity, an address, a URL, ...
     Foreign(Foreign),
+    /// A question about permissions, or its answer.
+    Inquiry(Arc<Inquiry>),
 }
 
 /// Text that is borrowed or made.
@@ -130,6 +132,7 @@ impl<'a> Val<'a> {
             Self::Type(_) => "type",
             Self::Foreign(Foreign::Opaque(opaque)) => opaque.runtime_type_name(),
             Self::Foreign(_) => "dyn",
+            Self::Inquiry(inquiry) => inquiry.type_name(),
         }
     }
 

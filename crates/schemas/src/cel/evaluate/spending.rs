@@ -10,6 +10,8 @@ use crate::cel::{
 
 /// More than any budget: for results that would not fit into memory.
 const UNAFFORDABLE: u64 = u64::MAX;
+/// Asking whether somebody may do something can be slow.
+const AUTHORIZATION: u64 = 350_000;
 const MAX_TEXT: u64 = 16 * 1024 * 1024;
 
 pub(super) fn price(function: &str, args: &[Val<'_>]) -> u64 {
@@ -17,6 +19,7 @@ pub(super) fn price(function: &str, args: &[Val<'_>]) -> u64 {
     let size = |i: usize| args.get(i).map_or(1, Val::size);
     let text = |i: usize| matches!(args.get(i), Some(Val::Text(_) | Val::Bytes(_)));
     match function {
+        "check" => AUTHORIZATION,
         "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => args.first().map_or(0, traversal),
         "url" | "lowerAscii" | "upperAscii" | "substring" | "trim" | "cidr" | "ip" | "isIP" | "isCIDR"
         | "quantity" | "isQuantity" | "semver" | "isSemver" | "startsWith" | "endsWith" | "format"

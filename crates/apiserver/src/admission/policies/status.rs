@@ -1,0 +1,58 @@
+//! Tells when a policy has been looked at.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use store::Collection;
+
+use crate::{
+    api::Api,
+    controllers::feed::{Change, Feed},
+    internal, object,
+    writes::update::Part,
+};
+
+const NAME: &str = "validatingadmissionpolicy-status";
+
+/// Keeps `status.observedGeneration` of every policy at its generation.
+pub(crate) async fn run(api: Arc<Api>) {
+    let collection = Collection::new("admissionregistration.k8s.io", "validatingadmissionpolicies");
+    let mut policies = Feed::new(&api.store, &collection);
+    while let Some(change) = policies.next().await {
+        if let Change::Present(stored) = change {
+            let policy: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+            if observed(&policy) < object::generation(&policy) {
+                observe(&api, object::name(&policy)).await;
+            }
+        }
+    }
+}
+
+fn observed(policy: &Value) -> i64 {
+    policy
+        .pointer("/status/observedGeneration")
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
+}
+
+async fn observe(api: &Arc<Api>, name: &str) {
+    let snapshot = api.registry.snapshot();
+    let Some(kind) = snapshot.get(
+        "admissionregistration.k8s.io",
+        "v1",
+        "validatingadmissionpolicies",
+    ) else {
+        return;
+    };
+    let changed = internal::change(api, kind, NAME, Part::Status, "", name, |old| {
+        let mut new = old.clone();
+        let status = kinds::read::object_mut(&mut new, "status");
+        status.insert("observedGeneration".to_owned(), object::generation(old).into());
+        // Nobody knows the types of objects here, so there is nothing to warn of.
+        status.insert("typeChecking".to_owned(), json!({}));
+        new
+    });
+    if let Err(error) = changed.await {
+        tracing::debug!(policy = name, error = %error.message, "cannot tell that the policy was seen");
+    }
+}

@@ -1,0 +1,187 @@
+//! Asking a webhook: one POST, one answer, within its time.
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited};
+use serde_json::Value;
+use store::Store;
+
+use super::{
+    configuration::Webhook,
+    connection,
+    endpoint::{Endpoint, Place},
+    service,
+};
+
+/// The largest answer that is read. A patch can be as large as an object, in base64.
+const MAX_ANSWER: usize = 8 * 1024 * 1024;
+const USER_AGENT: &str = "kube-apiserver-admission";
+
+/// Sends a review and returns the answer, or why there is none.
+pub(super) async fn post(store: &Store, webhook: &Webhook, review: Vec<u8>) -> Result<Value, String> {
+    let endpoint = &webhook.endpoint;
+    if let Place::Nowhere(why) = &endpoint.place {
+        return Err(format!("could not get REST client: {why}"));
+    }
+    let tls = endpoint
+        .tls
+        .as_ref()
+        .map_err(|why| format!("could not get REST client: {why}"))?;
+    let path = format!("{}?timeout={}s", endpoint.path, webhook.timeout.as_secs());
+    let exchange = exchange(store, endpoint, tls, &path, review.into());
+    let outcome = match tokio::time::timeout(webhook.timeout, exchange).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err("context deadline exceeded".to_owned()),
+    };
+    match outcome {
+        Ok((code, body)) => read_answer(code, &body).map_err(|why| format!("failed to call webhook: {why}")),
+        Err(why) => Err(format!(
+            "failed to call webhook: Post \"https://{}{path}\": {why}",
+            endpoint.authority()
+        )),
+    }
+}
+
+async fn exchange(
+    store: &Store,
+    endpoint: &Endpoint,
+    tls: &std::sync::Arc<rustls::ClientConfig>,
+    path: &str,
+    review: Bytes,
+) -> Result<(StatusCode, Bytes), String> {
+    let peer = peer(store, endpoint)?;
+    let server_name = endpoint.server_name();
+    let authority = endpoint.authority();
+    let mut connection = endpoint.pool.get(&peer, &server_name, tls).await?;
+    let answer = match connection
+        .sender
+        .send_request(request(&authority, path, review.clone())?)
+        .await
+    {
+        Ok(answer) => answer,
+        // The webhook hung up on a connection it had kept open: that says nothing about it now.
+        Err(_) if !connection.is_fresh => {
+            connection = connection::open(&peer, &server_name, tls).await?;
+            let again = request(&authority, path, review)?;
+            connection
+                .sender
+                .send_request(again)
+                .await
+                .map_err(|error| broken(&error))?
+        }
+        Err(error) => return Err(broken(&error)),
+    };
+    let code = answer.status();
+    let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
+    let body = body.map_err(|error| format!("unexpected error when reading response body: {error}"))?;
+    endpoint.pool.keep(connection);
+    Ok((code, body.to_bytes()))
+}
+
+/// Host and port to connect to.
+fn peer(store: &Store, endpoint: &Endpoint) -> Result<String, String> {
+    match &endpoint.place {
+        Place::Host { host, port } if host.contains(':') => Ok(format!("[{host}]:{port}")),
+        Place::Host { host, port } => Ok(format!("{host}:{port}")),
+        Place::Service {
+            namespace,
+            name,
+            port,
+        } => service::resolve(store, namespace, name, *port).map(|address| address.to_string()),
+        Place::Nowhere(why) => Err(why.clone()),
+    }
+}
+
+fn request(authority: &str, path: &str, body: Bytes) -> Result<Request<Full<Bytes>>, String> {
+    Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header(header::HOST, authority)
+        .header(header::USER_AGENT, USER_AGENT)
+        .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
+        .header(header::ACCEPT, HeaderValue::from_static("application/json, */*"))
+        .body(Full::new(body))
+        .map_err(|error| error.to_string())
+}
+
+fn broken(error: &hyper::Error) -> String {
+    if error.is_incomplete_message() {
+        "EOF".to_owned()
+    } else {
+        error.to_string()
+    }
+}
+
+fn read_answer(code: StatusCode, body: &[u8]) -> Result<Value, String> {
+    if !(200..=206).contains(&code.as_u16()) {
+        return Err(http_failure(code, body));
+    }
+    manifests::json::parse(body)
+        .map(|parsed| parsed.value)
+        .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))
+}
+
+/// What a failure over HTTP means, in the words of the real server's client.
+fn http_failure(code: StatusCode, body: &[u8]) -> String {
+    let status: Value = serde_json::from_slice(body).unwrap_or_default();
+    if status["kind"] == "Status" && status["message"].is_string() {
+        return kinds::read::text(&status, "message").to_owned();
+    }
+    let text = String::from_utf8_lossy(&body[..body.len().min(2048)]);
+    let text = if text.trim().is_empty() {
+        "unknown"
+    } else {
+        text.trim()
+    };
+    match code {
+        StatusCode::BAD_REQUEST => "the server rejected our request for an unknown reason".to_owned(),
+        StatusCode::UNAUTHORIZED => "the server has asked for the client to provide credentials".to_owned(),
+        StatusCode::FORBIDDEN => text.to_owned(),
+        StatusCode::NOT_FOUND => "the server could not find the requested resource".to_owned(),
+        StatusCode::METHOD_NOT_ALLOWED => {
+            "the server does not allow this method on the requested resource".to_owned()
+        }
+        StatusCode::TOO_MANY_REQUESTS => {
+            "the server has received too many requests and has asked us to try again later".to_owned()
+        }
+        StatusCode::SERVICE_UNAVAILABLE => "the server is currently unable to handle the request".to_owned(),
+        StatusCode::GATEWAY_TIMEOUT => {
+            "the server was unable to return a response in the time allotted, but may still be processing the request"
+                .to_owned()
+        }
+        _ if code.is_server_error() => {
+            format!(
+                "an error on the server ({}) has prevented the request from succeeding",
+                manifests::field::quoted(text)
+            )
+        }
+        _ => format!(
+            "the server responded with the status code {} but did not return more information",
+            code.as_u16()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_over_http_are_told() {
+        let failure =
+            |code: u16, body: &str| http_failure(StatusCode::from_u16(code).unwrap(), body.as_bytes());
+        assert_eq!(
+            failure(404, "nope"),
+            "the server could not find the requested resource"
+        );
+        assert_eq!(
+            failure(500, "boom\n"),
+            "an error on the server (\"boom\") has prevented the request from succeeding"
+        );
+        assert_eq!(
+            failure(418, ""),
+            "the server responded with the status code 418 but did not return more information"
+        );
+        assert_eq!(failure(500, r#"{"kind":"Status","message":"tired"}"#), "tired");
+    }
+}

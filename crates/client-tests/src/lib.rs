@@ -1,0 +1,31 @@
+//! What the black-box tests share: a server of their own, the clients they drive it with, and
+//! shell sessions as test data.
+//!
+//! Nothing here knows the inside of Trainyard: the tests would run against any Kubernetes API, and
+//! with `TRAINYARD_TESTS_AGAINST=real` they do run against the real one, where `sessions` are true
+//! by definition.
+
+#![expect(clippy::print_stdout, reason = "a test says on its output why it was skipped")]
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a panic is how a test fails"
+)]
+
+mod binary;
+mod http;
+mod process;
+mod real;
+mod server;
+mod session;
+mod shell;
+mod tools;
+
+pub use binary::binary;
+pub use http::{Answer, get};
+pub use process::{Output, run, text};
+pub use server::Server;
+pub use session::check;
+pub use shell::Shell;
+pub use tools::{Tool, cache, clients, go, helm, kubectl, needed, python};
