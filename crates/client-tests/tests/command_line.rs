@@ -1,6 +1,12 @@
 //! The commands around the server, as users and scripts meet them.
 
-use std::{fs, net::{TcpListener, TcpStream}, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
+use std::{
+    fs,
+    net::{TcpListener, TcpStream},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::Command,
+};
 
 use client_tests::{Output, Server, Shell, binary, get, kubectl, needed, run};
 use serde_json::Value;

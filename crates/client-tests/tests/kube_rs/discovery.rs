@@ -19,16 +19,24 @@ fn both_ways_of_discovery_find_the_same_kinds() {
         assert_eq!(deployment.plural, "deployments");
         assert!(matches!(capabilities.scope, Scope::Namespaced));
         assert!(capabilities.supports_operation(verbs::WATCH));
-        let subresources: Vec<&str> =
-            capabilities.subresources.iter().map(|(resource, _)| resource.plural.as_str()).collect();
-        assert!(subresources.iter().any(|name| name.ends_with("scale")), "{subresources:?}");
+        let subresources: Vec<&str> = capabilities
+            .subresources
+            .iter()
+            .map(|(resource, _)| resource.plural.as_str())
+            .collect();
+        assert!(
+            subresources.iter().any(|name| name.ends_with("scale")),
+            "{subresources:?}"
+        );
     });
 }
 
 #[test]
 fn a_kind_found_by_discovery_is_used_without_types() {
     with_client(|client: Client| async move {
-        let (resource, _) = discovery::pinned_kind(&client, &kind("batch", "Job")).await.unwrap();
+        let (resource, _) = discovery::pinned_kind(&client, &kind("batch", "Job"))
+            .await
+            .unwrap();
         let jobs: Api<DynamicObject> = Api::default_namespaced_with(client, &resource);
         let job = DynamicObject::new("once", &resource).data(json!({
             "spec": {"template": {"spec": {
@@ -43,9 +51,12 @@ fn a_kind_found_by_discovery_is_used_without_types() {
 }
 
 fn kinds(discovery: &Discovery) -> Vec<String> {
-    let resources = discovery.groups().flat_map(discovery::ApiGroup::recommended_resources);
-    let mut kinds: Vec<String> =
-        resources.map(|(resource, _)| format!("{} {}", resource.api_version, resource.kind)).collect();
+    let resources = discovery
+        .groups()
+        .flat_map(discovery::ApiGroup::recommended_resources);
+    let mut kinds: Vec<String> = resources
+        .map(|(resource, _)| format!("{} {}", resource.api_version, resource.kind))
+        .collect();
     kinds.sort();
     kinds
 }

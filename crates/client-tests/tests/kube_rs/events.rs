@@ -13,8 +13,14 @@ use crate::{config_map, with_client};
 fn repeated_events_become_a_series() {
     with_client(|client| async move {
         let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
-        let subject = maps.create(&PostParams::default(), &config_map("subject", "a", "1")).await.unwrap();
-        let reporter = Reporter { controller: "trains".to_owned(), instance: Some("trains-1".to_owned()) };
+        let subject = maps
+            .create(&PostParams::default(), &config_map("subject", "a", "1"))
+            .await
+            .unwrap();
+        let reporter = Reporter {
+            controller: "trains".to_owned(),
+            instance: Some("trains-1".to_owned()),
+        };
         let recorder = Recorder::new(client.clone(), reporter);
         let event = Event {
             type_: EventType::Warning,
@@ -27,7 +33,8 @@ fn repeated_events_become_a_series() {
             recorder.publish(&event, &subject.object_ref(&())).await.unwrap();
         }
         let stored: Api<Stored> = Api::default_namespaced(client.clone());
-        let [event] = <[Stored; 1]>::try_from(stored.list(&ListParams::default()).await.unwrap().items).unwrap();
+        let [event] =
+            <[Stored; 1]>::try_from(stored.list(&ListParams::default()).await.unwrap().items).unwrap();
         assert_eq!(event.reason.as_deref(), Some("Late"));
         assert_eq!(event.regarding.unwrap().name.as_deref(), Some("subject"));
         assert_eq!(event.series.unwrap().count, 3);

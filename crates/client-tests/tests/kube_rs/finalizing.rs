@@ -20,14 +20,23 @@ const NAME: &str = "example.com/clean-up";
 fn an_object_goes_when_it_has_been_cleaned_up() {
     with_client(|client| async move {
         let maps: Api<ConfigMap> = Api::default_namespaced(client);
-        maps.create(&PostParams::default(), &config_map("tidy", "a", "1")).await.unwrap();
+        maps.create(&PostParams::default(), &config_map("tidy", "a", "1"))
+            .await
+            .unwrap();
         // The first pass only adds the finalizer, the second one works.
         assert_eq!(pass(&maps).await, None);
         assert_eq!(maps.get("tidy").await.unwrap().finalizers(), [NAME]);
         assert_eq!(pass(&maps).await, Some("apply"));
 
         maps.delete("tidy", &DeleteParams::default()).await.unwrap();
-        assert!(maps.get("tidy").await.unwrap().metadata.deletion_timestamp.is_some());
+        assert!(
+            maps.get("tidy")
+                .await
+                .unwrap()
+                .metadata
+                .deletion_timestamp
+                .is_some()
+        );
         assert_eq!(pass(&maps).await, Some("clean up"));
         assert!(maps.get_opt("tidy").await.unwrap().is_none());
     });

@@ -25,10 +25,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[track_caller]
 fn with_client<F: Future<Output = ()>>(test: impl FnOnce(Client) -> F) {
     let server = Server::start();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let client = connect(&server).await;
-        tokio::time::timeout(PATIENCE, test(client)).await.expect("the test ends in time");
+        tokio::time::timeout(PATIENCE, test(client))
+            .await
+            .expect("the test ends in time");
     });
     runtime.shutdown_background();
 }
@@ -44,7 +50,10 @@ async fn connect(server: &Server) -> Client {
 /// A config map with one entry.
 fn config_map(name: &str, key: &str, value: &str) -> ConfigMap {
     ConfigMap {
-        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            ..ObjectMeta::default()
+        },
         data: Some([(key.to_owned(), value.to_owned())].into()),
         ..ConfigMap::default()
     }

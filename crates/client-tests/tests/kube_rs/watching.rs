@@ -36,7 +36,9 @@ fn a_watcher_that_lists_in_pages_sees_the_same() {
 fn a_watcher_of_metadata_sees_names_only() {
     with_client(|client| async move {
         let maps: Api<ConfigMap> = Api::default_namespaced(client);
-        maps.create(&PostParams::default(), &labelled("before")).await.unwrap();
+        maps.create(&PostParams::default(), &labelled("before"))
+            .await
+            .unwrap();
         let mut stream = pin!(metadata_watcher(maps, Config::default().labels("watched=yes")));
         let mut names = Vec::new();
         while let Some(event) = stream.try_next().await.unwrap() {
@@ -56,7 +58,9 @@ fn a_watcher_of_metadata_sees_names_only() {
 async fn follow(client: Client, config: Config) {
     let maps: Api<ConfigMap> = Api::default_namespaced(client);
     for name in ["first", "second"] {
-        maps.create(&PostParams::default(), &labelled(name)).await.unwrap();
+        maps.create(&PostParams::default(), &labelled(name))
+            .await
+            .unwrap();
     }
     let mut stream = pin!(watcher(maps.clone(), config.labels("watched=yes")));
     assert_eq!(next(&mut stream).await, "init");
@@ -64,14 +68,20 @@ async fn follow(client: Client, config: Config) {
     assert_eq!(next(&mut stream).await, "there second");
     assert_eq!(next(&mut stream).await, "all there");
 
-    maps.create(&PostParams::default(), &labelled("third")).await.unwrap();
+    maps.create(&PostParams::default(), &labelled("third"))
+        .await
+        .unwrap();
     assert_eq!(next(&mut stream).await, "now third");
     let change = Patch::Merge(json!({"data": {"a": "2"}}));
-    maps.patch("first", &PatchParams::default(), &change).await.unwrap();
+    maps.patch("first", &PatchParams::default(), &change)
+        .await
+        .unwrap();
     assert_eq!(next(&mut stream).await, "now first");
     // An object that leaves the selection is gone for its watchers.
     let change = Patch::Merge(json!({"metadata": {"labels": {"watched": null}}}));
-    maps.patch("first", &PatchParams::default(), &change).await.unwrap();
+    maps.patch("first", &PatchParams::default(), &change)
+        .await
+        .unwrap();
     assert_eq!(next(&mut stream).await, "gone first");
     maps.delete("second", &DeleteParams::default()).await.unwrap();
     assert_eq!(next(&mut stream).await, "gone second");
