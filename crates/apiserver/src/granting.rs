@@ -24,22 +24,35 @@ fn parts(rule: &Rule) -> Vec<Rule> {
     let mut parts = Vec::new();
     for (group, resource) in pairs(&rule.groups, &rule.resources) {
         for verb in &rule.verbs {
-            let part = Rule { verbs: one(verb), groups: one(group), resources: one(resource), ..Rule::default() };
+            let part = Rule {
+                verbs: one(verb),
+                groups: one(group),
+                resources: one(resource),
+                ..Rule::default()
+            };
             if rule.names.is_empty() {
                 parts.push(part);
             } else {
-                parts.extend(rule.names.iter().map(|name| Rule { names: one(name), ..part.clone() }));
+                parts.extend(rule.names.iter().map(|name| Rule {
+                    names: one(name),
+                    ..part.clone()
+                }));
             }
         }
     }
     for (path, verb) in pairs(&rule.paths, &rule.verbs) {
-        parts.push(Rule { verbs: one(verb), paths: one(path), ..Rule::default() });
+        parts.push(Rule {
+            verbs: one(verb),
+            paths: one(path),
+            ..Rule::default()
+        });
     }
     parts
 }
 
 fn pairs<'a>(left: &'a [String], right: &'a [String]) -> impl Iterator<Item = (&'a String, &'a String)> {
-    left.iter().flat_map(move |left| right.iter().map(move |right| (left, right)))
+    left.iter()
+        .flat_map(move |left| right.iter().map(move |right| (left, right)))
 }
 
 /// Whether a rule allows all of a part.
@@ -48,14 +61,23 @@ fn covers(rule: &Rule, part: &Rule) -> bool {
     let any = |held: &[String]| held.iter().any(|item| item == "*");
     (any(&rule.verbs) || all(&rule.verbs, &part.verbs))
         && (any(&rule.groups) || all(&rule.groups, &part.groups))
-        && part.resources.iter().all(|resource| covers_resource(&rule.resources, resource))
+        && part
+            .resources
+            .iter()
+            .all(|resource| covers_resource(&rule.resources, resource))
         && (rule.names.is_empty() || (!part.names.is_empty() && all(&rule.names, &part.names)))
-        && part.paths.iter().all(|path| rule.paths.iter().any(|held| covers_path(held, path)))
+        && part
+            .paths
+            .iter()
+            .all(|path| rule.paths.iter().any(|held| covers_path(held, path)))
 }
 
 fn covers_resource(held: &[String], resource: &str) -> bool {
-    let subresource = resource.split_once('/').map(|(_, subresource)| format!("*/{subresource}"));
-    held.iter().any(|item| item == "*" || item == resource || Some(item) == subresource.as_ref())
+    let subresource = resource
+        .split_once('/')
+        .map(|(_, subresource)| format!("*/{subresource}"));
+    held.iter()
+        .any(|item| item == "*" || item == resource || Some(item) == subresource.as_ref())
 }
 
 fn covers_path(held: &str, path: &str) -> bool {
@@ -115,14 +137,23 @@ mod tests {
         check(&all, &pods, &[]);
         check(&pods, &pods, &[]);
         let logs = json!({"verbs": ["get"], "apiGroups": [""], "resources": ["*/log"]});
-        check(&logs, &json!({"verbs": ["get"], "apiGroups": [""], "resources": ["pods/log"]}), &[]);
+        check(
+            &logs,
+            &json!({"verbs": ["get"], "apiGroups": [""], "resources": ["pods/log"]}),
+            &[],
+        );
         let paths = json!({"verbs": ["get"], "nonResourceURLs": ["/health*"]});
-        check(&paths, &json!({"verbs": ["get"], "nonResourceURLs": ["/healthz"]}), &[]);
+        check(
+            &paths,
+            &json!({"verbs": ["get"], "nonResourceURLs": ["/healthz"]}),
+            &[],
+        );
     }
 
     #[test]
     fn what_is_not_held_is_named() {
-        let pods = json!({"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"]});
+        let pods =
+            json!({"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"]});
         check(
             &pods,
             &json!({"verbs": ["get", "list"], "apiGroups": ["", "apps"], "resources": ["pods"]}),

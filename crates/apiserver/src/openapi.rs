@@ -76,12 +76,24 @@ pub(crate) async fn document(
             let Some(document) = openapi::group_document(&name, &lookup) else {
                 return Ok(response::text(StatusCode::NOT_FOUND, "404 page not found\n"));
             };
-            return write(&document, Language::Json, &hash(&name), asked.as_deref(), known.as_deref());
+            return write(
+                &document,
+                Language::Json,
+                &hash(&name),
+                asked.as_deref(),
+                known.as_deref(),
+            );
         };
         let custom = CustomSchemas::of(&version.kinds, Format::V3);
         let described = group_version(&group.name, &version.version, &version.kinds, &custom);
         let document = openapi::document(&described, &lookup);
-        write(&document, Language::Json, &hash(&described), asked.as_deref(), known.as_deref())
+        write(
+            &document,
+            Language::Json,
+            &hash(&described),
+            asked.as_deref(),
+            known.as_deref(),
+        )
     })
     .await
 }
@@ -89,7 +101,11 @@ pub(crate) async fn document(
 /// `/openapi/v2`: everything in one document of the older language.
 pub(crate) async fn swagger(snapshot: Arc<Snapshot>, headers: &HeaderMap) -> Result<Answer> {
     let known = known_tag(headers);
-    let language = if wants_protobuf(headers) { Language::Protobuf } else { Language::Json };
+    let language = if wants_protobuf(headers) {
+        Language::Protobuf
+    } else {
+        Language::Json
+    };
     off_thread(move || {
         let docs = FieldDocs::open().map_err(ApiError::internal)?;
         let lookup = |type_name: &str, field: Option<&str>| docs.get(type_name, field);
@@ -123,9 +139,15 @@ enum Language {
 const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 fn wants_protobuf(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let accepted = headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     // Clients spell it with an at sign, which is no valid media type; servers answer with a dot.
-    accepted.flat_map(|value| value.split(',')).next().is_some_and(|first| first.trim().replace('@', ".") == PROTOBUF)
+    accepted
+        .flat_map(|value| value.split(','))
+        .next()
+        .is_some_and(|first| first.trim().replace('@', ".") == PROTOBUF)
 }
 
 /// Documents take milliseconds to write: not on a thread that answers requests.

@@ -2,6 +2,7 @@
 //! against a newer one, whose informers stream their lists.
 
 #![expect(clippy::print_stdout, reason = "tests tell what they ran with")]
+
 use std::{
     path::{Path, PathBuf},
     process::Command,

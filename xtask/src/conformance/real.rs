@@ -53,9 +53,10 @@ pub(super) fn start(work: &Path) -> Result<Served> {
     let url = format!("https://127.0.0.1:{port}");
     write_credentials(work, &url)?;
     let etcd = start_etcd(work, &storage, peers)?;
-    let api_server = start_api_server(work, &storage, port)?;
+    let mut api_server = start_api_server(work, &storage, port)?;
     // The controllers give up when nobody answers for ten seconds.
     wait_until("the real API server", Duration::from_mins(1), || {
+        api_server.check_alive()?;
         Ok(TcpStream::connect(("127.0.0.1", port)).is_ok())
     })?;
     let controllers = start_controllers(work)?;
@@ -82,6 +83,7 @@ fn free_ports() -> Result<[u16; 3]> {
 fn write_credentials(work: &Path, url: &str) -> Result<()> {
     let key = rcgen::KeyPair::generate().context("cannot make a key")?;
     fs::write(work.join("accounts.key"), key.serialize_pem())?;
+    fs::write(work.join("accounts.pub"), key.public_key_pem())?;
     fs::write(
         work.join("tokens.csv"),
         format!("{TOKEN},admin,1,system:masters\n"),
@@ -116,7 +118,6 @@ fn start_etcd(work: &Path, clients: &str, peers: u16) -> Result<Background> {
 }
 
 fn start_api_server(work: &Path, storage: &str, port: u16) -> Result<Background> {
-    let key = work.join("accounts.key");
     let mut command = Command::new(real_kubernetes::ensure(Component::KubeApiserver)?);
     command
         .args([
@@ -133,9 +134,9 @@ fn start_api_server(work: &Path, storage: &str, port: u16) -> Result<Background>
         .arg("--token-auth-file")
         .arg(work.join("tokens.csv"))
         .arg("--service-account-key-file")
-        .arg(&key)
+        .arg(work.join("accounts.pub"))
         .arg("--service-account-signing-key-file")
-        .arg(&key);
+        .arg(work.join("accounts.key"));
     Background::start("kube-apiserver", &mut command, work)
 }
 

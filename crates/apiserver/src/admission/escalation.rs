@@ -56,8 +56,14 @@ fn check_binding(call: &Call, binding: &Value) -> Result<()> {
     if may(call, "bind", plural, name) {
         return Ok(());
     }
-    let stored = call.api.store.get(&Collection::new(GROUP, plural), namespace, name);
-    let qualified = Qualified { group: GROUP, name: plural };
+    let stored = call
+        .api
+        .store
+        .get(&Collection::new(GROUP, plural), namespace, name);
+    let qualified = Qualified {
+        group: GROUP,
+        name: plural,
+    };
     let stored = stored.ok_or_else(|| ApiError::not_found(qualified, name))?;
     let role: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
     confirm(call, object::name(binding), kinds::read::list(&role, "rules"))
@@ -72,12 +78,18 @@ fn may(call: &Call, verb: &str, resource: &str, name: &str) -> bool {
         namespace: call.key_namespace(),
         name,
     };
-    call.api.authorizer.allowed(&call.api.store, &call.user, attributes).is_some()
+    call.api
+        .authorizer
+        .allowed(&call.api.store, &call.user, attributes)
+        .is_some()
 }
 
 /// Checks that the user holds everything the rules allow.
 fn confirm(call: &Call, name: &str, rules: &[Value]) -> Result<()> {
-    let (resources, paths) = call.api.authorizer.rules_for(&call.api.store, &call.user, call.key_namespace());
+    let (resources, paths) = call
+        .api
+        .authorizer
+        .rules_for(&call.api.store, &call.user, call.key_namespace());
     let held: Vec<Rule> = resources.iter().chain(&paths).map(Rule::read).collect();
     let wanted: Vec<Rule> = rules.iter().map(Rule::read).collect();
     let missing = granting::missing(&held, &wanted);

@@ -21,6 +21,9 @@ const MAX_SECONDS: i64 = 1 << 32;
 
 pub(crate) async fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let mut request = body::decode(negotiate::content_type(&call.headers), bytes, "TokenRequest")?.value;
+    let spec = kinds::read::object_mut(&mut request, "spec");
+    spec.entry("expirationSeconds")
+        .or_insert_with(|| DEFAULT_SECONDS.into());
     let mut writer = Writer::new(call, WriteOptions::read(&call.query, "CreateOptions")?);
     admission::admit_body(&mut writer, &mut request).await?;
     let (namespace, name) = (call.key_namespace(), call.target.name.as_str());

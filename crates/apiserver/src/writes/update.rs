@@ -226,7 +226,12 @@ fn keep_system_metadata(new: &mut Value, old: &Value) {
     if !object::meta_text(old, "deletionTimestamp").is_empty() {
         object::copy_meta(new, old, "deletionTimestamp");
     }
-    for field in ["uid", "resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+    for field in [
+        "uid",
+        "resourceVersion",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
         if object::meta_mut(new)
             .get(field)
             .is_none_or(|value| value.is_null() || value == "" || value == "0")

@@ -6,16 +6,22 @@ use crate::{Check, Context, Outcome, answer::Answer, context::pod};
 
 const AREA: &str = "quota";
 
-/// A quota `q` that counts already.
-fn quota(cx: &Context<'_>, spec: Value) -> Outcome<Answer> {
-    let hard = spec["hard"].clone();
+/// A quota `q` that is in force: it also forbids pod templates, and one has been refused.
+fn quota(cx: &Context<'_>, mut hard: Value) -> Outcome<Answer> {
+    hard["count/podtemplates"] = json!("0");
     cx.create(
         "v1",
         "resourcequotas",
-        json!({"metadata": {"name": "q"}, "spec": spec}),
+        json!({"metadata": {"name": "q"}, "spec": {"hard": hard}}),
     )?;
-    let path = cx.core("resourcequotas/q")?;
-    cx.eventually(|| cx.get(&path).expect(200)?.exactly("/status/hard", hard.clone()))
+    let path = cx.core("podtemplates")?;
+    let body = json!({
+        "metadata": {"name": "a"}, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}},
+    });
+    cx.eventually(|| cx.post(&path, body.clone()).query("dryRun", "All").expect(403))?;
+    cx.get(cx.core("resourcequotas/q")?)
+        .expect(200)?
+        .exactly("/status/hard", hard)
 }
 
 fn limit_range(cx: &Context<'_>, limits: Value) -> Outcome<Answer> {
@@ -36,13 +42,13 @@ pub(super) const CHECKS: &[Check] =
     &[
         Check::new(AREA, "a quota counts what is there", |cx| {
             cx.create("v1", "secrets", json!({"metadata": {"name": "a"}}))?;
-            quota(cx, json!({"hard": {"secrets": "5"}}))?
-                .exactly("/status/used", json!({"secrets": "1"}))?
+            quota(cx, json!({"secrets": "5"}))?
+                .has(json!({"status": {"used": {"secrets": "1"}}}))?
                 .done()
         })
         .with_controllers(),
         Check::new(AREA, "a quota that is used up refuses the next object", |cx| {
-            quota(cx, json!({"hard": {"secrets": "1"}}))?;
+            quota(cx, json!({"secrets": "1"}))?;
             cx.create("v1", "secrets", json!({"metadata": {"name": "a"}}))?;
             cx.post(cx.core("secrets")?, json!({"metadata": {"name": "b"}}))
                 .refused(
@@ -56,7 +62,7 @@ pub(super) const CHECKS: &[Check] =
         })
         .with_controllers(),
         Check::new(AREA, "a quota is freed by a deletion", |cx| {
-            quota(cx, json!({"hard": {"secrets": "1"}}))?;
+            quota(cx, json!({"secrets": "1"}))?;
             cx.create("v1", "secrets", json!({"metadata": {"name": "a"}}))?;
             cx.delete(cx.core("secrets/a")?).expect(200)?;
             let path = cx.core("secrets")?;
@@ -65,7 +71,7 @@ pub(super) const CHECKS: &[Check] =
         })
         .with_controllers(),
         Check::new(AREA, "a quota counts any kind by its name", |cx| {
-            quota(cx, json!({"hard": {"count/leases.coordination.k8s.io": "1"}}))?;
+            quota(cx, json!({"count/leases.coordination.k8s.io": "1"}))?;
             cx.create(
                 "coordination.k8s.io/v1",
                 "leases",
@@ -88,7 +94,7 @@ pub(super) const CHECKS: &[Check] =
         })
         .with_controllers(),
         Check::new(AREA, "a quota of processors adds up requests", |cx| {
-            quota(cx, json!({"hard": {"requests.cpu": "1"}}))?;
+            quota(cx, json!({"requests.cpu": "1"}))?;
             cx.create("v1", "pods", with_resources(json!({"requests": {"cpu": "700m"}})))?;
             let mut second = with_resources(json!({"requests": {"cpu": "500m"}}));
             second["metadata"]["name"] = json!("b");
@@ -107,7 +113,7 @@ pub(super) const CHECKS: &[Check] =
             AREA,
             "under a quota of processors a pod must say what it needs",
             |cx| {
-                quota(cx, json!({"hard": {"limits.cpu": "1", "requests.memory": "1Gi"}}))?;
+                quota(cx, json!({"limits.cpu": "1", "requests.memory": "1Gi"}))?;
                 cx.post(cx.core("pods")?, pod("a"))
                     .refused(
                         403,
@@ -120,22 +126,21 @@ pub(super) const CHECKS: &[Check] =
         )
         .with_controllers(),
         Check::new(AREA, "a quota may be for pods without any requests only", |cx| {
-            quota(cx, json!({"hard": {"pods": "0"}, "scopes": ["BestEffort"]}))?;
-            cx.create("v1", "pods", with_resources(json!({"requests": {"cpu": "1m"}})))?;
-            let mut second = pod("b");
-            second["metadata"]["name"] = json!("b");
-            cx.post(cx.core("pods")?, second)
-                .refused(
-                    403,
-                    "Forbidden",
-                    "pods \"b\" is forbidden: exceeded quota: q, requested: pods=1, used: \
-                pods=0, limited: pods=0",
-                )?
-                .done()
-        })
-        .with_controllers(),
-        Check::new(AREA, "a quota of ports on nodes counts services", |cx| {
-            quota(cx, json!({"hard": {"services.nodeports": "0"}}))?;
+        let spec = json!({"hard": {"pods": "0"}, "scopes": ["BestEffort"]});
+        cx.create("v1", "resourcequotas", json!({"metadata": {"name": "q"}, "spec": spec}))?;
+        let path = cx.core("pods")?;
+        cx.eventually(|| {
+            cx.post(&path, pod("b")).query("dryRun", "All").refused(
+                403,
+                "Forbidden",
+                "pods \"b\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0",
+            )
+        })?;
+        cx.create("v1", "pods", with_resources(json!({"requests": {"cpu": "1m"}})))?.done()
+    })
+    .with_controllers(),
+    Check::new(AREA, "a quota of ports on nodes counts services", |cx| {
+            quota(cx, json!({"services.nodeports": "0"}))?;
             cx.create(
                 "v1",
                 "services",
@@ -158,7 +163,7 @@ pub(super) const CHECKS: &[Check] =
         })
         .with_controllers(),
         Check::new(AREA, "a quota of storage adds up claims", |cx| {
-            quota(cx, json!({"hard": {"requests.storage": "1Gi"}}))?;
+            quota(cx, json!({"requests.storage": "1Gi"}))?;
             let spec =
                 json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}});
             cx.post(
@@ -176,7 +181,7 @@ pub(super) const CHECKS: &[Check] =
         })
         .with_controllers(),
         Check::new(AREA, "a dry creation uses nothing up", |cx| {
-            quota(cx, json!({"hard": {"secrets": "1"}}))?;
+            quota(cx, json!({"secrets": "1"}))?;
             cx.post(cx.core("secrets")?, json!({"metadata": {"name": "a"}}))
                 .query("dryRun", "All")
                 .expect(201)?;

@@ -90,21 +90,6 @@ pub(super) const CHECKS: &[Check] = &[
             Ok(())
         },
     ),
-    Check::new(
-        AREA,
-        "a watch from an ancient version fails inside the stream",
-        |cx| {
-            let mut watch = cx.get("/api/v1/secrets").query("resourceVersion", 1).watch()?;
-            watch.expect(
-                "ERROR",
-                json!({
-                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-                    "message": "too old resource version: 1 ({*})", "reason": "Expired", "code": 410,
-                }),
-            )?;
-            watch.expect_end(Duration::from_secs(5))
-        },
-    ),
     Check::new(AREA, "a watch ends when its time is over", |cx| {
         let mut watch = cx.get(cx.core("secrets")?).query("timeoutSeconds", 1).watch()?;
         watch.expect_end(Duration::from_secs(5))

@@ -1,5 +1,7 @@
 //! Custom resources as objects: reading, writing, listing, watching, patching and printing them.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::{define, definition, unique_group, widgets, with_properties};
@@ -216,6 +218,22 @@ pub(super) const CHECKS: &[Check] =
             watch.expect_named("DELETED", "a")?;
             Ok(())
         }),
+        Check::new(
+            AREA,
+            "a watch from before the definition fails inside the stream",
+            |cx| {
+                let widgets = sized(cx)?;
+                let mut watch = cx.get(&widgets.path).query("resourceVersion", 1).watch()?;
+                watch.expect(
+                    "ERROR",
+                    json!({
+                        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                        "message": "too old resource version: 1 ({*})", "reason": "Expired", "code": 410,
+                    }),
+                )?;
+                watch.expect_end(Duration::from_secs(5))
+            },
+        ),
         Check::new(
             AREA,
             "initial events of custom resources end with a bookmark",

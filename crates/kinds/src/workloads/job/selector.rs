@@ -25,10 +25,8 @@ pub(super) fn generate(job: &mut Value) {
         (CONTROLLER_UID, &uid),
     ];
     let template_labels = get(get(get(get(job, "spec"), "template"), "metadata"), "labels");
-    // Labels taken over from the template stay the template's: they get what it gets, and a job
-    // without labels takes them over now.
-    let labels = get(meta, "labels");
-    let shared = is_empty(labels) || template_labels == labels;
+    // Labels taken over from the template stay the template's: they get what it gets.
+    let shared = !template_labels.is_null() && template_labels == get(meta, "labels");
     let pod_template = &mut job["spec"]["template"];
     object_mut(pod_template, "metadata");
     add_labels(&mut pod_template["metadata"], &generated);
@@ -38,10 +36,6 @@ pub(super) fn generate(job: &mut Value) {
     object_mut(&mut job["spec"], "selector");
     let selected = object_mut(&mut job["spec"]["selector"], "matchLabels");
     selected.entry(CONTROLLER_UID).or_insert_with(|| json!(uid));
-}
-
-fn is_empty(labels: &Value) -> bool {
-    labels.as_object().is_none_or(serde_json::Map::is_empty)
 }
 
 fn add_labels(meta: &mut Value, labels: &[(&str, &String)]) {
