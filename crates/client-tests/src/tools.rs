@@ -46,10 +46,18 @@ pub fn kubectl() -> Tool {
     KUBECTL.get_or_init(|| real_kubernetes("kubectl")).clone()
 }
 
-/// Every kubectl to test with: the pinned one, and this machine's own if it has one.
+/// Every kubectl to test with: the pinned one, and this machine's own if the sessions know its words.
 pub fn clients() -> Result<Vec<PathBuf>, String> {
-    let own = on_path("kubectl");
+    let own = on_path("kubectl").filter(|kubectl| is_known(kubectl));
     Ok(own.into_iter().chain([kubectl()?]).collect())
+}
+
+/// Whether a kubectl says things as the releases do that the sessions were recorded with.
+fn is_known(kubectl: &Path) -> bool {
+    let version = run(Command::new(kubectl).args(["version", "--client"]), "").stdout;
+    ["v1.32.", "v1.33.", "v1.34."]
+        .iter()
+        .any(|known| version.contains(known))
 }
 
 pub fn helm() -> Tool {

@@ -2,10 +2,11 @@
 
 use std::{
     fs,
+    io::Read as _,
     net::{TcpListener, TcpStream},
     os::unix::fs::PermissionsExt as _,
     path::Path,
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use client_tests::{Output, Server, Shell, binary, get, kubectl, needed, run};
@@ -69,6 +70,25 @@ fn a_detached_server_is_ready_when_the_command_returns_and_stops_when_told() {
         (again.code, again.stdout),
         (1, format!("Trainyard is not running in {}\n", dir.display()))
     );
+}
+
+#[test]
+fn a_server_goes_on_when_nobody_reads_what_it_prints() {
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("data");
+    let mut up = Command::new(binary())
+        .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(&dir)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0];
+    up.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let status: Value = serde_json::from_str(&trainyard(&dir, &["status", "-o", "json"]).success()).unwrap();
+    let ready = get(status["address"].as_str().unwrap(), "/readyz", None);
+    trainyard(&dir, &["down"]).success();
+    let ended = up.wait().unwrap();
+    assert_eq!((ready.status, ended.code()), (200, Some(0)));
 }
 
 #[test]
