@@ -279,6 +279,10 @@ impl CustomVersion {
         })
     }
 
+    pub(crate) fn schema(&self) -> &schemas::Structural {
+        &self.version().schema
+    }
+
     /// The schema as server-side apply reads it.
     pub(crate) fn place(&self) -> Place<'_> {
         Place::root(&self.version().schema)

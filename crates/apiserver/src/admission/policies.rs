@@ -4,6 +4,7 @@ mod configuration;
 mod evaluate;
 mod params;
 pub(crate) mod status;
+mod type_check;
 
 use http::StatusCode;
 use serde_json::{Value, json};

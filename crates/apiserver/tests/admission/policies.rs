@@ -229,3 +229,30 @@ async fn policies_that_do_not_compile_are_not_stored() {
     let message = "ValidatingAdmissionPolicy.admissionregistration.k8s.io \"p\" is invalid: [spec.validations[0].expression: Invalid value: \"object.spec.x\": must evaluate to bool but got dyn, spec.validations[1].expression: Invalid value: \"nothing\": compilation failed: ERROR: <input>:1:1: undeclared reference to 'nothing' (in container '')\n | nothing\n | ^]";
     assert_eq!(refused.refusal(), (422, "Invalid", message));
 }
+
+#[tokio::test]
+async fn expressions_that_do_not_fit_the_types_are_worth_a_warning() {
+    let cluster = Cluster::start().await;
+    let path = format!("{REGISTRATION}/validatingadmissionpolicies");
+    let spec = json!({ "validations": [{
+        "expression": "object.spec.replicas > '1'",
+        "messageExpression": "'wants replicas > 1, got ' + object.spec.replicas",
+    }]});
+    cluster.post(&path, &policy("p", &spec)).await.ok();
+    let seen = |policy: &Value| policy["status"]["observedGeneration"] == 1;
+    let policy = cluster.wait(&format!("{path}/p"), seen).await;
+    let complaint = "found no matching overload for";
+    assert_eq!(
+        policy["status"]["typeChecking"]["expressionWarnings"],
+        json!([
+            {
+                "fieldRef": "spec.validations[0].expression",
+                "warning": format!("apps/v1, Kind=Deployment: ERROR: <input>:1:22: {complaint} '_>_' applied to '(int, string)'\n | object.spec.replicas > '1'\n | .....................^\n"),
+            },
+            {
+                "fieldRef": "spec.validations[0].messageExpression",
+                "warning": format!("apps/v1, Kind=Deployment: ERROR: <input>:1:28: {complaint} '_+_' applied to '(string, int)'\n | 'wants replicas > 1, got ' + object.spec.replicas\n | ...........................^\n"),
+            },
+        ])
+    );
+}

@@ -1,6 +1,7 @@
 //! Expressions of admission: the match conditions of webhooks, and policies with variables of their
 //! own. What the variables are called and what is known of their types is as in the real server.
 
+mod described;
 mod types;
 
 use std::{
@@ -21,6 +22,8 @@ use super::{
     types::Type,
     value::{Key, MapVal, Val},
 };
+
+pub use described::{Described, ObjectType};
 
 const REQUEST_RESOURCE: &str = "authorizer.requestResource";
 
@@ -43,6 +46,9 @@ pub struct Environment {
     authorizer: bool,
     /// `None` where there can be no variables at all.
     variables: Option<BTreeMap<String, Type>>,
+    /// What is known of `object` and `oldObject`, and of `params`.
+    object_type: Option<Type>,
+    params_type: Option<Type>,
 }
 
 /// A compiled expression.
@@ -89,6 +95,19 @@ impl Environment {
         self
     }
 
+    /// Says what is known of the types of `object`, `oldObject` and `params`.
+    #[must_use]
+    pub fn with_types(mut self, object: &ObjectType, params: Option<&ObjectType>) -> Self {
+        self.object_type = Some(object.0.clone());
+        self.params_type = params.map(|params| params.0.clone());
+        self
+    }
+
+    /// Says what is wrong with an expression, in the compiler's own words.
+    pub fn check(&self, source: &str) -> Option<String> {
+        self.checked(source).err()
+    }
+
     /// Compiles a variable, for expressions that are compiled from now on.
     pub fn declare(&mut self, name: &str, source: &str) -> Variable {
         let program = self.checked(source).map_err(|issues| compilation_failed(&issues));
@@ -121,14 +140,15 @@ impl Environment {
 
     fn checked(&self, source: &str) -> Result<Checked, String> {
         let mentioned: Vec<(&str, String, &Type)> = self.mentioned(source).collect();
+        let known = |of: &Option<Type>| of.clone().unwrap_or(Type::Dyn);
         let mut globals = vec![
-            ("object", Type::Dyn),
-            ("oldObject", Type::Dyn),
+            ("object", known(&self.object_type)),
+            ("oldObject", known(&self.object_type)),
             ("request", types::REQUEST.clone()),
             ("namespaceObject", types::NAMESPACE.clone()),
         ];
         if self.params {
-            globals.push(("params", Type::Dyn));
+            globals.push(("params", known(&self.params_type)));
         }
         if self.authorizer {
             globals.push(("authorizer", authorization::AUTHORIZER));

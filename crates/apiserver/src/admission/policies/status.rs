@@ -1,10 +1,11 @@
-//! Tells when a policy has been looked at.
+//! Tells when a policy has been looked at, and what is questionable about its expressions.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use store::Collection;
 
+use super::type_check;
 use crate::{
     api::Api,
     controllers::feed::{Change, Feed},
@@ -14,7 +15,8 @@ use crate::{
 
 const NAME: &str = "validatingadmissionpolicy-status";
 
-/// Keeps `status.observedGeneration` of every policy at its generation.
+/// Keeps `status.observedGeneration` of every policy at its generation, beside the warnings of its type
+/// check.
 pub(crate) async fn run(api: Arc<Api>) {
     let collection = Collection::new("admissionregistration.k8s.io", "validatingadmissionpolicies");
     let mut policies = Feed::new(&api.store, &collection);
@@ -44,12 +46,23 @@ async fn observe(api: &Arc<Api>, name: &str) {
     ) else {
         return;
     };
+    let Some(stored) = api.store.get(&kind.collection, "", name) else {
+        return;
+    };
+    let policy = kind.read(&stored);
+    let checked = match type_check::warnings(&snapshot, &policy) {
+        warnings if warnings.is_empty() => json!({}),
+        warnings => json!({ "expressionWarnings": warnings }),
+    };
     let changed = internal::change(api, kind, NAME, Part::Status, "", name, |old| {
         let mut new = old.clone();
+        // What was found is true of the generation it was found in.
+        if object::generation(old) != object::generation(&policy) {
+            return new;
+        }
         let status = kinds::read::object_mut(&mut new, "status");
         status.insert("observedGeneration".to_owned(), object::generation(old).into());
-        // Nobody knows the types of objects here, so there is nothing to warn of.
-        status.insert("typeChecking".to_owned(), json!({}));
+        status.insert("typeChecking".to_owned(), checked.clone());
         new
     });
     if let Err(error) = changed.await {

@@ -1,7 +1,7 @@
 //! Asking a webhook: one POST, one answer, within its time.
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use serde_json::Value;
 use store::Store;
@@ -34,7 +34,7 @@ pub(super) async fn post(store: &Store, webhook: &Webhook, review: Vec<u8>) -> R
         Err(_) => Err("context deadline exceeded".to_owned()),
     };
     match outcome {
-        Ok((code, body)) => read_answer(code, &body).map_err(|why| format!("failed to call webhook: {why}")),
+        Ok(answer) => read_answer(&answer).map_err(|why| format!("failed to call webhook: {why}")),
         Err(why) => Err(format!(
             "failed to call webhook: Post \"https://{}{path}\": {why}",
             endpoint.authority()
@@ -48,7 +48,7 @@ async fn exchange(
     tls: &std::sync::Arc<rustls::ClientConfig>,
     path: &str,
     review: Bytes,
-) -> Result<(StatusCode, Bytes), String> {
+) -> Result<Response<Bytes>, String> {
     let peer = peer(store, endpoint)?;
     let server_name = endpoint.server_name();
     let authority = endpoint.authority();
@@ -71,11 +71,11 @@ async fn exchange(
         }
         Err(error) => return Err(broken(&error)),
     };
-    let code = answer.status();
-    let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
+    let (parts, body) = answer.into_parts();
+    let body = Limited::new(body, MAX_ANSWER).collect().await;
     let body = body.map_err(|error| format!("unexpected error when reading response body: {error}"))?;
     endpoint.pool.keep(connection);
-    Ok((code, body.to_bytes()))
+    Ok(Response::from_parts(parts, body.to_bytes()))
 }
 
 /// Host and port to connect to.
@@ -112,27 +112,29 @@ fn broken(error: &hyper::Error) -> String {
     }
 }
 
-fn read_answer(code: StatusCode, body: &[u8]) -> Result<Value, String> {
-    if !(200..=206).contains(&code.as_u16()) {
-        return Err(http_failure(code, body));
+fn read_answer(answer: &Response<Bytes>) -> Result<Value, String> {
+    if !(200..=206).contains(&answer.status().as_u16()) {
+        return Err(http_failure(answer.status(), is_text(answer), answer.body()));
     }
-    manifests::json::parse(body)
+    manifests::json::parse(answer.body())
         .map(|parsed| parsed.value)
         .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))
 }
 
+/// Whether the body is for people. One that does not say what it is counts as text.
+fn is_text(answer: &Response<Bytes>) -> bool {
+    let content_type = answer.headers().get(header::CONTENT_TYPE);
+    content_type.is_none_or(|value| value.as_bytes().starts_with(b"text/"))
+}
+
 /// What a failure over HTTP means, in the words of the real server's client.
-fn http_failure(code: StatusCode, body: &[u8]) -> String {
+fn http_failure(code: StatusCode, is_text: bool, body: &[u8]) -> String {
     let status: Value = serde_json::from_slice(body).unwrap_or_default();
     if status["kind"] == "Status" && status["message"].is_string() {
         return kinds::read::text(&status, "message").to_owned();
     }
     let text = String::from_utf8_lossy(&body[..body.len().min(2048)]);
-    let text = if text.trim().is_empty() {
-        "unknown"
-    } else {
-        text.trim()
-    };
+    let text = if is_text { text.trim() } else { "unknown" };
     match code {
         StatusCode::BAD_REQUEST => "the server rejected our request for an unknown reason".to_owned(),
         StatusCode::UNAUTHORIZED => "the server has asked for the client to provide credentials".to_owned(),
@@ -169,7 +171,7 @@ mod tests {
     #[test]
     fn failures_over_http_are_told() {
         let failure =
-            |code: u16, body: &str| http_failure(StatusCode::from_u16(code).unwrap(), body.as_bytes());
+            |code: u16, body: &str| http_failure(StatusCode::from_u16(code).unwrap(), true, body.as_bytes());
         assert_eq!(
             failure(404, "nope"),
             "the server could not find the requested resource"
