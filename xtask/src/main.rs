@@ -27,8 +27,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run every test; installs what it needs
+    /// Run the tests of the workspace
     Test,
+    /// Run real clients against the server: kubectl, helm, Python, kube-rs, client-go
+    TestClients,
     /// Format, structure and lints
     Check,
     /// Everything the merge gate runs: check, then test
@@ -52,6 +54,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Test => test::run(),
+        Command::TestClients => test::run_clients(),
         Command::Check => ci::check(),
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
