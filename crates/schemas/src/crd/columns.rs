@@ -120,7 +120,7 @@ impl Columns {
         let columns = list(version, "additionalPrinterColumns");
         if columns.is_empty() {
             let age = json!({"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp",
-                "description": "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"});
+                "description": "When the object was created."});
             return Self(vec![Column::of(&age)]);
         }
         Self(columns.iter().map(Column::of).collect())
