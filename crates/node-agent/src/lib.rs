@@ -1,0 +1,3 @@
+//! Bound pods become sandboxes; what happens in them becomes pod status.
+
+pub mod lifecycle;
