@@ -1,3 +1,4 @@
 //! Bound pods become sandboxes; what happens in them becomes pod status.
 
+pub mod environment;
 pub mod lifecycle;
