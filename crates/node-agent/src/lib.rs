@@ -2,3 +2,4 @@
 
 pub mod environment;
 pub mod lifecycle;
+pub mod volumes;
