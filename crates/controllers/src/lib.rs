@@ -5,7 +5,6 @@
 mod events;
 mod pods;
 mod replica_sets;
-mod selectors;
 mod world;
 
 use std::sync::Arc;

@@ -6,6 +6,7 @@ mod informer;
 mod key;
 mod queue;
 mod run;
+pub mod selectors;
 
 pub use informer::{Change, Informer};
 pub use key::Key;

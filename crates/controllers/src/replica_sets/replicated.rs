@@ -2,7 +2,10 @@
 
 use std::fmt::Debug;
 
-use informers::Informer;
+use informers::{
+    Informer,
+    selectors::{self, Labels},
+};
 use k8s_openapi::{
     api::{
         apps::v1::{ReplicaSet, ReplicaSetStatus},
@@ -13,10 +16,7 @@ use k8s_openapi::{
 use kube::{Resource, core::NamespaceResourceScope};
 use serde_json::Value;
 
-use crate::{
-    selectors::{self, Labels},
-    world::World,
-};
+use crate::world::World;
 
 pub(crate) trait Replicated:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -54,7 +54,10 @@ impl Replicated for ReplicaSet {
 
     fn selects(&self, pod: &Pod) -> bool {
         let selector: Option<&LabelSelector> = self.spec.as_ref().map(|spec| &spec.selector);
-        selector.is_some_and(|selector| selectors::matches(selector, pod.metadata.labels.as_ref()))
+        // A set that owned every pod of its namespace would be a mistake.
+        selector.is_some_and(|selector| {
+            !selectors::is_empty(selector) && selectors::matches(selector, pod.metadata.labels.as_ref())
+        })
     }
 
     fn replicas(&self) -> i32 {

@@ -1,30 +1,29 @@
-//! Label selectors of workloads, matched against the labels of pods.
+//! Which objects a workload means: label selectors, matched against labels.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 
-pub(crate) type Labels = BTreeMap<String, String>;
+pub type Labels = BTreeMap<String, String>;
 
-/// Whether labels meet every requirement. A selector without any matches nothing: a workload that
-/// owned every pod of its namespace would be a mistake, and the API refuses it for new ones.
-pub(crate) fn matches(selector: &LabelSelector, labels: Option<&Labels>) -> bool {
+/// Whether labels meet every requirement; a selector without any matches everything.
+pub fn matches(selector: &LabelSelector, labels: Option<&Labels>) -> bool {
     let empty = Labels::new();
     let labels = labels.unwrap_or(&empty);
-    let equalities = selector.match_labels.iter().flatten();
-    let requirements = selector.match_expressions.iter().flatten();
-    let is_empty = equalities.clone().next().is_none() && requirements.clone().next().is_none();
-    !is_empty
-        && equalities
-            .into_iter()
-            .all(|(key, value)| labels.get(key) == Some(value))
-        && requirements
-            .into_iter()
-            .all(|requirement| meets(requirement, labels))
+    let mut equalities = selector.match_labels.iter().flatten();
+    let mut requirements = selector.match_expressions.iter().flatten();
+    equalities.all(|(key, value)| labels.get(key) == Some(value))
+        && requirements.all(|requirement| meets(requirement, labels))
+}
+
+/// Whether a selector has no requirement at all.
+pub fn is_empty(selector: &LabelSelector) -> bool {
+    selector.match_labels.as_ref().is_none_or(Labels::is_empty)
+        && selector.match_expressions.as_ref().is_none_or(Vec::is_empty)
 }
 
 /// Equality on every pair, as Services and ReplicationControllers select.
-pub(crate) fn matches_all(wanted: &Labels, labels: Option<&Labels>) -> bool {
+pub fn matches_all(wanted: &Labels, labels: Option<&Labels>) -> bool {
     !wanted.is_empty()
         && labels.is_some_and(|labels| wanted.iter().all(|(key, value)| labels.get(key) == Some(value)))
 }
@@ -74,8 +73,8 @@ mod tests {
     }
 
     #[test]
-    fn no_requirement_selects_nothing() {
-        assert!(!check(json!({}), json!({"app": "a"})));
+    fn a_selector_without_requirements_matches_everything_and_no_pairs_match_nothing() {
+        assert!(check(json!({}), json!({"app": "a"})));
         assert!(!matches_all(&Labels::new(), Some(&Labels::new())));
     }
 }
