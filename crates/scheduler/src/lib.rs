@@ -3,6 +3,7 @@
 
 mod amounts;
 mod cluster;
+mod cycle;
 mod demand;
 mod explain;
 mod filters;
@@ -11,14 +12,17 @@ mod placement;
 mod preemption;
 mod scores;
 mod terms;
+mod unit;
 
 pub use amounts::Amounts;
 pub use cluster::Cluster;
+pub use cycle::{Decision, decide};
 pub use demand::Demand;
 pub use explain::explain;
 pub use node::Node;
 pub use placement::{Refusal, Unplaceable, place};
 pub use preemption::{Preemption, preempt};
+pub use unit::{GROUP, GROUP_SIZE, Group, Unit};
 
 #[cfg(test)]
 mod tests;
