@@ -23,11 +23,11 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     ("adapters", &["store", "containers", "network", "reconcile"]),
     ("pure", &["kinds", "schemas", "field-docs"]),
-    ("documents", &["manifests"]),
+    ("documents", &["manifests", "spdy"]),
 ];
 
 /// Crates that may not know of time, files, network or threads.
-const PURE: &[&str] = &["kinds", "manifests", "schemas"];
+const PURE: &[&str] = &["kinds", "manifests", "schemas", "spdy"];
 const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "redb", "rustls", "ring"];
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",
