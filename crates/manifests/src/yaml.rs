@@ -1,6 +1,8 @@
 //! YAML as kubectl reads it: YAML 1.1 booleans and octal file modes, merge keys, keys that are not
 //! strings turned into strings, and numbers as JSON has them.
 
+mod problem;
+
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -25,9 +27,10 @@ pub struct Document {
     pub duplicates: Vec<String>,
 }
 
-/// What is wrong and where; lines and columns are counted from one, zero when unknown.
+/// What is wrong and where; lines and columns are counted from one, zero when unknown. Shown in the
+/// words of kubectl's reader, which says the line only from the second on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("yaml: line {line}, column {column}: {message}")]
+#[error("yaml: {}{message}", problem::place(*line, message))]
 pub struct YamlError {
     pub line: u64,
     pub column: u64,
@@ -100,7 +103,7 @@ fn located(error: &serde_saphyr::Error) -> YamlError {
     YamlError {
         line: location.map_or(0, |location| location.line()),
         column: location.map_or(0, |location| location.column()),
-        message: error.without_snippet().to_string(),
+        message: problem::words(&error.without_snippet().to_string()),
     }
 }
 
