@@ -90,6 +90,7 @@ impl ApiError {
             "NotFound",
             "the server could not find the requested resource",
         )
+        .with_details(json!({}))
     }
 
     pub fn method_not_allowed() -> Self {
