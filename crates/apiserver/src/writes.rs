@@ -4,6 +4,7 @@
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod delete_collection;
+pub(crate) mod faults;
 pub(crate) mod options;
 pub(crate) mod patch;
 pub(crate) mod typed;
