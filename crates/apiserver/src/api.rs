@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::{FutureExt as _, future::BoxFuture};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use parking_lot::Mutex;
 use store::Store;
 use tokio::sync::watch;
 
@@ -154,11 +155,10 @@ impl Api {
                     headers: parts.headers,
                     user,
                     representation,
+                    warnings: Mutex::default(),
                 };
-                let deprecation = deprecation(&call.kind);
-                let mut answer = answer(call, parts.method, body).await?;
-                response::add_warnings(&mut answer, deprecation.as_slice());
-                Ok(answer)
+                call.warn(deprecation(&call.kind));
+                Ok(answer(call, parts.method, body).await)
             }
         }
     }
@@ -183,7 +183,7 @@ fn deprecation(kind: &crate::kind::Kind) -> Option<String> {
 }
 
 fn unknown_resource(snapshot: &crate::registry::Snapshot, target: &ResourceRequest) -> Result<Answer> {
-    if snapshot.has_version(&target.group, &target.version) {
+    if snapshot.group(&target.group).is_some() {
         return Err(ApiError::no_such_resource());
     }
     Ok(response::text(StatusCode::NOT_FOUND, "404 page not found\n"))
@@ -209,9 +209,16 @@ fn check_scope(kind: &crate::kind::Kind, target: &ResourceRequest) -> Result<()>
     Ok(())
 }
 
-/// The answer as a boxed future: its type would otherwise be every verb's, nested.
-fn answer(call: Call, method: Method, body: RequestBody) -> BoxFuture<'static, Result<Answer>> {
-    async move { verb(&call, &method, body).await }.boxed()
+/// The answer, with what the user is warned of. A boxed future: its type would otherwise be every
+/// verb's, nested.
+fn answer(call: Call, method: Method, body: RequestBody) -> BoxFuture<'static, Answer> {
+    async move {
+        let answered = verb(&call, &method, body).await;
+        let mut answer = answered.unwrap_or_else(|error| response::error(&error));
+        response::add_warnings(&mut answer, &call.warnings.into_inner());
+        answer
+    }
+    .boxed()
 }
 
 async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {

@@ -77,7 +77,7 @@ pub(crate) fn decode_delete_options(content_type: &str, bytes: &[u8]) -> Result<
     let kind = kinds::read::text(&options, "kind");
     if !matches!(kind, "" | KIND) {
         let api_version = match kinds::read::text(&options, "apiVersion") {
-            "" => "v1",
+            "" => "meta.k8s.io/v1",
             version => version,
         };
         return Err(failed(not_registered(api_version, kind)));

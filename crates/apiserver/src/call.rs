@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::{
@@ -24,6 +25,8 @@ pub(crate) struct Call {
     pub headers: HeaderMap,
     pub user: User,
     pub representation: Representation,
+    /// What the user should be told whatever becomes of the request.
+    pub warnings: Mutex<Vec<String>>,
 }
 
 impl Call {
@@ -57,6 +60,16 @@ impl Call {
             object.map(object::name).unwrap_or_default()
         } else {
             &self.target.name
+        }
+    }
+
+    /// Warns the user, once of each thing.
+    pub(crate) fn warn(&self, warnings: impl IntoIterator<Item = String>) {
+        let mut given = self.warnings.lock();
+        for warning in warnings {
+            if !given.contains(&warning) {
+                given.push(warning);
+            }
         }
     }
 

@@ -240,6 +240,8 @@ fn object_details(resource: Qualified<'_>, name: &str) -> Value {
     if !resource.group.is_empty() {
         details.insert("group".to_owned(), resource.group.into());
     }
-    details.insert("kind".to_owned(), resource.name.into());
+    if !resource.name.is_empty() {
+        details.insert("kind".to_owned(), resource.name.into());
+    }
     Value::Object(details)
 }

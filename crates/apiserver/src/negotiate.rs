@@ -49,7 +49,7 @@ impl Representation {
 
 /// The first representation in `Accept` this server can give of one object of a kind or of a list.
 pub(crate) fn accept(headers: &HeaderMap, kind: &Kind, is_list: bool) -> Result<Representation> {
-    let (encoding, wanted) = wanted(headers)?;
+    let (encoding, wanted) = wanted(headers, is_list)?;
     let form = match wanted {
         Wanted::Object => Form::Object,
         Wanted::Table(version) => Form::Table(version),
@@ -72,12 +72,12 @@ enum Wanted {
 
 /// The first clause of `Accept` we know. Protobuf is passed over: every client that asks for it also
 /// takes JSON.
-fn wanted(headers: &HeaderMap) -> Result<(Encoding, Wanted)> {
+fn wanted(headers: &HeaderMap, is_list: bool) -> Result<(Encoding, Wanted)> {
     let mut refused = None;
     for value in headers.get_all(header::ACCEPT) {
         let Ok(value) = value.to_str() else { continue };
         for clause in value.split(',').filter(|clause| !clause.trim().is_empty()) {
-            match read_clause(clause) {
+            match read_clause(clause, is_list) {
                 Ok(wanted) => return Ok(wanted),
                 Err(error) => refused = Some(error),
             }
@@ -86,12 +86,12 @@ fn wanted(headers: &HeaderMap) -> Result<(Encoding, Wanted)> {
     refused.map_or(Ok((Encoding::Json, Wanted::Object)), Err)
 }
 
-fn read_clause(clause: &str) -> Result<(Encoding, Wanted)> {
+fn read_clause(clause: &str, is_list: bool) -> Result<(Encoding, Wanted)> {
     let mut parts = clause.split(';').map(str::trim);
     let encoding = match parts.next().unwrap_or_default() {
         "application/json" | "*/*" | "application/*" => Encoding::Json,
         "application/yaml" => Encoding::Yaml,
-        _ => return Err(unknown_type()),
+        _ => return Err(unknown_type(is_list)),
     };
     let (mut form, mut group, mut version) = ("", "", "");
     for part in parts {
@@ -126,11 +126,17 @@ fn wrong_metadata(kind: &Kind, is_list: bool) -> ApiError {
     ))
 }
 
-/// The real server's words, protobuf included: its clients know what it can do.
-fn unknown_type() -> ApiError {
-    not_acceptable(
-        "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
-    )
+/// The real server's words, protobuf included: its clients know what it can do. Of a collection there
+/// are streams too.
+fn unknown_type(is_list: bool) -> ApiError {
+    let streams = if is_list {
+        ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+    } else {
+        ""
+    };
+    not_acceptable(&format!(
+        "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf{streams}",
+    ))
     .with_details(serde_json::json!({}))
 }
 
@@ -162,7 +168,7 @@ mod tests {
     fn check(text: &'static str, expected: Option<Wanted>) {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(text));
-        let wanted = wanted(&headers).ok().map(|(_, wanted)| wanted);
+        let wanted = wanted(&headers, false).ok().map(|(_, wanted)| wanted);
         assert_eq!(wanted, expected, "for {text}");
     }
 

@@ -45,10 +45,8 @@ pub(crate) async fn delete(call: &Call, bytes: &[u8]) -> Result<Answer> {
     .await?;
     match outcome {
         Outcome::Deleted(last) if !call.kind.returns_deleted_object() => {
-            let mut answer =
-                response::value(StatusCode::OK, call.representation, &success(&call.kind, &last));
-            response::add_warnings(&mut answer, &writer.warnings);
-            Ok(answer)
+            let success = success(&call.kind, &last);
+            Ok(response::value(StatusCode::OK, call.representation, &success))
         }
         Outcome::Stored(_) if delete_options.legacy_background => {
             writer.answer(StatusCode::ACCEPTED, outcome)

@@ -66,7 +66,8 @@ impl<'a> Size<'a> {
     }
 }
 
-/// Whether an entry of a scale is that of its object, which differ in their versions.
+/// Whether an entry of a scale is that of its object. Their versions differ; the real server compares
+/// those of updates too, and so forgets who owns the size once a scale changes nothing.
 fn is_same_manager(scaler: &Entry, entry: &Entry) -> bool {
     (&scaler.manager, scaler.operation, &scaler.subresource)
         == (&entry.manager, entry.operation, &entry.subresource)

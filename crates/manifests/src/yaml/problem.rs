@@ -47,6 +47,11 @@ pub(super) fn words(message: &str) -> String {
         .to_owned()
 }
 
+/// Whether a list or mapping is still open when the document ends.
+pub(super) fn is_missing_end(message: &str) -> bool {
+    message.starts_with("unclosed bracket")
+}
+
 /// The line as it is shown before the problem, if it is.
 pub(super) fn place(line: u64, problem: &str) -> String {
     let shown = match line {

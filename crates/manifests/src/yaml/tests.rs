@@ -47,14 +47,7 @@ fn odd_scalars_are_not_read_as_by_kubectl() {
 }
 
 /// What is well-formed but cannot be JSON is refused in our own words.
-const OWN_WORDS: [&str; 6] = [
-    "null: a",
-    "a: [1",
-    "a: *missing",
-    "? [a]\n: b",
-    "a: .inf",
-    "a: .nan",
-];
+const OWN_WORDS: [&str; 5] = ["null: a", "a: *missing", "? [a]\n: b", "a: .inf", "a: .nan"];
 
 #[test]
 fn syntax_errors_are_told_as_by_kubectl() {
