@@ -21,7 +21,7 @@ const ROWS: &[(&str, &[&str])] = &[
         "engines",
         &["controllers", "scheduler", "node-agent", "apiserver"],
     ),
-    ("adapters", &["store", "containers", "network", "informers"]),
+    ("adapters", &["store", "containers", "network", "reconcile"]),
     ("pure", &["kinds", "schemas", "field-docs"]),
     ("documents", &["manifests"]),
 ];

@@ -2,7 +2,6 @@
 //! the Kubernetes API alone. A controller is a folder: `plan` decides and is pure, the file beside
 //! the folder observes and applies.
 
-mod events;
 mod pods;
 mod replica_sets;
 mod world;

@@ -6,7 +6,6 @@ mod replicated;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use informers::{Change, Key, Next, Queue, run};
 use k8s_openapi::api::{
     apps::v1::ReplicaSet,
     core::v1::{Pod, ReplicationController},
@@ -15,11 +14,11 @@ use kube::{
     Api,
     api::{DeleteParams, Patch, PatchParams, PostParams},
 };
+use reconcile::{Change, Key, Next, Queue, Recorder, run};
 use tokio::task::JoinSet;
 
 use crate::{
     Result,
-    events::Recorder,
     pods::{claim, health, make},
     world::{World, status_patch},
 };

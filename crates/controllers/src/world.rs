@@ -2,17 +2,15 @@
 
 use std::fmt::Debug;
 
-use informers::Informer;
 use jiff::Timestamp;
 use k8s_openapi::api::{
     apps::v1::ReplicaSet,
     core::v1::{Pod, ReplicationController},
 };
 use kube::{Api, Client, Resource, runtime::watcher};
+use reconcile::{Informer, Recorder};
 use serde_json::Value;
 use tokio::task::JoinSet;
-
-use crate::events::Recorder;
 
 pub(crate) struct World {
     pub client: Client,

@@ -207,3 +207,92 @@ fn a_pod_counts_on_a_node_that_is_not_known_yet() {
     cluster.remove_pod("p");
     assert_eq!(cluster.node("a1").unwrap().free("cpu"), 4000);
 }
+
+fn at(second: i64) -> k8s_openapi::jiff::Timestamp {
+    k8s_openapi::jiff::Timestamp::from_second(second).unwrap()
+}
+
+fn gpu_pod(name: &str, gpus: &str, created: i64) -> Arc<Demand> {
+    let demand = pod(name, json!({"nvidia.com/gpu": gpus}), json!({}));
+    let mut object = (*demand.pod).clone();
+    object.metadata.creation_timestamp = serde_json::from_value(json!(at(created))).unwrap();
+    Arc::new(Demand::of(Arc::new(object)))
+}
+
+fn group(name: &str, members: Vec<Arc<Demand>>, size: usize) -> Unit {
+    Unit {
+        namespace: "n".into(),
+        name: name.into(),
+        members,
+        placed: 0,
+        size,
+    }
+}
+
+/// Each decision in short: `pod>node`, or `pod:` and the message.
+fn outline(decisions: &[Decision]) -> Vec<String> {
+    let show = |decision: &Decision| match decision {
+        Decision::Bind { demand, node } => format!("{}>{node}", demand.name()),
+        Decision::Wait { demand, message, .. } => format!("{}: {message}", demand.name()),
+    };
+    decisions.iter().map(show).collect()
+}
+
+#[test]
+fn a_group_is_placed_as_a_whole_or_not_at_all() {
+    let mut cluster = cluster([node("a1", 8, json!({}))]);
+    let trio = |gpus| ["x", "y", "z"].map(|name| gpu_pod(name, gpus, 0)).to_vec();
+    let refused = decide(&mut cluster, vec![group("g", trio("4"), 3)], at(1));
+    assert_eq!(refused.len(), 3);
+    assert!(
+        outline(&refused)[0].ends_with("Pod group g is placed all at once: 2 of the 3 pods it needs fit.")
+    );
+    assert_eq!(cluster.node("a1").unwrap().free("nvidia.com/gpu"), 8);
+    let placed = decide(&mut cluster, vec![group("g", trio("2"), 3)], at(1));
+    assert_eq!(outline(&placed), ["x>a1", "y>a1", "z>a1"]);
+}
+
+#[test]
+fn a_group_waits_for_its_members_to_exist() {
+    let mut cluster = cluster([node("a1", 8, json!({}))]);
+    let decisions = decide(
+        &mut cluster,
+        vec![group("g", vec![gpu_pod("x", "1", 0)], 3)],
+        at(1),
+    );
+    let wanted = "x: pod group g needs 3 pods and has 1; they are placed together when the others exist";
+    assert_eq!(outline(&decisions), [wanted]);
+}
+
+#[test]
+fn small_ones_pass_a_group_at_first_and_wait_behind_it_in_the_end() {
+    let mut cluster = cluster([node("a1", 8, json!({}))]);
+    put(
+        &mut cluster,
+        pod("old", json!({"nvidia.com/gpu": "4"}), json!({})),
+        "a1",
+    );
+    let units = || {
+        let big = vec![gpu_pod("x", "4", 0), gpu_pod("y", "4", 0)];
+        vec![Unit::pod(gpu_pod("small", "1", 5)), group("g", big, 2)]
+    };
+    let early = decide(&mut cluster.clone(), units(), at(10));
+    assert!(outline(&early).contains(&"small>a1".to_owned()));
+    let late = decide(&mut cluster, units(), at(60));
+    assert!(
+        outline(&late)[2].starts_with("small: waits behind n/g"),
+        "{:?}",
+        outline(&late)
+    );
+}
+
+#[test]
+fn nobody_waits_behind_what_can_never_be() {
+    let mut cluster = cluster([node("a1", 8, json!({}))]);
+    let units = vec![
+        Unit::pod(gpu_pod("huge", "99", 0)),
+        Unit::pod(gpu_pod("small", "1", 5)),
+    ];
+    let decisions = decide(&mut cluster, units, at(60));
+    assert!(outline(&decisions).contains(&"small>a1".to_owned()));
+}

@@ -2,9 +2,9 @@
 
 use std::{cmp::Ordering, collections::HashMap, sync::Arc, time::Duration};
 
-use informers::Next;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
+use reconcile::Next;
 use serde_json::{Value, json};
 
 use super::replicated::Replicated;

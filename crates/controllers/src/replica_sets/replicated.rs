@@ -2,10 +2,6 @@
 
 use std::fmt::Debug;
 
-use informers::{
-    Informer,
-    selectors::{self, Labels},
-};
 use k8s_openapi::{
     api::{
         apps::v1::{ReplicaSet, ReplicaSetStatus},
@@ -14,6 +10,10 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{LabelSelector, OwnerReference},
 };
 use kube::{Resource, core::NamespaceResourceScope};
+use reconcile::{
+    Informer,
+    selectors::{self, Labels},
+};
 use serde_json::Value;
 
 use crate::world::World;

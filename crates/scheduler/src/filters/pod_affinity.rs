@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use informers::selectors;
 use k8s_openapi::api::core::v1::{Affinity, Pod, PodAffinityTerm};
+use reconcile::selectors;
 
 use crate::{cluster::Cluster, demand::Demand, node::Node, placement::Refusal};
 

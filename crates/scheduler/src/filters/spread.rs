@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use informers::selectors;
 use k8s_openapi::api::core::v1::{Pod, TopologySpreadConstraint};
+use reconcile::selectors;
 
 use super::{is_wanted, tolerates};
 use crate::{cluster::Cluster, demand::Demand, node::Node, placement::Refusal};

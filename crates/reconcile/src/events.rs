@@ -10,12 +10,12 @@ use kube::{
 
 /// Tells of what one controller did. Telling never holds up doing: a lost event is only logged.
 #[derive(Clone)]
-pub(crate) struct Recorder {
+pub struct Recorder {
     recorder: Arc<events::Recorder>,
 }
 
 impl Recorder {
-    pub(crate) fn new(client: Client, controller: &'static str) -> Self {
+    pub fn new(client: Client, controller: &'static str) -> Self {
         let reporter = Reporter {
             controller: controller.to_owned(),
             instance: None,
@@ -25,11 +25,11 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn normal(&self, about: ObjectReference, reason: &str, note: String) {
+    pub fn normal(&self, about: ObjectReference, reason: &str, note: String) {
         self.publish(about, EventType::Normal, reason, note);
     }
 
-    pub(crate) fn warning(&self, about: ObjectReference, reason: &str, note: String) {
+    pub fn warning(&self, about: ObjectReference, reason: &str, note: String) {
         self.publish(about, EventType::Warning, reason, note);
     }
 
