@@ -82,7 +82,7 @@ async fn mutate_seen(
     let call = writer.call;
     let mut rounds = webhooks::Rounds::default();
     loop {
-        namespace_lifecycle::check(call, operation)?;
+        namespace_lifecycle::check(call, operation, Some(object))?;
         limit_ranges::admit(call, operation, object, old);
         if operation == Operation::Create && call.target.subresource.is_empty() {
             service_account::admit(call, object)?;
@@ -109,7 +109,6 @@ pub(crate) async fn validate(
     }
     let call = writer.call;
     if operation == Operation::Delete {
-        namespace_lifecycle::check(call, operation)?;
         if let Some(old) = old {
             namespace_lifecycle::check_protected(call, old)?;
         }

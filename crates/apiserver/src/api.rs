@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::{FutureExt as _, future::BoxFuture};
-use http::{Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use parking_lot::Mutex;
 use store::Store;
 use tokio::sync::watch;
 
@@ -14,6 +16,7 @@ use crate::{
     authorization::{self, Attributes, Authorizer},
     body::{self, RequestBody},
     call::Call,
+    dress::Dress,
     error::{ApiError, Result},
     get, list,
     metrics::Metrics,
@@ -61,14 +64,15 @@ impl Api {
         certificate: Option<Arc<User>>,
     ) -> Answer {
         let (path, headers) = (request.uri().path(), request.headers());
-        let user = match authentication::authenticate(&self, path, headers, certificate.as_deref()) {
-            Ok(user) => user,
-            Err(error) => return response::error(&error),
-        };
-        match self.impersonate(user, request.headers()) {
+        let id = audit_id(headers);
+        let user = authentication::authenticate(&self, path, headers, certificate.as_deref())
+            .and_then(|user| self.impersonate(user, headers));
+        let mut answer = match user {
             Ok(user) => self.call(user, request).await,
-            Err(error) => response::error(&error),
-        }
+            Err(error) => Dress::default().put_on(response::error(&error)).await,
+        };
+        answer.headers_mut().insert(AUDIT_ID, id);
+        answer
     }
 
     /// Answers a request of a known user.
@@ -77,17 +81,17 @@ impl Api {
         let query = Query::parse(parts.uri.query());
         let info = RequestInfo::read(&parts.method, parts.uri.path(), query.flag("watch"));
         let timer = self.metrics.start(&info);
-        let pretty = wants_indentation(&query, &parts.headers, &info);
+        let dress = Dress::of(&query, &parts.headers, &info);
         let api = self.clone();
         let answer = match api.dispatch(user, parts, query, info, body).await {
             Ok(answer) => answer,
             Err(error) => response::error(&error),
         };
         self.metrics.finish(timer, answer.status());
-        response::finish(answer, pretty).await
+        dress.put_on(answer).await
     }
 
-    fn impersonate(&self, user: User, headers: &http::HeaderMap) -> Result<User> {
+    fn impersonate(&self, user: User, headers: &HeaderMap) -> Result<User> {
         let Some(wanted) = authentication::impersonated(headers)? else {
             return Ok(user);
         };
@@ -142,7 +146,7 @@ impl Api {
                 };
                 let kind = kind.clone();
                 check_scope(&kind, &target)?;
-                let representation = negotiate::accept(&parts.headers, target.verb == "list")?;
+                let representation = negotiate::accept(&parts.headers, &kind, target.verb == "list")?;
                 let call = Call {
                     api: self,
                     kind,
@@ -151,30 +155,24 @@ impl Api {
                     headers: parts.headers,
                     user,
                     representation,
+                    warnings: Mutex::default(),
                 };
-                let deprecation = deprecation(&call.kind);
-                let mut answer = answer(call, parts.method, body).await?;
-                response::add_warnings(&mut answer, deprecation.as_slice());
-                Ok(answer)
+                call.warn(deprecation(&call.kind));
+                Ok(answer(call, parts.method, body).await)
             }
         }
     }
 }
 
-/// People who look at answers get them indented: by asking, or by using a browser or curl.
-fn wants_indentation(query: &Query, headers: &http::HeaderMap, info: &RequestInfo) -> bool {
-    if matches!(info, RequestInfo::Resource(ResourceRequest { verb: "watch", .. })) {
-        return false;
+const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+
+/// The id by which a request is found in logs: the client's own, or a new one.
+fn audit_id(headers: &HeaderMap) -> HeaderValue {
+    if let Some(id) = headers.get(AUDIT_ID).filter(|id| !id.is_empty()) {
+        return id.clone();
     }
-    query.optional_flag("pretty").unwrap_or_else(|| {
-        let agent = headers
-            .get(http::header::USER_AGENT)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
-        ["curl", "Wget", "Mozilla/5.0"]
-            .iter()
-            .any(|prefix| agent.starts_with(prefix))
-    })
+    let id = uuid::Uuid::new_v4().to_string();
+    HeaderValue::from_maybe_shared(Bytes::from(id)).unwrap_or(HeaderValue::from_static(""))
 }
 
 /// What every client of a kind on its way out is told.
@@ -185,7 +183,7 @@ fn deprecation(kind: &crate::kind::Kind) -> Option<String> {
 }
 
 fn unknown_resource(snapshot: &crate::registry::Snapshot, target: &ResourceRequest) -> Result<Answer> {
-    if snapshot.has_version(&target.group, &target.version) {
+    if snapshot.group(&target.group).is_some() {
         return Err(ApiError::no_such_resource());
     }
     Ok(response::text(StatusCode::NOT_FOUND, "404 page not found\n"))
@@ -211,9 +209,16 @@ fn check_scope(kind: &crate::kind::Kind, target: &ResourceRequest) -> Result<()>
     Ok(())
 }
 
-/// The answer as a boxed future: its type would otherwise be every verb's, nested.
-fn answer(call: Call, method: Method, body: RequestBody) -> BoxFuture<'static, Result<Answer>> {
-    async move { verb(&call, &method, body).await }.boxed()
+/// The answer, with what the user is warned of. A boxed future: its type would otherwise be every
+/// verb's, nested.
+fn answer(call: Call, method: Method, body: RequestBody) -> BoxFuture<'static, Answer> {
+    async move {
+        let answered = verb(&call, &method, body).await;
+        let mut answer = answered.unwrap_or_else(|error| response::error(&error));
+        response::add_warnings(&mut answer, &call.warnings.into_inner());
+        answer
+    }
+    .boxed()
 }
 
 async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {
@@ -223,6 +228,7 @@ async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result
     if call.target.verb.is_empty() || !call.kind.has_verb(call.target.verb) {
         return Err(ApiError::method_not_allowed());
     }
+    call.check_name()?;
     match call.target.verb {
         "get" => get::get(call).await,
         "list" => list::list(call).await,
@@ -238,6 +244,8 @@ async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result
                 None => create::create(call, &bytes).await,
             }
         }
+        // Only objects are changed, not collections.
+        "update" | "patch" if call.target.name.is_empty() => Err(ApiError::method_not_allowed()),
         "update" => update::update(call, Part::Main, &body::read(request_body).await?).await,
         "patch" => patch::patch(call, Part::Main, &body::read(request_body).await?).await,
         "delete" => delete::delete(call, &body::read(request_body).await?).await,

@@ -90,6 +90,7 @@ impl ApiError {
             "NotFound",
             "the server could not find the requested resource",
         )
+        .with_details(json!({}))
     }
 
     pub fn method_not_allowed() -> Self {
@@ -239,6 +240,8 @@ fn object_details(resource: Qualified<'_>, name: &str) -> Value {
     if !resource.group.is_empty() {
         details.insert("group".to_owned(), resource.group.into());
     }
-    details.insert("kind".to_owned(), resource.name.into());
+    if !resource.name.is_empty() {
+        details.insert("kind".to_owned(), resource.name.into());
+    }
     Value::Object(details)
 }

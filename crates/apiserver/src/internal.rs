@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::{
@@ -51,6 +52,7 @@ pub(crate) fn call(
             &[MASTERS],
         ),
         representation: Representation::JSON,
+        warnings: Mutex::default(),
     }
 }
 

@@ -93,11 +93,6 @@ impl Snapshot {
         self.groups.iter().find(|group| group.name == name)
     }
 
-    pub fn has_version(&self, group: &str, version: &str) -> bool {
-        self.group(group)
-            .is_some_and(|group| group.versions.iter().any(|v| v.version == version))
-    }
-
     /// The preferred version of a kind by its plural, for readers that do not care which.
     pub fn by_plural(&self, group: &str, plural: &str) -> Option<&Arc<Kind>> {
         self.group(group)?

@@ -43,7 +43,9 @@ impl RequestInfo {
 }
 
 fn read_resource(method: &Method, path: &str, mut watch: bool) -> Option<ResourceRequest> {
-    let mut segments: Vec<String> = path.trim_matches('/').split('/').map(decode_segment).collect();
+    // A slash is a slash, however it is written: no name holds one.
+    let path = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
+    let mut segments: Vec<String> = path.trim_matches('/').split('/').map(str::to_owned).collect();
     let (group, version) = match segments.first()?.as_str() {
         "api" if segments.len() >= 3 => (String::new(), segments[1].clone()),
         "apis" if segments.len() >= 4 => (segments[1].clone(), segments[2].clone()),
@@ -120,12 +122,6 @@ fn plain_verb(method: &Method) -> &'static str {
     }
 }
 
-fn decode_segment(segment: &str) -> String {
-    percent_encoding::percent_decode_str(segment)
-        .decode_utf8_lossy()
-        .into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +157,14 @@ mod tests {
         );
         let request = resource(Method::GET, "/api/v1/watch/namespaces/ns/pods", false);
         assert_eq!((request.verb, &*request.resource), ("watch", "pods"));
+    }
+
+    #[test]
+    fn an_encoded_slash_is_a_slash() {
+        let request = resource(Method::GET, "/api/v1/namespaces/ns/pods/..%2fsecrets", false);
+        assert_eq!((&*request.name, &*request.subresource), ("..", "secrets"));
+        let request = resource(Method::GET, "/api/v1/namespaces/ns/pods/a%25b", false);
+        assert_eq!(&*request.name, "a%b");
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBo
     if !subresource.verbs.contains(&call.target.verb) {
         return Err(ApiError::method_not_allowed());
     }
+    call.check_name()?;
     let part = match (call.kind.plural.as_ref(), name) {
         ("pods", "log" | "exec" | "attach" | "portforward" | "proxy") | ("services" | "nodes", "proxy") => {
             return pods::stream(call);

@@ -132,12 +132,7 @@ fn validate(writer: &mut Writer<'_>, object: &Value) -> Result<()> {
     if errors.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(
-        &kind.group,
-        &kind.kind,
-        object::name(object),
-        &errors,
-    ))
+    Err(kind.invalid(object, &errors))
 }
 
 /// `generateName` plus five characters that make no words.

@@ -59,7 +59,5 @@ pub(crate) async fn delete_collection(call: &Call, bytes: &[u8]) -> Result<Answe
         "metadata": { "resourceVersion": list.revision.to_string() },
         "items": items,
     });
-    let mut answer = response::value(StatusCode::OK, call.representation, &answered);
-    response::add_warnings(&mut answer, &writer.warnings);
-    Ok(answer)
+    Ok(response::value(StatusCode::OK, call.representation, &answered))
 }

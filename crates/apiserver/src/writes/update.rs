@@ -24,6 +24,8 @@ const ATTEMPTS: usize = 100;
 pub(crate) enum Part {
     Main,
     Status,
+    /// The size, of which the endpoint makes a whole object.
+    Scale,
     /// A subresource with rules of its own: `(name, prepare, validate)`.
     Special(
         &'static str,
@@ -37,6 +39,7 @@ impl Part {
         match self {
             Self::Main => "",
             Self::Status => "status",
+            Self::Scale => "scale",
             Self::Special(name, ..) => name,
         }
     }
@@ -98,7 +101,7 @@ pub(crate) async fn change(
         let mut new = make(writer, &old)?;
         let pinned = check_preconditions(writer, &old, &new)?;
         keep_system_metadata(&mut new, &old);
-        if !ownership::already_recorded(operation) {
+        if !ownership::already_recorded(operation, part) {
             ownership::record_write(writer, Some(&old), &mut new, part.subresource());
         }
         admission::mutate(writer, operation, &mut new, Some(&old)).await?;
@@ -281,10 +284,5 @@ fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Re
     if errors.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(
-        &kind.group,
-        &kind.kind,
-        object::name(new),
-        &errors,
-    ))
+    Err(kind.invalid(new, &errors))
 }
