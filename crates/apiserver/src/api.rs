@@ -233,7 +233,7 @@ async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result
                 return Err(ApiError::method_not_allowed());
             }
             let bytes = body::read(request_body).await?;
-            match subresources::reviews::answer(call, &bytes).await {
+            match subresources::create(call, &bytes).await {
                 Some(answer) => answer,
                 None => create::create(call, &bytes).await,
             }

@@ -9,6 +9,7 @@ use crate::{
     request_info::ResourceRequest,
 };
 
+#[derive(Clone)]
 pub(crate) struct Call {
     pub api: Arc<Api>,
     pub kind: Arc<Kind>,

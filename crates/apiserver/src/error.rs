@@ -181,18 +181,8 @@ impl ApiError {
 
     /// An object that broke the rules of its kind.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
-        let mut texts: Vec<String> = Vec::with_capacity(errors.len());
-        for error in errors {
-            let text = error.to_string();
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        let list = match texts.as_slice() {
-            [one] => one.clone(),
-            many => format!("[{}]", many.join(", ")),
-        };
         let qualified = Qualified { group, name: kind };
+        let list = aggregate(errors);
         let mut details = object_details(qualified, name);
         let causes = errors.iter().map(
             |error| json!({ "reason": error.kind.reason(), "message": error.body(), "field": error.field }),
@@ -204,6 +194,11 @@ impl ApiError {
             format!("{qualified} \"{name}\" is invalid: {list}"),
         )
         .with_details(details)
+    }
+
+    /// Broken rules that the real server hands on as an error of its own.
+    pub fn unhandled(errors: &[FieldError]) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", aggregate(errors))
     }
 
     /// The body of the answer.
@@ -231,6 +226,21 @@ impl ApiError {
     }
 }
 
+/// Several errors as one text; what is said twice is said once.
+fn aggregate(errors: &[FieldError]) -> String {
+    let mut texts: Vec<String> = Vec::with_capacity(errors.len());
+    for error in errors {
+        let text = error.to_string();
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    match texts.as_slice() {
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
+    }
+}
+
 fn object_details(resource: Qualified<'_>, name: &str) -> Value {
     let mut details = Map::new();
     if !name.is_empty() {
@@ -239,6 +249,8 @@ fn object_details(resource: Qualified<'_>, name: &str) -> Value {
     if !resource.group.is_empty() {
         details.insert("group".to_owned(), resource.group.into());
     }
-    details.insert("kind".to_owned(), resource.name.into());
+    if !resource.name.is_empty() {
+        details.insert("kind".to_owned(), resource.name.into());
+    }
     Value::Object(details)
 }

@@ -135,7 +135,9 @@ pub(crate) fn verify(api: &Api, token: &str, wanted: &[String]) -> Option<(User,
     };
     for (claim, plural) in BINDINGS {
         let Some(bound) = private.get(claim) else { continue };
-        let (bound_name, bound_uid) = (bound.get("name")?.as_str()?, bound.get("uid")?.as_str()?);
+        let bound_name = bound.get("name")?.as_str()?;
+        // Of the node a pod's token names only the name may be known.
+        let bound_uid = kinds::read::text(bound, "uid");
         let bound_namespace = if claim == "node" { "" } else { namespace };
         // A pod's token names its node too; the node may be long gone while the pod ends.
         let informational = claim == "node" && private.get("pod").is_some();
@@ -150,7 +152,9 @@ pub(crate) fn verify(api: &Api, token: &str, wanted: &[String]) -> Option<(User,
                 );
             };
             add("name", bound_name);
-            add("uid", bound_uid);
+            if !bound_uid.is_empty() {
+                add("uid", bound_uid);
+            }
         }
     }
     if let Some(id) = claims.get("jti").and_then(Value::as_str) {
