@@ -5,6 +5,7 @@ mod attributes;
 mod authorizer;
 mod conditions;
 mod conversion;
+mod definition_lifecycle;
 pub(crate) mod escalation;
 pub(crate) mod expressions;
 pub(crate) mod limit_ranges;
@@ -15,6 +16,7 @@ pub(crate) mod policies;
 pub(crate) mod resource_quotas;
 pub(crate) mod service_account;
 pub(crate) mod storage_class;
+mod storage_protection;
 pub(crate) mod webhooks;
 
 use kinds::strategy::Strategy;
@@ -84,12 +86,14 @@ async fn mutate_seen(
     let call = writer.call;
     let mut rounds = webhooks::Rounds::default();
     loop {
+        definition_lifecycle::check(call, operation, object)?;
         namespace_lifecycle::check(call, operation)?;
         limit_ranges::admit(call, operation, object, old);
         if operation == Operation::Create && call.target.subresource.is_empty() {
             service_account::admit(call, object)?;
             pod_defaults::admit(call, object)?;
             storage_class::admit(call, object);
+            storage_protection::admit(call, object);
         }
         webhooks::mutate(writer, operation, Some(object), old, &mut rounds).await?;
         if !rounds.again() {

@@ -15,7 +15,9 @@ use crate::{
     body::{self, RequestBody},
     call::Call,
     error::{ApiError, Result},
-    get, list,
+    get,
+    kind::Definition,
+    list,
     metrics::Metrics,
     negotiate,
     query::Query,
@@ -75,7 +77,8 @@ impl Api {
     pub async fn call(self: Arc<Self>, user: User, request: Request<RequestBody>) -> Answer {
         let (parts, body) = request.into_parts();
         let query = Query::parse(parts.uri.query());
-        let info = RequestInfo::read(&parts.method, parts.uri.path(), query.flag("watch"));
+        let info = RequestInfo::read(&parts.method, parts.uri.path(), query.flag("watch"))
+            .selecting(query.text("fieldSelector"));
         let timer = self.metrics.start(&info);
         let pretty = wants_indentation(&query, &parts.headers, &info);
         let api = self.clone();
@@ -153,7 +156,8 @@ impl Api {
                     representation,
                 };
                 let deprecation = deprecation(&call.kind);
-                let mut answer = answer(call, parts.method, body).await?;
+                let answer = answer(call, parts.method, body).await;
+                let mut answer = answer.unwrap_or_else(|error| response::error(&error));
                 response::add_warnings(&mut answer, deprecation.as_slice());
                 Ok(answer)
             }
@@ -179,9 +183,12 @@ fn wants_indentation(query: &Query, headers: &http::HeaderMap, info: &RequestInf
 
 /// What every client of a kind on its way out is told.
 fn deprecation(kind: &crate::kind::Kind) -> Option<String> {
-    let is_endpoints = kind.group.is_empty() && kind.kind == "Endpoints";
-    is_endpoints
-        .then(|| "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned())
+    const ENDPOINTS: &str = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+    let warning = match &kind.definition {
+        Definition::BuiltIn(_) => kind.is("", "Endpoints").then_some(ENDPOINTS),
+        Definition::Custom(custom) => custom.deprecation_warning(),
+    };
+    warning.map(str::to_owned)
 }
 
 fn unknown_resource(snapshot: &crate::registry::Snapshot, target: &ResourceRequest) -> Result<Answer> {

@@ -119,6 +119,12 @@ fn object_only(decoded: Decoded, kind: &str, bytes: &[u8]) -> Result<Decoded> {
     ))
 }
 
+/// A body that had to say its kind and does not.
+pub(crate) fn missing_kind(kind: &str, bytes: &[u8]) -> ApiError {
+    let why = format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(bytes));
+    unrecognized(kind, &why, bytes)
+}
+
 /// A body that is not an object of the expected kind; its beginning is shown, as far as it is short.
 fn unrecognized(kind: &str, why: &str, bytes: &[u8]) -> ApiError {
     ApiError::bad_request(format!(

@@ -6,20 +6,24 @@ use serde_json::{Value, json};
 
 use super::{Writer, options::FieldValidation};
 use crate::{
-    body::Decoded,
+    body::{self, Decoded},
     error::{ApiError, Result},
     kind::{Definition, Kind},
-    object,
+    negotiate, object,
 };
 
 impl Writer<'_> {
     /// The object in a request body, ready to be admitted.
-    pub(crate) fn read_object(&mut self, decoded: Decoded) -> Result<Value> {
+    pub(crate) fn read_object(&mut self, bytes: &[u8]) -> Result<Value> {
+        let kind = &self.call.kind;
         let Decoded {
             mut value,
             duplicates,
-        } = decoded;
-        check_type(&self.call.kind, &mut value)?;
+        } = body::decode(negotiate::content_type(&self.call.headers), bytes, &kind.kind)?;
+        if kind.is_custom() && kinds::read::text(&value, "kind").is_empty() {
+            return Err(body::missing_kind(&kind.kind, bytes));
+        }
+        check_type(kind, &mut value)?;
         self.complete(value, duplicates)
     }
 
@@ -33,23 +37,19 @@ impl Writer<'_> {
     /// The same, but the caller says in its own way what is wrong.
     pub(crate) fn decode(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value, String> {
         let kind = &self.call.kind;
-        let mut complaints = Vec::new();
-        match &kind.definition {
+        let complaints = match &kind.definition {
             Definition::BuiltIn(built_in) => {
-                let unknown =
-                    crate::body::normalize(built_in.shape, &mut value).map_err(|error| error.to_string())?;
-                complaints.extend(unknown);
+                let unknown = body::normalize(built_in.shape, &mut value);
+                let unknown = unknown.map_err(|error| error.to_string())?;
+                [unknown, duplicates].concat()
             }
+            // A schema looks at the fields only after all of them were read.
             Definition::Custom(custom) => {
                 let unknown = custom.prune(&mut value)?;
-                complaints.extend(
-                    unknown
-                        .into_iter()
-                        .map(|path| format!("unknown field \"{path}\"")),
-                );
+                let unknown = unknown.iter().map(|path| format!("unknown field \"{path}\""));
+                duplicates.into_iter().chain(unknown).collect()
             }
-        }
-        complaints.extend(duplicates);
+        };
         self.report(complaints)?;
         kind.default(&mut value);
         // The type is part of the object whatever the client left out.
@@ -94,38 +94,36 @@ fn cannot_be_handled(kind: &Kind, why: &str) -> ApiError {
 fn check_type(kind: &Kind, value: &mut Value) -> Result<()> {
     let sent_version = kinds::read::text(value, "apiVersion").to_owned();
     let sent_kind = kinds::read::text(value, "kind").to_owned();
-    if kind.is_custom() {
-        if sent_kind.is_empty() {
-            return Err(ApiError::bad_request(format!(
-                "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{}'",
-                kind.kind, value
-            )));
-        }
-        if sent_version.is_empty() {
-            return Err(ApiError::bad_request(format!(
-                "Object 'apiVersion' is missing in '{value}'"
-            )));
-        }
-    }
-    if !sent_version.is_empty() && sent_version != kind.api_version {
+    // Only custom resources must say what they are.
+    if (kind.is_custom() || !sent_version.is_empty()) && sent_version != kind.api_version {
         return Err(ApiError::bad_request(format!(
             "the API version in the data ({sent_version}) does not match the expected API version ({})",
             kind.api_version
         )));
     }
     if !sent_kind.is_empty() && sent_kind != kind.kind {
-        return Err(ApiError::bad_request(format!(
-            "{sent_kind} in version \"{}\" cannot be handled as a {}: converting ({}.{sent_kind}) to ({}.{}): unknown conversion",
-            kind.version,
-            kind.kind,
-            kind.version,
-            internal_package(kind),
-            kind.kind
-        )));
+        return Err(another_kind(kind, &sent_kind, object::name(value)));
     }
     value["kind"] = kind.kind.as_ref().into();
     value["apiVersion"] = kind.api_version.as_ref().into();
     Ok(())
+}
+
+/// A built-in kind cannot be read as another; a custom one can, but breaks its first rule.
+fn another_kind(kind: &Kind, sent: &str, name: &str) -> ApiError {
+    if kind.is_custom() {
+        let detail = format!("must be {}", kind.kind);
+        let error = FieldError::invalid(&Path::new("kind"), &json!(sent), detail);
+        return ApiError::invalid(&kind.group, sent, name, &[error]);
+    }
+    ApiError::bad_request(format!(
+        "{sent} in version \"{}\" cannot be handled as a {}: converting ({}.{sent}) to ({}.{}): unknown conversion",
+        kind.version,
+        kind.kind,
+        kind.version,
+        internal_package(kind),
+        kind.kind
+    ))
 }
 
 /// The Go package of the internal form, as conversion errors name it.

@@ -326,15 +326,22 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "impersonation needs a right", |cx| {
+        let path = cx.core("serviceaccounts/default/token")?;
+        let token = cx
+            .post(path, json!({"spec": {}}))
+            .expect(201)?
+            .text("/status/token");
+        let namespace = cx.namespace()?;
         cx.get("/api/v1/pods")
-            .anonymous()
+            .token(&token)
             .impersonate("jane")
             .refused(
                 403,
                 "Forbidden",
-                "users \"jane\" is forbidden: User \"system:anonymous\" cannot impersonate resource \
-                 \"users\" in API group \"\" \
-                 at the cluster scope",
+                &format!(
+                    "users \"jane\" is forbidden: User \"system:serviceaccount:{namespace}:default\" cannot \
+                     impersonate resource \"users\" in API group \"\" at the cluster scope"
+                ),
             )?
             .done()
     }),
