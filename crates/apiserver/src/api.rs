@@ -16,6 +16,7 @@ use crate::{
     call::Call,
     error::{ApiError, Result},
     get,
+    impersonation::Impersonation,
     kind::Definition,
     list,
     metrics::Metrics,
@@ -91,35 +92,15 @@ impl Api {
     }
 
     fn impersonate(&self, user: User, headers: &http::HeaderMap) -> Result<User> {
-        let Some(wanted) = authentication::impersonated(headers)? else {
+        let Some(wanted) = Impersonation::read(headers)? else {
             return Ok(user);
         };
-        let may = |group: &str, resource: &str, namespace: &str, name: &str| {
-            let attributes = Attributes::Resource {
-                verb: "impersonate",
-                group,
-                resource,
-                subresource: "",
-                namespace,
-                name,
-            };
-            match self.authorizer.allowed(&self.store, &user, attributes) {
-                Some(_) => Ok(()),
-                None => Err(authorization::denied(&user, attributes)),
+        for right in wanted.rights() {
+            if self.authorizer.allowed(&self.store, &user, right).is_none() {
+                return Err(authorization::denied(&user, right));
             }
-        };
-        match crate::tokens::split_username(&wanted.name) {
-            Some((namespace, name)) => may("", "serviceaccounts", namespace, name)?,
-            None => may("", "users", "", &wanted.name)?,
         }
-        for group in headers
-            .get_all("impersonate-group")
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-        {
-            may("", "groups", "", group)?;
-        }
-        Ok(wanted)
+        Ok(wanted.user)
     }
 
     async fn dispatch(

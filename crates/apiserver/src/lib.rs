@@ -17,6 +17,7 @@ mod discovery;
 mod error;
 mod get;
 mod granting;
+mod impersonation;
 mod internal;
 mod kind;
 mod list;

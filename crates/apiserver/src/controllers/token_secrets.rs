@@ -71,8 +71,8 @@ fn step(secret: &Value, account: Option<&Value>, ca_pem: &str) -> Step {
         return Step::Nothing;
     }
     let wanted_uid = annotation(secret, ACCOUNT_UID);
-    let is_own = |account: &&Value| wanted_uid.is_empty() || wanted_uid == object::uid(account);
-    if account.filter(is_own).is_none() {
+    let is_another = |account: &Value| !wanted_uid.is_empty() && wanted_uid != object::uid(account);
+    if account.is_none_or(is_another) {
         return Step::Delete;
     }
     let data = kinds::read::get(secret, "data");

@@ -15,19 +15,20 @@ use crate::{
     writes::{Writer, options::WriteOptions},
 };
 
-/// Answers a review that broke no rule, by completing it.
-type Ask = fn(&Call, &mut Value) -> Result<()>;
+/// The status of a review that broke no rule.
+type Ask = fn(&Call, &Value) -> Result<Value>;
 
 /// The answer to a review, if the kind is one.
 pub(crate) async fn answer(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> {
     let ask: Ask = match (call.kind.group.as_ref(), call.kind.kind.as_ref()) {
         ("authentication.k8s.io", "TokenReview") => token_review,
         ("authentication.k8s.io", "SelfSubjectReview") => {
-            |call, review| Ok(self_subject_review(call, review))
+            |call, _| Ok(json!({ "userInfo": call.user.to_info() }))
         }
-        ("authorization.k8s.io", "SubjectAccessReview" | "LocalSubjectAccessReview") => {
-            |call, review| Ok(subject_access_review(call, review))
-        }
+        ("authorization.k8s.io", "SubjectAccessReview" | "LocalSubjectAccessReview") => |call, review| {
+            let user = User::from_info(kinds::read::get(review, "spec"), "user");
+            Ok(access_review(call, review, &user))
+        },
         ("authorization.k8s.io", "SelfSubjectAccessReview") => {
             |call, review| Ok(access_review(call, review, &call.user))
         }
@@ -39,23 +40,20 @@ pub(crate) async fn answer(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> 
 
 async fn review(call: &Call, bytes: &[u8], ask: Ask) -> Result<Answer> {
     let mut review = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?.value;
-    review["kind"] = call.kind.kind.as_ref().into();
-    review["apiVersion"] = call.kind.api_version.as_ref().into();
     if !review.get("metadata").is_some_and(Value::is_object) {
         review["metadata"] = json!({ "creationTimestamp": null });
     }
     let mut writer = Writer::new(call, WriteOptions::read(&call.query, "CreateOptions")?);
     admission::admit_body(&mut writer, &mut review).await?;
-    ask(call, &mut review)?;
+    review["status"] = ask(call, &review)?;
+    // Of all reviews only this one says when it was made.
+    if call.kind.kind == "SelfSubjectReview" {
+        review["metadata"] = json!({ "creationTimestamp": writer.timestamp() });
+    }
     Ok(response::value(StatusCode::CREATED, call.representation, &review))
 }
 
-fn self_subject_review(call: &Call, review: &mut Value) {
-    review["status"] = json!({ "userInfo": call.user.to_info() });
-    review["metadata"] = json!({ "creationTimestamp": crate::writes::timestamp(jiff::Timestamp::now()) });
-}
-
-fn token_review(call: &Call, review: &mut Value) -> Result<()> {
+fn token_review(call: &Call, review: &Value) -> Result<Value> {
     let spec = kinds::read::get(review, "spec");
     let token = kinds::read::text(spec, "token");
     if token.is_empty() {
@@ -68,21 +66,17 @@ fn token_review(call: &Call, review: &mut Value) -> Result<()> {
         .filter_map(Value::as_str)
         .map(str::to_owned)
         .collect();
-    review["status"] = match authentication::authenticate_token(&call.api, token, &audiences) {
-        Some((user, audiences)) => {
-            json!({ "authenticated": true, "user": user.to_info(), "audiences": audiences })
-        }
-        None => json!({ "user": {}, "error": "invalid bearer token" }),
-    };
-    Ok(())
+    Ok(
+        match authentication::authenticate_token(&call.api, token, &audiences) {
+            Some((user, audiences)) => {
+                json!({ "authenticated": true, "user": user.to_info(), "audiences": audiences })
+            }
+            None => json!({ "user": {}, "error": "invalid bearer token" }),
+        },
+    )
 }
 
-fn subject_access_review(call: &Call, review: &mut Value) {
-    let user = User::from_info(kinds::read::get(review, "spec"), "user");
-    access_review(call, review, &user);
-}
-
-fn access_review(call: &Call, review: &mut Value, user: &User) {
+fn access_review(call: &Call, review: &Value, user: &User) -> Value {
     let spec = kinds::read::get(review, "spec");
     let text = |path: &str| spec.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let attributes = if kinds::read::has(spec, "nonResourceAttributes") {
@@ -100,27 +94,21 @@ fn access_review(call: &Call, review: &mut Value, user: &User) {
             name: text("/resourceAttributes/name"),
         }
     };
-    review["status"] = match call.api.authorizer.allowed(&call.api.store, user, attributes) {
+    match call.api.authorizer.allowed(&call.api.store, user, attributes) {
         Some(reason) if reason.is_empty() => json!({ "allowed": true }),
         Some(reason) => json!({ "allowed": true, "reason": reason }),
         None => json!({ "allowed": false }),
-    };
+    }
 }
 
-fn rules_review(call: &Call, review: &mut Value) -> Result<()> {
-    let namespace = review
-        .pointer("/spec/namespace")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
+fn rules_review(call: &Call, review: &Value) -> Result<Value> {
+    let namespace = kinds::read::text(kinds::read::get(review, "spec"), "namespace");
     if namespace.is_empty() {
         return Err(ApiError::bad_request("no namespace on request"));
     }
     let (resource_rules, path_rules) = call
         .api
         .authorizer
-        .rules_for(&call.api.store, &call.user, &namespace);
-    review["status"] =
-        json!({ "resourceRules": resource_rules, "nonResourceRules": path_rules, "incomplete": false });
-    Ok(())
+        .rules_for(&call.api.store, &call.user, namespace);
+    Ok(json!({ "resourceRules": resource_rules, "nonResourceRules": path_rules, "incomplete": false }))
 }
