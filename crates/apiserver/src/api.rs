@@ -6,7 +6,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::{FutureExt as _, future::BoxFuture};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
-use parking_lot::Mutex;
 use store::Store;
 use tokio::sync::watch;
 
@@ -18,7 +17,10 @@ use crate::{
     call::Call,
     dress::Dress,
     error::{ApiError, Result},
-    get, list,
+    get,
+    impersonation::Impersonation,
+    kind::Definition,
+    list,
     metrics::Metrics,
     negotiate,
     query::Query,
@@ -79,7 +81,8 @@ impl Api {
     pub async fn call(self: Arc<Self>, user: User, request: Request<RequestBody>) -> Answer {
         let (parts, body) = request.into_parts();
         let query = Query::parse(parts.uri.query());
-        let info = RequestInfo::read(&parts.method, parts.uri.path(), query.flag("watch"));
+        let info = RequestInfo::read(&parts.method, parts.uri.path(), query.flag("watch"))
+            .selecting(query.text("fieldSelector"));
         let timer = self.metrics.start(&info);
         let dress = Dress::of(&query, &parts.headers, &info);
         let api = self.clone();
@@ -92,35 +95,15 @@ impl Api {
     }
 
     fn impersonate(&self, user: User, headers: &HeaderMap) -> Result<User> {
-        let Some(wanted) = authentication::impersonated(headers)? else {
+        let Some(wanted) = Impersonation::read(headers)? else {
             return Ok(user);
         };
-        let may = |group: &str, resource: &str, namespace: &str, name: &str| {
-            let attributes = Attributes::Resource {
-                verb: "impersonate",
-                group,
-                resource,
-                subresource: "",
-                namespace,
-                name,
-            };
-            match self.authorizer.allowed(&self.store, &user, attributes) {
-                Some(_) => Ok(()),
-                None => Err(authorization::denied(&user, attributes)),
+        for right in wanted.rights() {
+            if self.authorizer.allowed(&self.store, &user, right).is_none() {
+                return Err(authorization::denied(&user, right));
             }
-        };
-        match crate::tokens::split_username(&wanted.name) {
-            Some((namespace, name)) => may("", "serviceaccounts", namespace, name)?,
-            None => may("", "users", "", &wanted.name)?,
         }
-        for group in headers
-            .get_all("impersonate-group")
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-        {
-            may("", "groups", "", group)?;
-        }
-        Ok(wanted)
+        Ok(wanted.user)
     }
 
     async fn dispatch(
@@ -155,7 +138,7 @@ impl Api {
                     headers: parts.headers,
                     user,
                     representation,
-                    warnings: Mutex::default(),
+                    warnings: Arc::default(),
                 };
                 call.warn(deprecation(&call.kind));
                 Ok(answer(call, parts.method, body).await)
@@ -177,9 +160,12 @@ fn audit_id(headers: &HeaderMap) -> HeaderValue {
 
 /// What every client of a kind on its way out is told.
 fn deprecation(kind: &crate::kind::Kind) -> Option<String> {
-    let is_endpoints = kind.group.is_empty() && kind.kind == "Endpoints";
-    is_endpoints
-        .then(|| "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned())
+    const ENDPOINTS: &str = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+    let warning = match &kind.definition {
+        Definition::BuiltIn(_) => kind.is("", "Endpoints").then_some(ENDPOINTS),
+        Definition::Custom(custom) => custom.deprecation_warning(),
+    };
+    warning.map(str::to_owned)
 }
 
 fn unknown_resource(snapshot: &crate::registry::Snapshot, target: &ResourceRequest) -> Result<Answer> {
@@ -215,7 +201,7 @@ fn answer(call: Call, method: Method, body: RequestBody) -> BoxFuture<'static, A
     async move {
         let answered = verb(&call, &method, body).await;
         let mut answer = answered.unwrap_or_else(|error| response::error(&error));
-        response::add_warnings(&mut answer, &call.warnings.into_inner());
+        response::add_warnings(&mut answer, &call.warnings.lock());
         answer
     }
     .boxed()
@@ -239,7 +225,7 @@ async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result
                 return Err(ApiError::method_not_allowed());
             }
             let bytes = body::read(request_body).await?;
-            match subresources::reviews::answer(call, &bytes).await {
+            match subresources::create(call, &bytes).await {
                 Some(answer) => answer,
                 None => create::create(call, &bytes).await,
             }

@@ -176,6 +176,15 @@ fn typed(value: Value) -> Result<Value, String> {
     Ok(value)
 }
 
+/// A body that had to say its kind and does not.
+pub(crate) fn missing_kind(kind: &str, bytes: &[u8]) -> ApiError {
+    let sent = String::from_utf8_lossy(bytes);
+    ApiError::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): Object 'Kind' is missing in '{sent}' ({})",
+        summary(bytes)
+    ))
+}
+
 /// Something that says what it is, and cannot be what it has to be.
 pub(crate) fn unfit(api_version: &str, kind: &str, expected_kind: &str, why: &str) -> ApiError {
     let version = api_version.rsplit('/').next().unwrap_or_default();

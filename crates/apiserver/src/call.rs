@@ -17,6 +17,7 @@ use crate::{
     request_info::ResourceRequest,
 };
 
+#[derive(Clone)]
 pub(crate) struct Call {
     pub api: Arc<Api>,
     pub kind: Arc<Kind>,
@@ -26,7 +27,7 @@ pub(crate) struct Call {
     pub user: User,
     pub representation: Representation,
     /// What the user should be told whatever becomes of the request.
-    pub warnings: Mutex<Vec<String>>,
+    pub warnings: Arc<Mutex<Vec<String>>>,
 }
 
 impl Call {

@@ -96,8 +96,9 @@ pub(crate) fn resources(snapshot: &Snapshot, group: &str, version: &str) -> Answ
     } else {
         format!("{group}/{version}")
     };
-    let mut resources: Vec<Value> = found.kinds.iter().flat_map(|kind| api_resources(kind)).collect();
-    resources.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
+    let mut kinds: Vec<&Kind> = found.kinds.iter().map(AsRef::as_ref).collect();
+    kinds.sort_by(|a, b| a.plural.cmp(&b.plural));
+    let resources: Vec<Value> = kinds.into_iter().flat_map(api_resources).collect();
     let mut value = json!({
         "kind": "APIResourceList", "groupVersion": group_version, "resources": resources,
     });

@@ -182,18 +182,8 @@ impl ApiError {
 
     /// An object that broke the rules of its kind.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
-        let mut texts: Vec<String> = Vec::with_capacity(errors.len());
-        for error in errors {
-            let text = error.to_string();
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        let list = match texts.as_slice() {
-            [one] => one.clone(),
-            many => format!("[{}]", many.join(", ")),
-        };
         let qualified = Qualified { group, name: kind };
+        let list = aggregate(errors);
         let mut details = object_details(qualified, name);
         let causes = errors.iter().map(
             |error| json!({ "reason": error.kind.reason(), "message": error.body(), "field": error.field }),
@@ -205,6 +195,11 @@ impl ApiError {
             format!("{qualified} \"{name}\" is invalid: {list}"),
         )
         .with_details(details)
+    }
+
+    /// Broken rules that the real server hands on as an error of its own.
+    pub fn unhandled(errors: &[FieldError]) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", aggregate(errors))
     }
 
     /// The body of the answer.
@@ -229,6 +224,21 @@ impl ApiError {
     /// Seconds after which the client is asked to try again.
     pub fn retry_after(&self) -> Option<u64> {
         self.details.as_ref()?.get("retryAfterSeconds")?.as_u64()
+    }
+}
+
+/// Several errors as one text; what is said twice is said once.
+fn aggregate(errors: &[FieldError]) -> String {
+    let mut texts: Vec<String> = Vec::with_capacity(errors.len());
+    for error in errors {
+        let text = error.to_string();
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    match texts.as_slice() {
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::{
@@ -52,7 +51,7 @@ pub(crate) fn call(
             &[MASTERS],
         ),
         representation: Representation::JSON,
-        warnings: Mutex::default(),
+        warnings: Arc::default(),
     }
 }
 

@@ -19,6 +19,7 @@ mod dress;
 mod error;
 mod get;
 mod granting;
+mod impersonation;
 mod in_process;
 mod internal;
 mod kind;

@@ -225,7 +225,8 @@ pub(crate) async fn list(call: &Call) -> Result<Answer> {
     let values = page.objects.iter().map(|stored| call.kind.read(stored));
     let shown = match call.representation.form {
         Form::Object => json!({
-            "kind": call.kind.list_kind, "apiVersion": call.kind.api_version, "metadata": metadata,
+            "kind": call.kind.list_kind, "apiVersion": call.kind.api_version,
+            "metadata": object_list_metadata(&call.kind, &page),
             "items": values.collect::<Vec<_>>(),
         }),
         Form::Metadata => json!({
@@ -319,6 +320,15 @@ fn read(
     })
 }
 
+/// The metadata of a list in its own form: lists of custom resources always say where to go on.
+fn object_list_metadata(kind: &Kind, page: &Page) -> Value {
+    let mut metadata = list_metadata(page);
+    if kind.is_custom() && page.token.is_none() {
+        metadata["continue"] = "".into();
+    }
+    metadata
+}
+
 fn list_metadata(page: &Page) -> Value {
     let mut metadata = json!({ "resourceVersion": page.revision.to_string() });
     if let Some(token) = &page.token {
@@ -336,7 +346,7 @@ fn stream(kind: &Arc<Kind>, page: Page) -> Answer {
         "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
         kind.list_kind,
         kind.api_version,
-        list_metadata(&page)
+        object_list_metadata(kind, &page)
     );
     let estimate = page
         .objects

@@ -48,6 +48,23 @@ pub(crate) fn has_finalizers(object: &Value) -> bool {
     finalizers(object).next().is_some()
 }
 
+/// Adds a finalizer that is not there yet.
+pub(crate) fn add_finalizer(object: &mut Value, name: &str) {
+    if finalizers(object).any(|finalizer| finalizer == name) {
+        return;
+    }
+    let all: Vec<Value> = finalizers(object).chain([name]).map(Value::from).collect();
+    set_meta(object, "finalizers", Some(all.into()));
+}
+
+pub(crate) fn remove_finalizer(object: &mut Value, name: &str) {
+    let kept: Vec<Value> = finalizers(object)
+        .filter(|finalizer| *finalizer != name)
+        .map(Value::from)
+        .collect();
+    set_meta(object, "finalizers", (!kept.is_empty()).then(|| kept.into()));
+}
+
 pub(crate) fn generation(object: &Value) -> i64 {
     object
         .get("metadata")

@@ -2,6 +2,7 @@
 //! Authorization, admission and routing all read this one answer.
 
 use http::Method;
+use manifests::field_selector::{self, Operator};
 
 /// A request to the API, or to something beside it (`/version`, `/openapi/v3`, ...).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,19 @@ pub struct ResourceRequest {
     /// What follows the subresource (`proxy/a/b`).
     pub rest: String,
     pub name: String,
+    /// The one name a list or watch selects, if its field selector asks for one.
+    pub selected_name: String,
+}
+
+impl ResourceRequest {
+    /// The name of the only object the request can be about; empty when there may be more.
+    pub fn only_name(&self) -> &str {
+        if self.name.is_empty() {
+            &self.selected_name
+        } else {
+            &self.name
+        }
+    }
 }
 
 impl RequestInfo {
@@ -40,6 +54,27 @@ impl RequestInfo {
             Self::Resource,
         )
     }
+
+    /// The same request with its field selector: one that asks for a name makes it about that object.
+    #[must_use]
+    pub fn selecting(mut self, field_selector: Option<&str>) -> Self {
+        if let Self::Resource(request) = &mut self
+            && matches!(request.verb, "list" | "watch")
+        {
+            request.selected_name = field_selector.and_then(selected_name).unwrap_or_default();
+        }
+        self
+    }
+}
+
+/// The name a field selector asks for. One that could not stand in a path is no name.
+fn selected_name(field_selector: &str) -> Option<String> {
+    let requirements = field_selector::parse(field_selector).ok()?;
+    requirements
+        .into_iter()
+        .find(|requirement| requirement.field == "metadata.name" && requirement.operator == Operator::Equals)
+        .map(|requirement| requirement.value)
+        .filter(|name| kinds::names::path_segment(name).is_empty())
 }
 
 fn read_resource(method: &Method, path: &str, mut watch: bool) -> Option<ResourceRequest> {
@@ -165,6 +200,28 @@ mod tests {
         assert_eq!((&*request.name, &*request.subresource), ("..", "secrets"));
         let request = resource(Method::GET, "/api/v1/namespaces/ns/pods/a%25b", false);
         assert_eq!(&*request.name, "a%b");
+    }
+
+    #[test]
+    fn a_list_of_one_name_is_about_that_object() {
+        let only = |method: Method, path: &str, selector: &str| match RequestInfo::read(&method, path, false)
+            .selecting(Some(selector))
+        {
+            RequestInfo::Resource(request) => request.only_name().to_owned(),
+            RequestInfo::NonResource { .. } => panic!("{path} is about a resource"),
+        };
+        let pods = "/api/v1/namespaces/ns/pods";
+        assert_eq!(
+            only(Method::GET, pods, "status.phase=Running,metadata.name=a"),
+            "a"
+        );
+        assert_eq!(only(Method::GET, pods, "metadata.name!=a"), "");
+        assert_eq!(only(Method::GET, pods, "metadata.name=a/b"), "");
+        assert_eq!(only(Method::DELETE, pods, "metadata.name=a"), "");
+        assert_eq!(
+            only(Method::GET, "/api/v1/namespaces/ns/pods/b", "metadata.name=a"),
+            "b"
+        );
     }
 
     #[test]

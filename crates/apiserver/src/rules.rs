@@ -85,11 +85,7 @@ impl Kind {
             }
             Definition::Custom(custom) => {
                 custom.validate(object, &mut errors);
-                custom
-                    .deprecation_warning()
-                    .map(str::to_owned)
-                    .into_iter()
-                    .collect()
+                Vec::new()
             }
         };
         (errors, warnings)
@@ -130,13 +126,7 @@ impl Kind {
                 }
             }
             (Definition::Custom(custom), part) => {
-                let mut warnings: Vec<String> = custom
-                    .deprecation_warning()
-                    .map(str::to_owned)
-                    .into_iter()
-                    .collect();
-                warnings.extend(custom.validate_update(new, old, matches!(part, Part::Status), &mut errors));
-                warnings
+                custom.validate_update(new, old, matches!(part, Part::Status), &mut errors)
             }
         };
         (errors, warnings)

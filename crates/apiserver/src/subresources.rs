@@ -22,6 +22,14 @@ use crate::{
     },
 };
 
+/// The answer to a creation that stores nothing: a review, or a binding on its old path.
+pub(crate) async fn create(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> {
+    if call.kind.is("", "Binding") {
+        return Some(binding::bind(call, bytes).await);
+    }
+    reviews::answer(call, bytes).await
+}
+
 pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {
     let name = call.target.subresource.as_str();
     let Some(subresource) = call.kind.subresource(name) else {

@@ -220,7 +220,8 @@ fn resized(call: &Call, paths: &ScalePaths, old: &Value, current: &Value, wanted
             "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas of type int32",
         ));
     };
-    if number < 0 {
+    // Custom resources have a rule of their own about the field it comes from.
+    if number < 0 && !call.kind.is_custom() {
         return Err(ApiError::invalid(
             "autoscaling",
             "Scale",

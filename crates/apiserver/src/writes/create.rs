@@ -7,10 +7,10 @@ use store::{Key, WriteError};
 use super::{Outcome, Writer, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
-    allocation, body,
+    allocation,
     call::Call,
     error::{ApiError, Result},
-    negotiate, object, ownership,
+    object, ownership,
     response::Answer,
     stamps,
 };
@@ -21,8 +21,7 @@ const NAME_ATTEMPTS: usize = 8;
 pub(crate) async fn create(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let mut writer = Writer::new(call, options);
-    let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
-    let object = writer.read_object(decoded)?;
+    let object = writer.read_object(bytes)?;
     let outcome = create_object(&mut writer, object, Recorded::NotYet).await?;
     writer.answer(StatusCode::CREATED, outcome)
 }

@@ -9,14 +9,19 @@ use crate::{
     body::{self, Decoded},
     error::{ApiError, Result},
     kind::{Definition, Kind},
-    object,
+    negotiate, object,
 };
 
 impl Writer<'_> {
     /// The object in a request body, ready to be admitted.
-    pub(crate) fn read_object(&mut self, decoded: Decoded<'_>) -> Result<Value> {
-        let Decoded { mut value, repeated } = decoded;
-        check_type(&self.call.kind, &mut value)?;
+    pub(crate) fn read_object(&mut self, bytes: &[u8]) -> Result<Value> {
+        let kind = &self.call.kind;
+        let content_type = negotiate::content_type(&self.call.headers);
+        let Decoded { mut value, repeated } = body::decode(content_type, bytes, &kind.kind)?;
+        if kind.is_custom() && kinds::read::text(&value, "kind").is_empty() {
+            return Err(body::missing_kind(&kind.kind, bytes));
+        }
+        check_type(kind, &mut value)?;
         self.complete(value, repeated)
     }
 
@@ -36,6 +41,7 @@ impl Writer<'_> {
                     body::normalize(built_in.shape, &mut value).map_err(|error| error.to_string())?;
                 self.report(repeated, unknown)?;
             }
+            // A schema looks at the fields only after all of them were read.
             Definition::Custom(custom) => {
                 let unknown = custom.prune(&mut value)?.into_iter();
                 let unknown = unknown.map(|path| format!("unknown field \"{path}\"")).collect();
@@ -77,18 +83,13 @@ impl Writer<'_> {
 fn check_type(kind: &Kind, value: &mut Value) -> Result<()> {
     let sent_version = kinds::read::text(value, "apiVersion").to_owned();
     let sent_kind = kinds::read::text(value, "kind").to_owned();
-    if kind.is_custom() {
-        if sent_kind.is_empty() {
-            return Err(ApiError::bad_request(format!(
-                "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{}'",
-                kind.kind, value
-            )));
-        }
-        if sent_version.is_empty() {
-            return Err(ApiError::bad_request(format!(
-                "Object 'apiVersion' is missing in '{value}'"
-            )));
-        }
+    // Only custom resources must say what they are.
+    if kind.is_custom() && sent_version != kind.api_version {
+        return Err(another_version(kind, &sent_version));
+    }
+    if kind.is_custom() && sent_kind != kind.kind {
+        let error = FieldError::invalid(&Path::new("kind"), &json!(sent_kind), format!("must be {}", kind.kind));
+        return Err(ApiError::invalid(&kind.group, &sent_kind, object::name(value), &[error]));
     }
     check_sent_type(kind, &sent_version, &sent_kind)?;
     value["kind"] = kind.kind.as_ref().into();
@@ -120,10 +121,14 @@ fn check_sent_type(kind: &Kind, sent_version: &str, sent_kind: &str) -> Result<(
             kind.kind
         ));
     }
-    Err(ApiError::bad_request(format!(
-        "the API version in the data ({sent_version}) does not match the expected API version ({})",
+    Err(another_version(kind, sent_version))
+}
+
+fn another_version(kind: &Kind, sent: &str) -> ApiError {
+    ApiError::bad_request(format!(
+        "the API version in the data ({sent}) does not match the expected API version ({})",
         kind.api_version
-    )))
+    ))
 }
 
 /// The namespace of an object must be the one in the path, or be left out.

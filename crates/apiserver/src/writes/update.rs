@@ -8,10 +8,10 @@ use store::WriteError;
 use super::{Outcome, Writer, create, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
-    allocation, body,
+    allocation,
     call::Call,
     error::{ApiError, Result},
-    negotiate, object, ownership,
+    object, ownership,
     response::Answer,
     stamps,
 };
@@ -48,8 +48,7 @@ impl Part {
 pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
     let mut writer = Writer::new(call, options);
-    let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
-    let mut object = writer.read_object(decoded)?;
+    let mut object = writer.read_object(bytes)?;
     check_name(call, &object)?;
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     if matches!(part, Part::Main) && call.kind.allows_create_on_update() && current(call).is_none() {
