@@ -6,6 +6,7 @@ mod replicated;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use jiff::Timestamp;
 use k8s_openapi::api::{
     apps::v1::ReplicaSet,
     core::v1::{Pod, ReplicationController},
@@ -100,13 +101,13 @@ impl Controller {
         own.extend(self.adopt(&*set, claim.adopt).await?);
         self.release(&*set, claim.release).await?;
 
-        let plan = plan::plan(&*set, &own, self.world.now());
+        let plan = plan::plan(&*set, &own, Timestamp::now());
         let failure = self.apply(&*set, &plan).await;
         let status = plan::status(
             &*set,
             &own,
             failure.as_ref().err().map(ToString::to_string),
-            self.world.now(),
+            Timestamp::now(),
         );
         if let Some(status) = status {
             let api: Api<R> = Api::namespaced(self.world.client.clone(), &key.namespace);

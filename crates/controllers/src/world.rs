@@ -2,7 +2,6 @@
 
 use std::fmt::Debug;
 
-use jiff::Timestamp;
 use k8s_openapi::api::{
     apps::v1::ReplicaSet,
     core::v1::{Pod, ReplicationController},
@@ -27,10 +26,6 @@ impl World {
             replication_controllers: follow(&client, tasks),
             client,
         }
-    }
-
-    pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::now()
     }
 
     pub(crate) fn recorder(&self, controller: &'static str) -> Recorder {

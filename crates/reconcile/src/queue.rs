@@ -114,7 +114,7 @@ pub(crate) enum Outcome {
 }
 
 const FIRST_RETRY: Duration = Duration::from_millis(5);
-const LONGEST_RETRY: Duration = Duration::from_secs(60);
+const LONGEST_RETRY: Duration = Duration::from_mins(1);
 
 impl<T: Clone + Eq + Hash + Ord> State<T> {
     fn add(&mut self, key: T) {

@@ -58,7 +58,7 @@ impl Cluster {
     }
 
     pub fn put(&mut self, demand: Arc<Demand>, place: &str) {
-        self.remove_pod(&demand.uid().to_owned());
+        self.remove_pod(demand.uid());
         self.place_of.insert(demand.uid().to_owned(), place.to_owned());
         match self.nodes.get_mut(place) {
             Some(node) => node.add(demand),

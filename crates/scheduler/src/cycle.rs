@@ -143,12 +143,13 @@ fn refusals(
     places: Vec<(Arc<Demand>, String)>,
     failures: Vec<(Arc<Demand>, Unplaceable)>,
 ) -> Vec<Refused> {
-    let together = match unit.is_group() {
-        true => format!(
+    let together = if unit.is_group() {
+        format!(
             " Pod group {} is placed all at once: {fitted} of the {} pods it needs fit.",
             unit.name, unit.size
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     let reason = failures
         .first()

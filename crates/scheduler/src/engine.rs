@@ -338,7 +338,7 @@ impl Engine {
             // It has gone or was changed meanwhile; the next look sees it as it is.
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409 | 422) => {}
             Err(error) => {
-                tracing::warn!(pod = %Key::of(&*demand.pod), %error, "cannot say why the pod waits")
+                tracing::warn!(pod = %Key::of(&*demand.pod), %error, "cannot say why the pod waits");
             }
         }
     }

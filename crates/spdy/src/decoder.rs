@@ -22,21 +22,23 @@ struct Open {
     left: usize,
 }
 
-impl Decoder {
-    pub fn new() -> Self {
+impl Default for Decoder {
+    fn default() -> Self {
         Self {
             buffer: BytesMut::new(),
             inflater: Inflater::new(),
             open: None,
         }
     }
+}
 
+impl Decoder {
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
     /// The next frame, or `None` until more bytes come.
-    pub fn next(&mut self) -> Result<Option<Frame>, SpdyError> {
+    pub fn decode(&mut self) -> Result<Option<Frame>, SpdyError> {
         loop {
             if let Some(open) = self.open.take() {
                 return Ok(self.piece(open));
@@ -44,18 +46,21 @@ impl Decoder {
             let Some(head) = self.buffer.first_chunk::<HEAD>().copied() else {
                 return Ok(None);
             };
-            let [a, b, c, d, flags, x, y, z] = head;
-            let length = usize::try_from(u32::from_be_bytes([0, x, y, z])).unwrap_or(usize::MAX);
-            if a & 0x80 == 0 {
+            let [first, second, third, fourth, flags, length @ ..] = head;
+            let length = length
+                .iter()
+                .fold(0, |length, byte| length << 8 | usize::from(*byte));
+            if first & 0x80 == 0 {
                 self.buffer.advance(HEAD);
                 self.open = Some(Open {
-                    stream: u32::from_be_bytes([a, b, c, d]),
+                    stream: u32::from_be_bytes([first, second, third, fourth]),
                     is_last: flags & FIN != 0,
                     left: length,
                 });
                 continue;
             }
-            let (version, kind) = (u16::from_be_bytes([a & 0x7f, b]), u16::from_be_bytes([c, d]));
+            let version = u16::from_be_bytes([first & 0x7f, second]);
+            let kind = u16::from_be_bytes([third, fourth]);
             if version != VERSION {
                 return Err(SpdyError::Version(version));
             }

@@ -13,13 +13,15 @@ pub struct Encoder {
     deflater: Deflater,
 }
 
-impl Encoder {
-    pub fn new() -> Self {
+impl Default for Encoder {
+    fn default() -> Self {
         Self {
             deflater: Deflater::new(),
         }
     }
+}
 
+impl Encoder {
     pub fn encode(&mut self, frame: &Frame) -> Bytes {
         let mut out = BytesMut::new();
         match frame {

@@ -12,11 +12,11 @@ fn headers(pairs: &[(&str, &str)]) -> Headers {
 
 /// Everything that comes out when the bytes go in, in pieces of a size.
 fn decode(bytes: &[u8], piece: usize) -> Vec<Frame> {
-    let mut decoder = Decoder::new();
+    let mut decoder = Decoder::default();
     let mut frames = Vec::new();
     for piece in bytes.chunks(piece) {
         decoder.push(piece);
-        while let Some(frame) = decoder.next().unwrap() {
+        while let Some(frame) = decoder.decode().unwrap() {
             frames.push(frame);
         }
     }
@@ -45,7 +45,7 @@ fn what_is_encoded_is_decoded_whatever_the_pieces() {
         Frame::Reset { stream: 1, status: 5 },
         Frame::GoAway { last: 3 },
     ];
-    let mut encoder = Encoder::new();
+    let mut encoder = Encoder::default();
     let bytes: Vec<u8> = frames.iter().flat_map(|frame| encoder.encode(frame)).collect();
     for piece in [1, 3, 64, bytes.len()] {
         assert_eq!(decode(&bytes, piece), frames);
@@ -55,7 +55,7 @@ fn what_is_encoded_is_decoded_whatever_the_pieces() {
 #[test]
 fn data_passes_through_in_pieces_and_ends_once() {
     let sent = Bytes::from(vec![b'x'; 100_000]);
-    let bytes = Encoder::new().encode(&Frame::Data {
+    let bytes = Encoder::default().encode(&Frame::Data {
         stream: 5,
         is_last: true,
         bytes: sent.clone(),
@@ -81,7 +81,7 @@ fn data_passes_through_in_pieces_and_ends_once() {
 
 #[test]
 fn an_empty_end_is_an_end() {
-    let bytes = Encoder::new().encode(&Frame::Data {
+    let bytes = Encoder::default().encode(&Frame::Data {
         stream: 5,
         is_last: true,
         bytes: Bytes::new(),
@@ -94,30 +94,30 @@ fn an_empty_end_is_an_end() {
 
 #[test]
 fn another_version_is_refused() {
-    let mut decoder = Decoder::new();
+    let mut decoder = Decoder::default();
     decoder.push(&[0x80, 2, 0, 1, 0, 0, 0, 0]);
-    assert_eq!(decoder.next(), Err(SpdyError::Version(2)));
+    assert_eq!(decoder.decode(), Err(SpdyError::Version(2)));
 }
 
 #[test]
 fn a_large_control_frame_is_refused_before_it_is_held() {
-    let mut decoder = Decoder::new();
+    let mut decoder = Decoder::default();
     decoder.push(&[0x80, 3, 0, 1, 0, 0xff, 0xff, 0xff]);
-    assert!(matches!(decoder.next(), Err(SpdyError::TooLarge(_))));
+    assert!(matches!(decoder.decode(), Err(SpdyError::TooLarge(_))));
 }
 
 proptest! {
     #[test]
     fn no_bytes_make_the_decoder_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let mut decoder = Decoder::new();
+        let mut decoder = Decoder::default();
         decoder.push(&bytes);
-        while let Ok(Some(_)) = decoder.next() {}
+        while let Ok(Some(_)) = decoder.decode() {}
     }
 
     #[test]
     fn headers_survive_the_journey(pairs in proptest::collection::vec(("[a-z]{1,20}", ".{0,200}"), 0..20)) {
         let frame = Frame::Reply { stream: 1, is_last: false, headers: pairs };
-        let mut encoder = Encoder::new();
+        let mut encoder = Encoder::default();
         let mut bytes = encoder.encode(&frame).to_vec();
         bytes.extend(encoder.encode(&frame));
         prop_assert_eq!(decode(&bytes, 100), vec![frame.clone(), frame]);

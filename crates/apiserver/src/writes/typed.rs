@@ -88,8 +88,17 @@ fn check_type(kind: &Kind, value: &mut Value) -> Result<()> {
         return Err(another_version(kind, &sent_version));
     }
     if kind.is_custom() && sent_kind != kind.kind {
-        let error = FieldError::invalid(&Path::new("kind"), &json!(sent_kind), format!("must be {}", kind.kind));
-        return Err(ApiError::invalid(&kind.group, &sent_kind, object::name(value), &[error]));
+        let error = FieldError::invalid(
+            &Path::new("kind"),
+            &json!(sent_kind),
+            format!("must be {}", kind.kind),
+        );
+        return Err(ApiError::invalid(
+            &kind.group,
+            &sent_kind,
+            object::name(value),
+            &[error],
+        ));
     }
     check_sent_type(kind, &sent_version, &sent_kind)?;
     value["kind"] = kind.kind.as_ref().into();

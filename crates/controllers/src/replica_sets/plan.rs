@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, collections::HashMap, sync::Arc, time::Duration};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use reconcile::Next;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ fn next_look<R: Replicated>(set: &R, active: &[&Arc<Pod>], now: Timestamp) -> Ne
     let waits = active
         .iter()
         .filter_map(|pod| health::available_in(pod, set.min_ready_seconds(), now))
-        .filter(|wait| wait.is_positive());
+        .filter(SignedDuration::is_positive);
     let soonest = waits.min().and_then(|wait| Duration::try_from(wait).ok());
     soonest.map_or(Next::Wait, Next::After)
 }

@@ -12,13 +12,12 @@ pub fn expand<'a>(text: &str, lookup: impl Fn(&str) -> Option<&'a str>) -> Strin
             expanded.push('$');
             rest = after;
         } else if let Some((name, after)) = rest.strip_prefix('(').and_then(|inside| inside.split_once(')')) {
-            match lookup(name) {
-                Some(value) => expanded.push_str(value),
-                None => {
-                    expanded.push_str("$(");
-                    expanded.push_str(name);
-                    expanded.push(')');
-                }
+            if let Some(value) = lookup(name) {
+                expanded.push_str(value);
+            } else {
+                expanded.push_str("$(");
+                expanded.push_str(name);
+                expanded.push(')');
             }
             rest = after;
         } else {

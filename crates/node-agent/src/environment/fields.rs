@@ -135,9 +135,12 @@ fn divide(quantity: &str, divisor: &str, by_thousandths: bool) -> Result<String,
         |text: &str| Quantity::parse(text).map_err(|error| format!("`{text}` is no quantity: {error}"));
     let divisor = if divisor == "0" { "1" } else { divisor };
     let (quantity, divisor) = (parse(quantity)?, parse(divisor)?);
-    let measure = |quantity: &Quantity| match by_thousandths {
-        true => quantity.milli_value(),
-        false => quantity.value(),
+    let measure = |quantity: &Quantity| {
+        if by_thousandths {
+            quantity.milli_value()
+        } else {
+            quantity.value()
+        }
     };
     let divisor = measure(&divisor).max(1);
     let quotient = measure(&quantity).div_euclid(divisor);

@@ -44,9 +44,10 @@ pub(crate) fn phase(pod: &Pod, records: &Records, ending: Option<&Ending>) -> &'
 fn is_initializing(pod: &Pod, records: &Records) -> bool {
     roles::init(pod).iter().any(|container| {
         let record = records.get(&container.name);
-        match roles::is_sidecar(container) {
-            true => !record.is_some_and(Record::is_up),
-            false => !record.is_some_and(Record::has_succeeded),
+        if roles::is_sidecar(container) {
+            !record.is_some_and(Record::is_up)
+        } else {
+            !record.is_some_and(Record::has_succeeded)
         }
     })
 }

@@ -45,16 +45,15 @@ pub fn plan<'a>(pod: &'a Pod, records: &Records, now: Timestamp) -> Plan<'a> {
         ending: ending::ending(pod, records, now),
         look_again: None,
     };
-    match plan.ending.clone() {
-        Some(ending) => wind_down(pod, records, &ending, &mut plan),
-        None => {
-            plan.look_at(ending::deadline(pod));
-            doomed(pod, records, &mut plan);
-            if initialize(pod, records, now, &mut plan) {
-                for container in roles::work(pod) {
-                    keep_up(container, Restart::of(roles::spec(pod)), records, now, &mut plan);
-                }
-            }
+    if let Some(ending) = plan.ending.clone() {
+        wind_down(pod, records, &ending, &mut plan);
+        return plan;
+    }
+    plan.look_at(ending::deadline(pod));
+    doomed(pod, records, &mut plan);
+    if initialize(pod, records, now, &mut plan) {
+        for container in roles::work(pod) {
+            keep_up(container, Restart::of(roles::spec(pod)), records, now, &mut plan);
         }
     }
     plan
@@ -157,9 +156,10 @@ fn wind_down<'a>(pod: &'a Pod, records: &Records, ending: &Ending, plan: &mut Pl
         .chain(roles::work(pod))
         .filter(is_running)
         .collect();
-    let next = match first.is_empty() {
-        true => roles::sidecars(pod).rev().find(is_running).into_iter().collect(),
-        false => first,
+    let next = if first.is_empty() {
+        roles::sidecars(pod).rev().find(is_running).into_iter().collect()
+    } else {
+        first
     };
     if next.is_empty() {
         plan.actions.push(Action::Release);

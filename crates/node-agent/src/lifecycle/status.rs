@@ -64,9 +64,10 @@ fn container_status(pod: &Pod, container: &Container, record: &Record, now: Time
         image: container.image.clone().unwrap_or_default(),
         image_id: record.image_id.clone(),
         container_id: (!record.container_id.is_empty()).then(|| record.container_id.clone()),
-        ready: match is_step {
-            true => record.has_succeeded(),
-            false => is_running && record.is_ready,
+        ready: if is_step {
+            record.has_succeeded()
+        } else {
+            is_running && record.is_ready
         },
         started: Some(is_running && record.is_started),
         restart_count: i32::try_from(record.attempts.saturating_sub(1)).unwrap_or(i32::MAX),
@@ -103,9 +104,10 @@ fn last_state(pod: &Pod, container: &Container, record: &Record, now: Timestamp)
 }
 
 fn is_backing_off(pod: &Pod, container: &Container, record: &Record, ended: &Ended, now: Timestamp) -> bool {
-    let restart = match roles::is_sidecar(container) {
-        true => Restart::Always,
-        false => Restart::of(roles::spec(pod)),
+    let restart = if roles::is_sidecar(container) {
+        Restart::Always
+    } else {
+        Restart::of(roles::spec(pod))
     };
     pod.metadata.deletion_timestamp.is_none()
         && restart.after(ended.exit_code)
@@ -277,9 +279,10 @@ fn unready<'a>(pod: &'a Pod, records: &Records) -> Vec<&'a str> {
 fn uninitialized<'a>(pod: &'a Pod, records: &Records) -> Vec<&'a str> {
     let is_done = |container: &Container| {
         let record = records.get(&container.name);
-        match roles::is_sidecar(container) {
-            true => record.is_some_and(|record| record.is_started),
-            false => record.is_some_and(Record::has_succeeded),
+        if roles::is_sidecar(container) {
+            record.is_some_and(|record| record.is_started)
+        } else {
+            record.is_some_and(Record::has_succeeded)
         }
     };
     roles::init(pod)

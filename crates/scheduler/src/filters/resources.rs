@@ -13,9 +13,10 @@ pub(super) fn objections(demand: &Demand, node: &Node) -> Vec<Refusal> {
                 name => format!("Insufficient {name}"),
             };
             // Even an empty node would be too small.
-            match wanted > node.allocatable.get(name) {
-                true => Refusal::lasting(reason),
-                false => Refusal::passing(reason),
+            if wanted > node.allocatable.get(name) {
+                Refusal::lasting(reason)
+            } else {
+                Refusal::passing(reason)
             }
         })
         .collect()
