@@ -1,0 +1,16 @@
+//! The program under the worst of circumstances: killed, starved, damaged, flooded.
+//!
+//! Everything here runs the real `trainyard up` in a process of its own and talks to it over HTTPS.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that cannot go on has failed, and one that was skipped says why"
+)]
+
+mod client;
+mod crash;
+mod dice;
+mod first_start;
+mod server;
