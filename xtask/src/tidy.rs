@@ -17,8 +17,11 @@ use crate::run::root;
 const ROWS: &[(&str, &[&str])] = &[
     ("binary", &["trainyard"]),
     ("surfaces", &["cli"]),
-    ("engines", &["apiserver"]),
-    ("adapters", &["store"]),
+    (
+        "engines",
+        &["controllers", "scheduler", "node-agent", "apiserver"],
+    ),
+    ("adapters", &["store", "containers", "network", "informers"]),
     ("pure", &["kinds", "schemas", "field-docs"]),
     ("documents", &["manifests"]),
 ];
@@ -38,7 +41,11 @@ const IMPURE_WORDS: &[&str] = &[
 ];
 
 /// Who may use an adapter.
-const ONLY_USED_BY: &[(&str, &[&str])] = &[("store", &["apiserver"])];
+const ONLY_USED_BY: &[(&str, &[&str])] = &[
+    ("store", &["apiserver"]),
+    ("containers", &["node-agent", "cli"]),
+    ("network", &["node-agent", "cli"]),
+];
 
 pub(crate) fn run() -> Result<()> {
     let mut problems = Vec::new();
