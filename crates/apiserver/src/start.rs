@@ -21,8 +21,11 @@ use crate::{
     authorization::Authorizer,
     bootstrap, built_in, controllers,
     error::ApiError,
+    in_flight::InFlight,
+    limits::Limits,
     metrics::Metrics,
     pki::{Pki, PkiError},
+    receiving::Receiving,
     registry::Registry,
     server,
 };
@@ -31,6 +34,7 @@ use crate::{
 pub struct Options {
     pub data_dir: PathBuf,
     pub listen: SocketAddr,
+    pub limits: Limits,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +105,9 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         admin_token: pki.admin_token,
         ca_pem: pki.ca_pem,
         metrics: Metrics::default(),
+        in_flight: InFlight::new(&options.limits),
+        receiving: Receiving::new(),
+        limits: options.limits,
         quota_turns: crate::admission::resource_quotas::Turns::new(),
         webhooks: webhooks::Caller::new(),
         policies: Policies::new(),

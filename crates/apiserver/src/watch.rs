@@ -18,6 +18,7 @@ use crate::{
     error::{ApiError, Result},
     kind::Kind,
     list::{check_options, check_revision_exists, parse_revision},
+    metrics::Counted,
     negotiate::Form,
     object,
     response::{self, Answer},
@@ -107,6 +108,7 @@ pub(crate) async fn watch(call: &Call) -> Result<Answer> {
         deadline: now + timeout,
         next_bookmark: bookmarks.then_some(now + BOOKMARK_INTERVAL),
         api: call.api.clone(),
+        _counted: call.api.metrics.watch(),
         ended: false,
     };
     let stream = futures_util::stream::unfold(state, |mut state| async move {
@@ -174,6 +176,7 @@ struct Watch {
     deadline: Instant,
     next_bookmark: Option<Instant>,
     api: Arc<crate::api::Api>,
+    _counted: Counted,
     ended: bool,
 }
 

@@ -68,6 +68,7 @@ async fn serve(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
     let options = apiserver::Options {
         data_dir: dir.to_owned(),
         listen,
+        limits: apiserver::Limits::default(),
     };
     let running = apiserver::start(options).await.map_err(explain)?;
     let address = format!("https://{}", reachable(running.address));
