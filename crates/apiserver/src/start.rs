@@ -34,6 +34,8 @@ use crate::{
 pub struct Options {
     pub data_dir: PathBuf,
     pub listen: SocketAddr,
+    /// Starts without the stored records that fail their checksum, instead of not at all.
+    pub drop_damaged: bool,
     pub limits: Limits,
 }
 
@@ -90,11 +92,14 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         address: options.listen,
         source,
     })?;
-    let data_dir = options.data_dir.clone();
-    let store =
-        tokio::task::spawn_blocking(move || Store::open(&store_path(&data_dir), store::Options::default()))
-            .await
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+    let path = store_path(&options.data_dir);
+    let store_options = store::Options {
+        drop_damaged: options.drop_damaged,
+        ..store::Options::default()
+    };
+    let store = tokio::task::spawn_blocking(move || Store::open(&path, store_options))
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
     let pki = Pki::open(&options.data_dir.join("pki"), &addresses(address.ip()))?;
     let (stop, stopping) = watch::channel(false);
     let api = Arc::new(Api {

@@ -187,7 +187,11 @@ impl Watch {
             return None;
         }
         if !self.start.done {
-            return Some(self.initial());
+            let frames = self.initial();
+            // An empty piece would be a frame of its own, of which clients do not take many.
+            if !frames.is_empty() {
+                return Some(frames);
+            }
         }
         loop {
             let wake = self
@@ -242,7 +246,6 @@ impl Watch {
                 self.encoder.frame(&mut frames, "ADDED", &object);
             }
         }
-        // An empty piece is harmless and makes the server send the headers at once.
         frames.into()
     }
 }

@@ -48,7 +48,6 @@ enum Sender {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
-    pub(crate) head: http::HeaderMap,
     pub(crate) body: Bytes,
 }
 
@@ -68,14 +67,6 @@ impl Client {
             address: server.strip_prefix("https://").unwrap().to_owned(),
             token: entry(path, "token"),
             roots: Arc::new(roots),
-        }
-    }
-
-    /// The same server, asked by somebody else.
-    pub(crate) fn with_token(&self, token: &str) -> Self {
-        Self {
-            token: token.to_owned(),
-            ..self.clone()
         }
     }
 
@@ -160,7 +151,6 @@ impl Connection {
         let body = body.collect().await.map_err(|_| Lost)?.to_bytes();
         Ok(Answer {
             code: head.status,
-            head: head.headers,
             body,
         })
     }

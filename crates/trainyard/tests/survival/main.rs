@@ -11,6 +11,11 @@
 
 mod client;
 mod crash;
+mod damage;
+mod deep;
 mod dice;
+mod endless;
 mod first_start;
+mod full_disk;
 mod server;
+mod watches;

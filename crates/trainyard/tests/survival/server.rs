@@ -7,6 +7,7 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::client::Client;
@@ -14,6 +15,8 @@ use crate::client::Client;
 /// A data directory, used by one server after the other.
 pub(crate) struct Place {
     home: TempDir,
+    /// The root of the file system the server sees, where it is not ours.
+    root: Option<PathBuf>,
 }
 
 /// A server that is up. Killed when it goes out of scope.
@@ -33,15 +36,27 @@ impl Place {
     pub(crate) fn new() -> Self {
         Self {
             home: TempDir::new().unwrap(),
+            root: None,
+        }
+    }
+
+    /// The same place, seen by servers that live in another file system.
+    pub(crate) fn below(mut self, root: PathBuf) -> Self {
+        self.root = Some(root);
+        self
+    }
+
+    /// A file of the data directory, as this process reaches it.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        let path = self.data_dir().join(name);
+        match &self.root {
+            Some(root) => root.join(path.strip_prefix("/").unwrap()),
+            None => path,
         }
     }
 
     pub(crate) fn data_dir(&self) -> PathBuf {
         self.home.path().join("data")
-    }
-
-    pub(crate) fn store(&self) -> PathBuf {
-        self.data_dir().join("store.redb")
     }
 
     fn log(&self) -> PathBuf {
@@ -73,7 +88,7 @@ impl Place {
         let output = BufReader::new(child.stdout.take().unwrap());
         let first = output.lines().next().and_then(Result::ok).unwrap_or_default();
         if first == "Trainyard is ready" {
-            let client = Client::from_kubeconfig(&self.data_dir().join("kubeconfig"));
+            let client = Client::from_kubeconfig(&self.file("kubeconfig"));
             return Ok(Server { child, client });
         }
         let status = child.wait().unwrap();
@@ -89,13 +104,27 @@ impl Place {
 }
 
 impl Server {
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+    /// Resident memory in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .unwrap();
+        let kilobytes: usize = line.split_whitespace().next().unwrap().parse().unwrap();
+        kilobytes * 1024
     }
 
     /// Ends the server as a power cut would.
     pub(crate) fn kill(mut self) {
         self.end();
+    }
+
+    /// Ends the server as it is meant to be ended.
+    pub(crate) fn stop(mut self) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, Signal::TERM).unwrap();
+        assert!(self.child.wait().unwrap().success());
     }
 
     fn end(&mut self) {
