@@ -1,29 +1,33 @@
 //! The API itself, without a socket: a request and a user in, an answer out. The server puts TLS in
 //! front of it; programs in the same process call it directly.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{FutureExt as _, future::BoxFuture};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use store::Store;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::timeout};
 
 use crate::{
     allocation::Allocations,
+    aside::aside,
     authentication::{self, User},
     authorization::{self, Attributes, Authorizer},
-    body::{self, RequestBody},
+    body::RequestBody,
     call::Call,
     dress::Dress,
     error::{ApiError, Result},
     get,
     impersonation::Impersonation,
+    in_flight::{self, InFlight},
     kind::Definition,
+    limits::Limits,
     list,
     metrics::Metrics,
     negotiate,
     query::Query,
+    receiving::{Received, Receiving},
     registry::Registry,
     request_info::{RequestInfo, ResourceRequest},
     response::{self, Answer},
@@ -45,6 +49,9 @@ pub struct Api {
     pub admin_token: String,
     pub ca_pem: String,
     pub metrics: Metrics,
+    pub(crate) limits: Limits,
+    pub(crate) in_flight: InFlight,
+    pub(crate) receiving: Receiving,
     pub(crate) quota_turns: crate::admission::resource_quotas::Turns,
     pub webhooks: crate::admission::webhooks::Caller,
     pub policies: crate::admission::policies::Policies,
@@ -85,11 +92,8 @@ impl Api {
             .selecting(query.text("fieldSelector"));
         let timer = self.metrics.start(&info);
         let dress = Dress::of(&query, &parts.headers, &info);
-        let api = self.clone();
-        let answer = match api.dispatch(user, parts, query, info, body).await {
-            Ok(answer) => answer,
-            Err(error) => response::error(&error),
-        };
+        let patience = (!info.is_long_running()).then_some(self.limits.request);
+        let answer = answered(patience, self.clone().dispatch(user, parts, query, info, body)).await;
         self.metrics.finish(timer, answer.status());
         dress.put_on(answer).await
     }
@@ -118,6 +122,26 @@ impl Api {
         if self.authorizer.allowed(&self.store, &user, attributes).is_none() {
             return Err(authorization::denied(&user, attributes));
         }
+        let body = if info.is_write() {
+            self.receiving.receive(body).await
+        } else {
+            Received::nothing()
+        };
+        let api = self.clone();
+        let Some(_slot) = api.in_flight.enter(&user, &info) else {
+            return Ok(in_flight::too_many_requests());
+        };
+        aside(body.is_large(), self.work(user, parts, query, info, &body)).await
+    }
+
+    async fn work(
+        self: Arc<Self>,
+        user: User,
+        parts: http::request::Parts,
+        query: Query,
+        info: RequestInfo,
+        body: &Received,
+    ) -> Result<Answer> {
         match info {
             RequestInfo::NonResource { path, .. } => {
                 crate::paths::answer(&self, &parts.method, &path, &parts.headers, &query).await
@@ -144,6 +168,26 @@ impl Api {
                 Ok(answer(call, parts.method, body).await)
             }
         }
+    }
+}
+
+/// Waits for an answer as long as the real server would. A request that makes the server panic is
+/// answered too, and harms no other.
+async fn answered(patience: Option<Duration>, work: impl Future<Output = Result<Answer>>) -> Answer {
+    let work = AssertUnwindSafe(work).catch_unwind();
+    let outcome = match patience {
+        Some(patience) => timeout(patience, work)
+            .await
+            .unwrap_or_else(|_| Ok(Err(ApiError::timeout()))),
+        None => work.await,
+    };
+    match outcome {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => response::error(&error),
+        Err(_) => response::text(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "This request caused apiserver to panic. Look in the logs for details.\n",
+        ),
     }
 }
 
@@ -197,7 +241,7 @@ fn check_scope(kind: &crate::kind::Kind, target: &ResourceRequest) -> Result<()>
 
 /// The answer, with what the user is warned of. A boxed future: its type would otherwise be every
 /// verb's, nested.
-fn answer(call: Call, method: Method, body: RequestBody) -> BoxFuture<'static, Answer> {
+fn answer(call: Call, method: Method, body: &Received) -> BoxFuture<'_, Answer> {
     async move {
         let answered = verb(&call, &method, body).await;
         let mut answer = answered.unwrap_or_else(|error| response::error(&error));
@@ -207,9 +251,9 @@ fn answer(call: Call, method: Method, body: RequestBody) -> BoxFuture<'static, A
     .boxed()
 }
 
-async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {
+async fn verb(call: &Call, method: &Method, body: &Received) -> Result<Answer> {
     if !call.target.subresource.is_empty() {
-        return subresources::answer(call, method, request_body).await;
+        return subresources::answer(call, method, body).await;
     }
     if call.target.verb.is_empty() || !call.kind.has_verb(call.target.verb) {
         return Err(ApiError::method_not_allowed());
@@ -224,20 +268,18 @@ async fn verb(call: &Call, method: &Method, request_body: RequestBody) -> Result
             if !call.target.name.is_empty() {
                 return Err(ApiError::method_not_allowed());
             }
-            let bytes = body::read(request_body).await?;
-            match subresources::create(call, &bytes).await {
+            let bytes = body.bytes()?;
+            match subresources::create(call, bytes).await {
                 Some(answer) => answer,
-                None => create::create(call, &bytes).await,
+                None => create::create(call, bytes).await,
             }
         }
         // Only objects are changed, not collections.
         "update" | "patch" if call.target.name.is_empty() => Err(ApiError::method_not_allowed()),
-        "update" => update::update(call, Part::Main, &body::read(request_body).await?).await,
-        "patch" => patch::patch(call, Part::Main, &body::read(request_body).await?).await,
-        "delete" => delete::delete(call, &body::read(request_body).await?).await,
-        "deletecollection" => {
-            delete_collection::delete_collection(call, &body::read(request_body).await?).await
-        }
+        "update" => update::update(call, Part::Main, body.bytes()?).await,
+        "patch" => patch::patch(call, Part::Main, body.bytes()?).await,
+        "delete" => delete::delete(call, body.bytes()?).await,
+        "deletecollection" => delete_collection::delete_collection(call, body.bytes()?).await,
         _ => Err(ApiError::method_not_allowed()),
     }
 }

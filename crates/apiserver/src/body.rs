@@ -1,8 +1,8 @@
-//! Request bodies: read within a limit and decoded from JSON, YAML or protobuf into a value.
+//! Request bodies, decoded from JSON, YAML or protobuf into a value.
 
 use bytes::Bytes;
 use http::StatusCode;
-use http_body_util::{BodyExt, Limited, combinators::UnsyncBoxBody};
+use http_body_util::combinators::UnsyncBoxBody;
 use kinds::{protobuf, types::TypeRef};
 use serde_json::Value;
 
@@ -36,16 +36,6 @@ pub(crate) struct Decoded<'b> {
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const ACCEPTED: &[&str] = &["application/json", "application/yaml", PROTOBUF];
-
-pub(crate) async fn read(body: RequestBody) -> Result<Bytes> {
-    match Limited::new(body, LIMIT).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(ApiError::too_large(LIMIT)),
-        Err(error) => Err(ApiError::bad_request(format!(
-            "the body could not be read: {error}"
-        ))),
-    }
-}
 
 /// Decodes an object of a type. A missing content type means JSON: the Python client sends none.
 pub(crate) fn decode<'b>(content_type: &str, bytes: &'b [u8], expected_kind: &str) -> Result<Decoded<'b>> {

@@ -1,10 +1,11 @@
 //! What goes wrong with a request, as the `Status` object every Kubernetes client understands.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use http::StatusCode;
 use manifests::field::FieldError;
 use serde_json::{Map, Value, json};
+use store::WriteError;
 
 /// A request that was refused or failed. Renders as a `Status` with the real server's reason, words
 /// and details, because clients decide by them.
@@ -151,6 +152,16 @@ impl ApiError {
         )
     }
 
+    /// A request that took longer than any may.
+    pub fn timeout() -> Self {
+        Self::new(
+            StatusCode::GATEWAY_TIMEOUT,
+            "Timeout",
+            "Timeout: request did not complete within the allotted timeout",
+        )
+        .with_details(json!({}))
+    }
+
     pub fn too_many_requests(message: impl Into<String>, retry_after: u32) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
             .with_details(json!({ "retryAfterSeconds": retry_after }))
@@ -178,6 +189,18 @@ impl ApiError {
             format!("Internal error occurred: {message}"),
         )
         .with_details(json!({ "causes": [{ "message": message }] }))
+    }
+
+    /// A write that the store did not take.
+    pub fn not_stored(error: &WriteError) -> Self {
+        match error {
+            WriteError::Disk(cause) if cause.is_full() => Self::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "InsufficientStorage",
+                "the cluster's disk is full, so nothing can be written; reads and watches go on, and writes will when there is space again",
+            ),
+            other => Self::internal(other),
+        }
     }
 
     /// An object that broke the rules of its kind.
@@ -229,10 +252,11 @@ impl ApiError {
 
 /// Several errors as one text; what is said twice is said once.
 fn aggregate(errors: &[FieldError]) -> String {
-    let mut texts: Vec<String> = Vec::with_capacity(errors.len());
+    let mut seen = HashSet::new();
+    let mut texts: Vec<String> = Vec::new();
     for error in errors {
         let text = error.to_string();
-        if !texts.contains(&text) {
+        if seen.insert(text.clone()) {
             texts.push(text);
         }
     }

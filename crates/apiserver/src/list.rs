@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use store::{Key, Object};
 
 use crate::{
+    aside::step_aside,
     call::Call,
     error::{ApiError, Result},
     kind::Kind,
@@ -28,6 +29,9 @@ const REVISION_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Answers are cut into pieces of about this size, so that a huge list never lies in memory twice.
 const CHUNK: usize = 128 * 1024;
+
+/// Making rows of more objects than this would let others wait.
+const MANY: usize = 500;
 
 /// What a list or watch asks of time: which revision, and how exactly.
 #[derive(Debug, Default)]
@@ -221,7 +225,12 @@ pub(crate) async fn list(call: &Call) -> Result<Answer> {
     if call.representation.form == Form::Object && call.representation.encoding == Encoding::Json {
         return Ok(stream(&call.kind, page));
     }
-    let metadata = list_metadata(&page);
+    step_aside(page.objects.len() > MANY, || in_form(call, &page))
+}
+
+/// A page in a form that has to be made of its objects.
+fn in_form(call: &Call, page: &Page) -> Result<Answer> {
+    let metadata = list_metadata(page);
     let values = page.objects.iter().map(|stored| call.kind.read(stored));
     let shown = match call.representation.form {
         Form::Object => json!({

@@ -65,6 +65,39 @@ impl RequestInfo {
         }
         self
     }
+
+    fn verb(&self) -> &'static str {
+        match self {
+            Self::Resource(request) => request.verb,
+            Self::NonResource { verb, .. } => verb,
+        }
+    }
+
+    pub fn is_write(&self) -> bool {
+        !matches!(self.verb(), "get" | "list" | "watch" | "head" | "options")
+    }
+
+    /// Whether the answer is a stream that goes on for as long as its client likes.
+    pub fn is_long_running(&self) -> bool {
+        match self {
+            Self::Resource(request) => {
+                request.verb == "watch"
+                    || matches!(
+                        request.subresource.as_str(),
+                        "attach" | "exec" | "proxy" | "log" | "portforward"
+                    )
+            }
+            Self::NonResource { .. } => false,
+        }
+    }
+
+    pub fn is_health_check(&self) -> bool {
+        let Self::NonResource { path, .. } = self else {
+            return false;
+        };
+        let first = path.split('/').nth(1).unwrap_or_default();
+        matches!(first, "healthz" | "livez" | "readyz")
+    }
 }
 
 /// The name a field selector asks for. One that could not stand in a path is no name.

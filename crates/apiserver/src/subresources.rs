@@ -11,10 +11,10 @@ pub(crate) mod token;
 use http::Method;
 
 use crate::{
-    body::{self, RequestBody},
     call::Call,
     error::{ApiError, Result},
     get,
+    receiving::Received,
     response::Answer,
     writes::{
         patch,
@@ -30,7 +30,7 @@ pub(crate) async fn create(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> 
     reviews::answer(call, bytes).await
 }
 
-pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {
+pub(crate) async fn answer(call: &Call, method: &Method, body: &Received) -> Result<Answer> {
     let name = call.target.subresource.as_str();
     let Some(subresource) = call.kind.subresource(name) else {
         return Err(ApiError::no_such_resource());
@@ -43,10 +43,10 @@ pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBo
         ("pods", "log" | "exec" | "attach" | "portforward" | "proxy") | ("services" | "nodes", "proxy") => {
             return pods::stream(call);
         }
-        (_, "scale") => return scale::answer(call, method, &body::read(request_body).await?).await,
-        ("pods", "binding") => return binding::bind(call, &body::read(request_body).await?).await,
-        ("pods", "eviction") => return eviction::evict(call, &body::read(request_body).await?).await,
-        ("serviceaccounts", "token") => return token::issue(call, &body::read(request_body).await?).await,
+        (_, "scale") => return scale::answer(call, method, body.bytes()?).await,
+        ("pods", "binding") => return binding::bind(call, body.bytes()?).await,
+        ("pods", "eviction") => return eviction::evict(call, body.bytes()?).await,
+        ("serviceaccounts", "token") => return token::issue(call, body.bytes()?).await,
         ("namespaces", "finalize") => Part::Special(
             "finalize",
             kinds::objects::namespace::prepare_for_finalize,
@@ -59,8 +59,8 @@ pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBo
     };
     match *method {
         Method::GET => get::get(call).await,
-        Method::PUT => update::update(call, part, &body::read(request_body).await?).await,
-        Method::PATCH => patch::patch(call, part, &body::read(request_body).await?).await,
+        Method::PUT => update::update(call, part, body.bytes()?).await,
+        Method::PATCH => patch::patch(call, part, body.bytes()?).await,
         _ => Err(ApiError::method_not_allowed()),
     }
 }

@@ -96,7 +96,7 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
             Ok(Outcome::Stored(stored))
         }
         Err(WriteError::AlreadyExists { .. }) => Err(ApiError::already_exists(call.kind.qualified(), &name)),
-        Err(error) => Err(ApiError::internal(error)),
+        Err(error) => Err(ApiError::not_stored(&error)),
     }
 }
 

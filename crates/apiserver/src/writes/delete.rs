@@ -99,7 +99,7 @@ pub(crate) async fn delete_in(
                 return Ok(outcome);
             }
             Err(WriteError::Conflict { .. } | WriteError::NotFound) => {}
-            Err(error) => return Err(ApiError::internal(error)),
+            Err(error) => return Err(ApiError::not_stored(&error)),
         }
     }
 }

@@ -145,7 +145,7 @@ pub(crate) async fn change(
             Err(WriteError::Conflict { .. } | WriteError::NotFound) => {
                 return Err(ApiError::stale(kind.qualified(), &call.target.name));
             }
-            Err(error) => return Err(ApiError::internal(error)),
+            Err(error) => return Err(ApiError::not_stored(&error)),
         }
     }
     unreachable!("the loop above returns")
