@@ -15,6 +15,7 @@ mod call;
 mod compression;
 mod controllers;
 mod custom;
+mod derived;
 mod discovery;
 mod dress;
 mod error;

@@ -6,6 +6,7 @@ use store::Collection;
 use super::Operation;
 use crate::{
     call::Call,
+    derived,
     error::{ApiError, Qualified, Result},
     object,
 };
@@ -35,7 +36,7 @@ pub(crate) fn check(call: &Call, operation: Operation, object: Option<&Value>) -
             namespace,
         ));
     };
-    if !crate::thin::read(&stored).is_deleting() {
+    if !object::is_deleting(&derived::parsed(&stored)) {
         return Ok(());
     }
     let mut error = ApiError::forbidden(
