@@ -24,5 +24,5 @@ pub(crate) fn check() -> Result<()> {
 
 pub(crate) fn run() -> Result<()> {
     check()?;
-    test::run()
+    test::run(&test::Arguments::default())
 }

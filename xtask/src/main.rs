@@ -27,10 +27,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the tests of the workspace
-    Test,
-    /// Run real clients against the server: kubectl, helm, Python, kube-rs, client-go
-    TestClients,
+    /// Run every test, those with real clients too: kubectl, helm, Python, kube-rs, client-go
+    Test(test::Arguments),
     /// Format, structure and lints
     Check,
     /// Everything the merge gate runs: check, then test
@@ -53,8 +51,7 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
-        Command::Test => test::run(),
-        Command::TestClients => test::run_clients(),
+        Command::Test(arguments) => test::run(&arguments),
         Command::Check => ci::check(),
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
