@@ -9,6 +9,7 @@
 mod bench;
 mod ci;
 mod conformance;
+mod deny;
 mod dist;
 mod e2e;
 mod processes;
@@ -29,16 +30,16 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the tests of the workspace
-    Test,
-    /// Run real clients against the server: kubectl, helm, Python, kube-rs, client-go
-    TestClients,
-    /// Format, structure and lints
+    /// Run every test, those with real clients too: kubectl, helm, Python, kube-rs, client-go
+    Test(test::Arguments),
+    /// Format, structure, dependencies and lints
     Check,
     /// Everything the merge gate runs: check, then test
     Ci,
     /// Check the structure of the workspace: arrows between crates, file sizes, headers
     Tidy,
+    /// Check what the workspace depends on: sources, licences, banned crates
+    Deny,
     /// Build the fully static binary
     Dist,
     /// Build the pinned upstream Kubernetes components into the cache
@@ -57,11 +58,11 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
-        Command::Test => test::run(),
-        Command::TestClients => test::run_clients(),
+        Command::Test(arguments) => test::run(&arguments),
         Command::Check => ci::check(),
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
+        Command::Deny => deny::run(),
         Command::Dist => dist::run(),
         Command::RealKubernetes { components } => real_kubernetes::run(&components),
         Command::Conformance(arguments) => conformance::run(&arguments),
