@@ -10,6 +10,7 @@ mod ci;
 mod conformance;
 mod dist;
 mod e2e;
+mod fuzz;
 mod processes;
 mod real_kubernetes;
 mod run;
@@ -37,6 +38,8 @@ enum Command {
     Ci,
     /// Check the structure of the workspace: arrows between crates, file sizes, headers
     Tidy,
+    /// Try made-up inputs: `[--seconds N] [--seed N] [--input FILE] [TARGET]...`
+    Fuzz(fuzz::Arguments),
     /// Build the fully static binary
     Dist,
     /// Build the pinned upstream Kubernetes components into the cache
@@ -58,6 +61,7 @@ fn main() -> anyhow::Result<()> {
         Command::Check => ci::check(),
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Dist => dist::run(),
         Command::RealKubernetes { components } => real_kubernetes::run(&components),
         Command::Conformance(arguments) => conformance::run(&arguments),

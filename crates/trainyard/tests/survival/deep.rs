@@ -137,6 +137,5 @@ async fn no_patch_builds_what_no_request_may_send() {
             "{rounds}: {:?}",
             answer.body
         );
-
     }
 }
