@@ -13,9 +13,13 @@ pub(super) fn run(input: &[u8]) {
     };
     check(first);
     if let Some(second) = lines.next().and_then(|line| Quantity::parse(line).ok()) {
-        check(first.plus(second));
-        check(first.minus(second));
-        assert_eq!(first.plus(second).to_string(), first.plus(second).to_string());
+        for result in [first.plus(second), first.minus(second)] {
+            // Sums may be larger than what is read; they print, and are cut off when they are read.
+            if result.value().unsigned_abs() < u64::from(u32::MAX) {
+                check(result);
+            }
+            let _ = result.to_string();
+        }
     }
 }
 
