@@ -8,6 +8,7 @@
 
 mod ci;
 mod conformance;
+mod deny;
 mod dist;
 mod e2e;
 mod processes;
@@ -29,12 +30,14 @@ struct Arguments {
 enum Command {
     /// Run every test, those with real clients too: kubectl, helm, Python, kube-rs, client-go
     Test(test::Arguments),
-    /// Format, structure and lints
+    /// Format, structure, dependencies and lints
     Check,
     /// Everything the merge gate runs: check, then test
     Ci,
     /// Check the structure of the workspace: arrows between crates, file sizes, headers
     Tidy,
+    /// Check what the workspace depends on: sources, licences, banned crates
+    Deny,
     /// Build the fully static binary
     Dist,
     /// Build the pinned upstream Kubernetes components into the cache
@@ -55,6 +58,7 @@ fn main() -> anyhow::Result<()> {
         Command::Check => ci::check(),
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
+        Command::Deny => deny::run(),
         Command::Dist => dist::run(),
         Command::RealKubernetes { components } => real_kubernetes::run(&components),
         Command::Conformance(arguments) => conformance::run(&arguments),
