@@ -13,6 +13,7 @@ mod built_in;
 mod call;
 mod controllers;
 mod custom;
+mod derived;
 mod discovery;
 mod error;
 mod get;

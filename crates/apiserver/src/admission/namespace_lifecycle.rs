@@ -6,6 +6,7 @@ use store::Collection;
 use super::Operation;
 use crate::{
     call::Call,
+    derived,
     error::{ApiError, Qualified, Result},
     object,
 };
@@ -34,7 +35,7 @@ pub(crate) fn check(call: &Call, operation: Operation) -> Result<()> {
             namespace,
         ));
     };
-    if !crate::thin::read(&stored).is_deleting() {
+    if !object::is_deleting(&derived::parsed(&stored)) {
         return Ok(());
     }
     let mut error = ApiError::forbidden(

@@ -56,15 +56,15 @@ pub(crate) async fn create_object(
     // Admission may still name the object; only then is a name generated.
     admission::mutate(writer, Operation::Create, &mut object, None).await?;
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
+    if !object::name(&object).is_empty() {
+        return create_named(writer, object).await;
+    }
     let template = object;
-    let generated = object::name(&template).is_empty();
     for attempt in 1.. {
         let mut object = template.clone();
-        if generated {
-            set_generated_name(&mut object);
-        }
+        set_generated_name(&mut object);
         match create_named(writer, object).await {
-            Err(error) if generated && error.reason == "AlreadyExists" && attempt < NAME_ATTEMPTS => {}
+            Err(error) if error.reason == "AlreadyExists" && attempt < NAME_ATTEMPTS => {}
             other => return other,
         }
     }
