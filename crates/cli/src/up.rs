@@ -50,6 +50,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     let lock = Lock::take(&dir)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers())
+        .thread_stack_size(STACK)
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
@@ -58,6 +59,10 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     drop(lock);
     result
 }
+
+/// Documents and expressions may nest some hundred levels, and everything that walks them recurses.
+/// Only what is used of it takes memory.
+const STACK: usize = 8 << 20;
 
 /// Enough threads to answer while one is busy; more would only cost memory.
 fn workers() -> usize {

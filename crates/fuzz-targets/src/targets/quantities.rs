@@ -14,16 +14,17 @@ pub(super) fn run(input: &[u8]) {
     check(first);
     if let Some(second) = lines.next().and_then(|line| Quantity::parse(line).ok()) {
         for result in [first.plus(second), first.minus(second)] {
-            // Sums may be larger than what is read; they print, and are cut off when they are read.
-            if result.value().unsigned_abs() < u64::from(u32::MAX) {
-                check(result);
-            }
+            check(result);
             let _ = result.to_string();
         }
     }
 }
 
 fn check(quantity: Quantity) {
+    // Beyond its largest suffix the API server prints the digits alone, and so do we.
+    if quantity.value().unsigned_abs() >= i64::MAX.unsigned_abs() {
+        return;
+    }
     let printed = quantity.to_string();
     let again = Quantity::parse(&printed).unwrap_or_else(|_| panic!("{printed} is no quantity"));
     assert_eq!(again.to_string(), printed);
