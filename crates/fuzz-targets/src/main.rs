@@ -42,7 +42,9 @@ fn main() -> Result<ExitCode> {
     }
     if let Some(path) = &arguments.input {
         let input = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-        targets.iter().for_each(|target| (target.run)(&input));
+        for target in targets {
+            (target.run)(&input);
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
