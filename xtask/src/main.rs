@@ -12,6 +12,7 @@ mod conformance;
 mod deny;
 mod dist;
 mod e2e;
+mod fuzz;
 mod processes;
 mod real_kubernetes;
 mod real_server;
@@ -41,6 +42,8 @@ enum Command {
     Tidy,
     /// Check what the workspace depends on: sources, licences, banned crates
     Deny,
+    /// Try made-up inputs: `[--seconds N] [--seed N] [--input FILE] [TARGET]...`
+    Fuzz(fuzz::Arguments),
     /// Build the fully static binary
     Dist,
     /// Build the pinned upstream Kubernetes components into the cache
@@ -66,6 +69,7 @@ fn main() -> anyhow::Result<()> {
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
         Command::Deny => deny::run(),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Dist => dist::run(),
         Command::RealKubernetes { components } => real_kubernetes::run(&components),
         Command::RealServer(arguments) => real_server::run(&arguments),

@@ -2,6 +2,7 @@
 //! strings turned into strings, and numbers as JSON has them.
 
 mod nodes;
+mod problem;
 mod scalars;
 mod tabs;
 mod values;
@@ -25,9 +26,10 @@ pub struct Document {
     pub duplicates: Vec<String>,
 }
 
-/// What is wrong and where; lines and columns are counted from one, zero when unknown.
+/// What is wrong and where; lines and columns are counted from one, zero when unknown. Shown in the
+/// words of kubectl's reader, which says the line only from the second on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("yaml: line {line}, column {column}: {message}")]
+#[error("yaml: {}{message}", problem::place(*line, message))]
 pub struct YamlError {
     pub line: u64,
     pub column: u64,

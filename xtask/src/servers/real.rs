@@ -24,7 +24,7 @@ const COMPONENTS: [Component; 3] = [
 
 /// What the embedded API server does by itself. Workload controllers stay out: checks write the
 /// status of pods and deployments themselves.
-const CONTROLLERS: [&str; 8] = [
+const CONTROLLERS: [&str; 11] = [
     "namespace-controller",
     "garbage-collector-controller",
     "serviceaccount-controller",
@@ -33,6 +33,9 @@ const CONTROLLERS: [&str; 8] = [
     "resourcequota-controller",
     "clusterrole-aggregation-controller",
     "validatingadmissionpolicy-status-controller",
+    "persistentvolumeclaim-protection-controller",
+    "persistentvolume-protection-controller",
+    "volumeattributesclass-protection-controller",
 ];
 
 const TOKEN: &str = "real-admin-token";

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use granit_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput, StructureStyle, Tag, YamlVersion};
 
-use super::{MAX_DEPTH, YamlError, scalars::Scalar, tabs::Tabs};
+use super::{MAX_DEPTH, YamlError, problem, scalars::Scalar, tabs::Tabs};
 
 /// The number of a node in its tree.
 pub(super) type Index = usize;
@@ -90,7 +90,7 @@ impl<'a> Documents<'a> {
                     self.tabs.check_rest()?;
                     return Ok(None);
                 }
-                Some((Event::DocumentStart(_, Some(version)), span)) if !is_known(&version) => {
+                Some((Event::DocumentStart(_, Some(version)), span)) if !is_known(version) => {
                     return Err(Place::from(&span.start).error("found incompatible YAML document"));
                 }
                 Some((event, span)) if event.is_node() => {
@@ -113,7 +113,20 @@ impl<'a> Documents<'a> {
 
     fn event(&mut self) -> Result<Option<(Event<'a>, Span)>, YamlError> {
         let next = self.events.next_event().transpose();
-        next.map_err(|error| Place::from(error.marker()).error(error.info()))
+        next.map_err(|error| self.problem(&error.info(), error.marker()))
+    }
+
+    fn problem(&self, told: &str, marker: &Marker) -> YamlError {
+        // Kubectl's reader stands behind the last line when it finds that an end is missing.
+        let place = if problem::is_missing_end(told) {
+            Place {
+                line: self.text.lines().count() as u64 + 1,
+                column: 1,
+            }
+        } else {
+            Place::from(marker)
+        };
+        place.error(problem::words(told))
     }
 
     /// A node and everything below it. `parent` is the column of the block it is in.
@@ -195,7 +208,7 @@ impl<'a> Documents<'a> {
 }
 
 /// The readers of kubectl know YAML 1.1, the parser knows what came after it.
-fn is_known(version: &YamlVersion) -> bool {
+fn is_known(version: YamlVersion) -> bool {
     (version.major, version.minor) == (1, 1)
 }
 
