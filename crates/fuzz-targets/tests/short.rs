@@ -1,12 +1,6 @@
 //! A short run of every target: its corpus and a fixed number of inputs made of it, the same each
 //! time. `cargo xtask fuzz` goes further.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot go on has failed"
-)]
-
 use fuzz_targets::{TARGETS, fuzz, target};
 
 fn run(name: &str, inputs: u64) {
