@@ -1,0 +1,14 @@
+//! Real sandboxes with real processes, in the strongest tier this user has. As root everything runs
+//! a second time as an ordinary user.
+
+mod pod;
+
+mod adoption;
+mod cleaning;
+mod execution;
+mod isolation;
+mod limits;
+mod lives;
+mod ordinary_user;
+mod plain_processes;
+mod speed;
