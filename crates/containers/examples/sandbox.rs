@@ -3,6 +3,8 @@
 use std::{path::Path, process::ExitCode};
 
 fn main() -> ExitCode {
-    let Some(dir) = std::env::args_os().nth(2) else { return ExitCode::from(2) };
+    let Some(dir) = std::env::args_os().nth(2) else {
+        return ExitCode::from(2);
+    };
     containers::sandbox::main(Path::new(&dir))
 }

@@ -36,7 +36,9 @@ pub(crate) struct Group {
 impl Group {
     /// Moves this process into the group.
     pub(crate) fn join(&self) -> io::Result<()> {
-        self.groups.iter().try_for_each(|group| fs::write(group.folder.join("cgroup.procs"), "0"))
+        self.groups
+            .iter()
+            .try_for_each(|group| fs::write(group.folder.join("cgroup.procs"), "0"))
     }
 
     /// Whether the kernel killed a process because the memory limit was reached.
@@ -47,8 +49,7 @@ impl Group {
         })
     }
 
-    /// None where nothing is counted.
-    pub(crate) fn usage(&self) -> Option<Usage> {
+    pub(crate) fn usage(&self) -> Usage {
         let mut usage = Usage::default();
         for group in &self.groups {
             match &group.kind {
@@ -56,7 +57,7 @@ impl Group {
                 Kind::V2 => v2::add_usage(&group.folder, &mut usage),
             }
         }
-        (!self.groups.is_empty()).then_some(usage)
+        usage
     }
 
     /// Succeeds when no process is left in it.
@@ -85,5 +86,6 @@ fn number(folder: &Path, file: &str) -> Option<u64> {
 /// The number after a key, one pair a line.
 fn keyed_number(folder: &Path, file: &str, key: &str) -> Option<u64> {
     let text = fs::read_to_string(folder.join(file)).ok()?;
-    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+    text.lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
 }

@@ -56,7 +56,10 @@ impl Sandbox {
 
     /// Sends a signal to a container's first process.
     pub async fn signal(&self, container: &str, signal: i32) -> Result<(), Error> {
-        let request = Request::Signal { container: container.to_owned(), signal };
+        let request = Request::Signal {
+            container: container.to_owned(),
+            signal,
+        };
         match self.ask(&request).await? {
             Response::Done => Ok(()),
             other => Err(Error::unexpected(other)),

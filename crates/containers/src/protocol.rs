@@ -16,10 +16,15 @@ const MAX_MESSAGE: usize = 16 << 20;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     Start(Box<Container>),
-    Signal { container: String, signal: i32 },
+    Signal {
+        container: String,
+        signal: i32,
+    },
     /// With pipes for the wanted streams in the order input, output, error; none of them with a tty.
     Exec(Exec),
-    Attach { container: String },
+    Attach {
+        container: String,
+    },
     /// Ends the process of an earlier `Exec` on this connection.
     Kill,
     Watch,
@@ -30,6 +35,7 @@ pub(crate) enum Request {
 
 /// A further process in a running container, with the container's environment and credentials.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each stream is wanted or not")]
 pub struct Exec {
     pub container: String,
     pub argv: Vec<String>,
@@ -45,7 +51,10 @@ pub(crate) enum Response {
     /// With the terminal's other end, if there is one.
     Started,
     /// With the wanted streams: input (if the container has one), output, error.
-    Attached { stdin: bool, tty: bool },
+    Attached {
+        stdin: bool,
+        tty: bool,
+    },
     Failed(Failure),
     State(State),
     Usage(BTreeMap<String, Usage>),
@@ -78,7 +87,10 @@ pub enum FailureKind {
 
 impl Failure {
     pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self {
+            kind,
+            message: message.into(),
+        }
     }
 
     /// What a shell would exit with.
@@ -103,7 +115,9 @@ pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
 
 /// Takes the first whole message out of what was received.
 pub(crate) fn decode<T: DeserializeOwned>(received: &mut Vec<u8>) -> Result<Option<T>, Malformed> {
-    let Some(header) = received.first_chunk::<4>() else { return Ok(None) };
+    let Some(header) = received.first_chunk::<4>() else {
+        return Ok(None);
+    };
     let length = u32::from_be_bytes(*header) as usize;
     if length > MAX_MESSAGE {
         return Err(Malformed(format!("a message of {length} bytes")));
@@ -111,7 +125,8 @@ pub(crate) fn decode<T: DeserializeOwned>(received: &mut Vec<u8>) -> Result<Opti
     if received.len() < 4 + length {
         return Ok(None);
     }
-    let message = serde_json::from_slice(&received[4..4 + length]).map_err(|error| Malformed(error.to_string()));
+    let message =
+        serde_json::from_slice(&received[4..4 + length]).map_err(|error| Malformed(error.to_string()));
     received.drain(..4 + length);
     message.map(Some)
 }
@@ -126,7 +141,10 @@ mod tests {
 
     #[test]
     fn a_message_arrives_whole_in_whatever_pieces_it_was_sent() {
-        let mut sent = encode(&Request::Signal { container: "main".to_owned(), signal: 15 });
+        let mut sent = encode(&Request::Signal {
+            container: "main".to_owned(),
+            signal: 15,
+        });
         sent.extend(encode(&Request::Watch));
         let mut received = Vec::new();
         let mut messages = Vec::new();

@@ -12,15 +12,16 @@ mod exec;
 mod init;
 mod launch;
 mod logs;
+mod members;
 mod namespaces;
 mod output;
 mod process;
 mod reap;
+mod report;
 mod root;
 mod seccomp;
 mod server;
 mod stdio;
-mod strays;
 
 use std::{io::Write as _, path::Path, process::ExitCode};
 

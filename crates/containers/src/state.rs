@@ -51,7 +51,10 @@ impl Exit {
     }
 
     pub(crate) fn signal(signal: i32) -> Self {
-        Self { code: 128 + signal, signal: Some(signal) }
+        Self {
+            code: 128 + signal,
+            signal: Some(signal),
+        }
     }
 }
 

@@ -8,7 +8,9 @@ mod mounts;
 mod processes;
 mod terminals;
 
-pub(crate) use descriptors::{close_all_above_stderr, receive_with_descriptors, send_with_descriptors, watch};
+pub(crate) use descriptors::{
+    close_all_above_stderr, receive_with_descriptors, send_with_descriptors, watch,
+};
 pub(crate) use interfaces::bring_loopback_up;
 pub(crate) use mounts::make_read_only_below;
 pub(crate) use processes::{fork, install_filter, reset_signals, set_domain_name, try_unshare};

@@ -54,13 +54,22 @@ pub fn decide(facts: &Facts) -> Decision {
         reasons.push(format!("root without the right to make namespaces: {error}"));
     }
     if reasons.is_empty() {
-        return Decision { tier: Tier::Root, reasons };
+        return Decision {
+            tier: Tier::Root,
+            reasons,
+        };
     }
     match &facts.user_namespaces {
-        Ok(()) => Decision { tier: Tier::Rootless, reasons },
+        Ok(()) => Decision {
+            tier: Tier::Rootless,
+            reasons,
+        },
         Err(error) => {
             reasons.push(format!("no user namespaces: {error}"));
-            Decision { tier: Tier::Process, reasons }
+            Decision {
+                tier: Tier::Process,
+                reasons,
+            }
         }
     }
 }
@@ -71,7 +80,11 @@ mod tests {
 
     fn facts(user: u32, namespaces: bool, user_namespaces: bool) -> Facts {
         let fact = |allowed: bool| if allowed { Ok(()) } else { Err("EPERM".to_owned()) };
-        Facts { user, namespaces: fact(namespaces), user_namespaces: fact(user_namespaces) }
+        Facts {
+            user,
+            namespaces: fact(namespaces),
+            user_namespaces: fact(user_namespaces),
+        }
     }
 
     #[test]
@@ -91,6 +104,9 @@ mod tests {
     fn without_user_namespaces_plain_processes_remain_and_both_reasons_are_given() {
         let decision = decide(&facts(1000, false, false));
         assert_eq!(decision.tier, Tier::Process);
-        assert_eq!(decision.reasons, ["not root but user 1000", "no user namespaces: EPERM"]);
+        assert_eq!(
+            decision.reasons,
+            ["not root but user 1000", "no user namespaces: EPERM"]
+        );
     }
 }

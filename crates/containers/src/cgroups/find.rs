@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use nix::unistd::{AccessFlags, access};
+
 use super::{Group, Hierarchy, Kind, remove_all, v1, v2};
 use crate::spec::Limits;
 
@@ -22,13 +24,24 @@ impl Parent {
     pub fn find() -> Option<Self> {
         let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
         let candidates = hierarchies(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"));
-        let hierarchies: Vec<_> = candidates.into_iter().filter(|found| prepare(found).is_ok()).collect();
+        let hierarchies: Vec<_> = candidates
+            .into_iter()
+            .filter(|found| prepare(found).is_ok())
+            .collect();
         (!hierarchies.is_empty()).then_some(Self { hierarchies })
     }
 
     /// The version of the interface, for people.
     pub fn version(&self) -> u8 {
-        if self.hierarchies.iter().any(|hierarchy| hierarchy.kind == Kind::V2) { 2 } else { 1 }
+        if self
+            .hierarchies
+            .iter()
+            .any(|hierarchy| hierarchy.kind == Kind::V2)
+        {
+            2
+        } else {
+            1
+        }
     }
 
     /// Makes a container's group with its limits.
@@ -46,14 +59,20 @@ impl Parent {
                 Kind::V1(controllers) => v1::limit(&folder, controllers, limits)?,
                 Kind::V2 => v2::limit(&folder, limits)?,
             }
-            groups.push(Hierarchy { kind: hierarchy.kind.clone(), folder });
+            groups.push(Hierarchy {
+                kind: hierarchy.kind.clone(),
+                folder,
+            });
         }
         Ok(Group { groups })
     }
 
     /// A sandbox's folders.
     pub(crate) fn folders(&self, sandbox: &str) -> Vec<PathBuf> {
-        self.hierarchies.iter().map(|hierarchy| hierarchy.folder.join(sandbox)).collect()
+        self.hierarchies
+            .iter()
+            .map(|hierarchy| hierarchy.folder.join(sandbox))
+            .collect()
     }
 
     pub(crate) fn remove(&self, sandbox: &str) {
@@ -77,7 +96,9 @@ fn prepare(hierarchy: &Hierarchy) -> io::Result<()> {
         make(&hierarchy.folder)?;
         return v2::hand_down(&hierarchy.folder);
     }
-    make(&hierarchy.folder)
+    make(&hierarchy.folder)?;
+    // It may be there and another user's.
+    Ok(access(&hierarchy.folder, AccessFlags::W_OK)?)
 }
 
 /// Reads `/proc/self/mountinfo` and `/proc/self/cgroup`. In version 1 ours lie below the group this
@@ -86,27 +107,42 @@ fn prepare(hierarchy: &Hierarchy) -> io::Result<()> {
 fn hierarchies(mounts: &str, memberships: &str) -> Vec<Hierarchy> {
     let mut found = Vec::new();
     for line in mounts.lines() {
-        let Some((left, right)) = line.split_once(" - ") else { continue };
+        let Some((left, right)) = line.split_once(" - ") else {
+            continue;
+        };
         let (left, right): (Vec<_>, Vec<_>) = (left.split(' ').collect(), right.split(' ').collect());
-        let (Some(shown), Some(place), Some(kind)) = (left.get(3), left.get(4), right.first()) else { continue };
+        let (Some(shown), Some(place), Some(kind)) = (left.get(3), left.get(4), right.first()) else {
+            continue;
+        };
         match *kind {
             "cgroup" => {
                 let options = right.last().copied().unwrap_or_default().split(',');
-                let controllers: Vec<_> =
-                    options.filter(|option| WANTED.contains(option)).map(str::to_owned).collect();
+                let controllers: Vec<_> = options
+                    .filter(|option| WANTED.contains(option))
+                    .map(str::to_owned)
+                    .collect();
                 if let Some(own) = controllers.first().and_then(|name| membership(memberships, name)) {
                     // In a container the mount shows only a part of the hierarchy.
                     let own = own.strip_prefix(*shown).unwrap_or(own).trim_start_matches('/');
                     let folder = Path::new(place).join(own).join("trainyard");
-                    found.push(Hierarchy { kind: Kind::V1(controllers), folder });
+                    found.push(Hierarchy {
+                        kind: Kind::V1(controllers),
+                        folder,
+                    });
                 }
             }
-            "cgroup2" => found.push(Hierarchy { kind: Kind::V2, folder: Path::new(place).join("trainyard") }),
+            "cgroup2" => found.push(Hierarchy {
+                kind: Kind::V2,
+                folder: Path::new(place).join("trainyard"),
+            }),
             _ => {}
         }
     }
     // In a mixed system the controllers are with version 1.
-    if found.iter().any(|hierarchy| matches!(hierarchy.kind, Kind::V1(_))) {
+    if found
+        .iter()
+        .any(|hierarchy| matches!(hierarchy.kind, Kind::V1(_)))
+    {
         found.retain(|hierarchy| hierarchy.kind != Kind::V2);
     }
     found
@@ -118,7 +154,10 @@ fn membership<'a>(memberships: &'a str, controller: &str) -> Option<&'a str> {
         let mut fields = line.splitn(3, ':').skip(1);
         let controllers = fields.next()?;
         let path = fields.next()?;
-        controllers.split(',').any(|name| name == controller).then_some(path)
+        controllers
+            .split(',')
+            .any(|name| name == controller)
+            .then_some(path)
     })
 }
 
@@ -150,6 +189,12 @@ mod tests {
     fn version_2_groups_lie_at_the_top() {
         let mounts = "30 22 0:27 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
         let folder = PathBuf::from("/sys/fs/cgroup/trainyard");
-        assert_eq!(hierarchies(mounts, "0::/user.slice\n"), [Hierarchy { kind: Kind::V2, folder }]);
+        assert_eq!(
+            hierarchies(mounts, "0::/user.slice\n"),
+            [Hierarchy {
+                kind: Kind::V2,
+                folder
+            }]
+        );
     }
 }

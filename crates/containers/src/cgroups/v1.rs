@@ -16,7 +16,9 @@ pub(super) fn limit(folder: &Path, controllers: &[String], limits: &Limits) -> i
         let _ = write("memory.memsw.limit_in_bytes", bytes);
     }
     if has("cpu") {
-        limits.cpu_shares.map_or(Ok(()), |shares| write("cpu.shares", shares.max(2)))?;
+        limits
+            .cpu_shares
+            .map_or(Ok(()), |shares| write("cpu.shares", shares.max(2)))?;
         if let Some(cpu) = limits.cpu {
             write("cpu.cfs_period_us", cpu.period)?;
             write("cpu.cfs_quota_us", cpu.quota)?;

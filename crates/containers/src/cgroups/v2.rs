@@ -24,7 +24,9 @@ pub(super) fn limit(folder: &Path, limits: &Limits) -> io::Result<()> {
     if let Some(cpu) = limits.cpu {
         write("cpu.max", format!("{} {}", cpu.quota, cpu.period))?;
     }
-    limits.pids.map_or(Ok(()), |pids| write("pids.max", pids.to_string()))
+    limits
+        .pids
+        .map_or(Ok(()), |pids| write("pids.max", pids.to_string()))
 }
 
 /// Shares from 2 to 262144 as weights from 1 to 10000, as Kubernetes converts them.

@@ -18,15 +18,33 @@ pub struct Attachment {
 impl Sandbox {
     pub async fn attach(&self, container: &str) -> Result<Attachment, Error> {
         let mut connection = Connection::open(self.dir()).await?;
-        connection.send(&Request::Attach { container: container.to_owned() }, &[]).await?;
+        connection
+            .send(
+                &Request::Attach {
+                    container: container.to_owned(),
+                },
+                &[],
+            )
+            .await?;
         let (stdin, tty) = match connection.receive().await? {
             Response::Attached { stdin, tty } => (stdin, tty),
             other => return Err(Error::unexpected(other)),
         };
         let mut descriptors = std::mem::take(&mut connection.descriptors).into_iter();
-        let mut next = || descriptors.next().map(Descriptor::new).transpose().map_err(Error::Streams);
+        let mut next = || {
+            descriptors
+                .next()
+                .map(Descriptor::new)
+                .transpose()
+                .map_err(Error::Streams)
+        };
         let stdin = if stdin { next()? } else { None };
         let stdout = next()?.ok_or_else(|| Error::Unexpected("an attachment without output".to_owned()))?;
-        Ok(Attachment { stdin, stdout, stderr: next()?, tty })
+        Ok(Attachment {
+            stdin,
+            stdout,
+            stderr: next()?,
+            tty,
+        })
     }
 }

@@ -27,12 +27,20 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) async fn open(dir: &Path) -> Result<Self, Error> {
-        let gone = |error: io::Error| Error::Gone { dir: dir.to_owned(), reason: error.to_string() };
+        let gone = |error: io::Error| Error::Gone {
+            dir: dir.to_owned(),
+            reason: error.to_string(),
+        };
         // Addresses are short, paths are not: the folder is named by an open descriptor.
         let folder = File::open(dir).map_err(gone)?;
         let address = format!("/proc/self/fd/{}/sandbox.sock", folder.as_raw_fd());
         let socket = UnixStream::connect(address).await.map_err(gone)?;
-        Ok(Self { dir: dir.to_owned(), socket, received: Vec::new(), descriptors: Vec::new() })
+        Ok(Self {
+            dir: dir.to_owned(),
+            socket,
+            received: Vec::new(),
+            descriptors: Vec::new(),
+        })
     }
 
     pub(super) async fn send(
@@ -43,8 +51,18 @@ impl Connection {
         let (bytes, mut sent) = (encode(message), 0);
         while sent < bytes.len() {
             let along = if sent == 0 { descriptors } else { &[] };
-            let send = || Ok(system::send_with_descriptors(&self.socket, &bytes[sent..], along)?);
-            sent += self.socket.async_io(Interest::WRITABLE, send).await.map_err(|source| self.talk(source))?;
+            let send = || {
+                Ok(system::send_with_descriptors(
+                    &self.socket,
+                    &bytes[sent..],
+                    along,
+                )?)
+            };
+            sent += self
+                .socket
+                .async_io(Interest::WRITABLE, send)
+                .await
+                .map_err(|source| self.talk(source))?;
         }
         Ok(())
     }
@@ -60,7 +78,13 @@ impl Connection {
                 Err(error) => return Err(self.talk(io::Error::other(error))),
             }
             let mut descriptors = Vec::new();
-            let receive = || Ok(system::receive_with_descriptors(&self.socket, &mut buffer, &mut descriptors)?);
+            let receive = || {
+                Ok(system::receive_with_descriptors(
+                    &self.socket,
+                    &mut buffer,
+                    &mut descriptors,
+                )?)
+            };
             let count = self.socket.async_io(Interest::READABLE, receive).await;
             self.descriptors.append(&mut descriptors);
             match count {
@@ -72,6 +96,9 @@ impl Connection {
     }
 
     fn talk(&self, source: io::Error) -> Error {
-        Error::Talk { dir: self.dir.clone(), source }
+        Error::Talk {
+            dir: self.dir.clone(),
+            source,
+        }
     }
 }

@@ -45,7 +45,11 @@ impl AsFd for Descriptor {
 }
 
 impl AsyncRead for Descriptor {
-    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         loop {
             let mut guard = ready!(self.0.poll_read_ready(context))?;
             let unfilled = buffer.initialize_unfilled();
@@ -54,7 +58,9 @@ impl AsyncRead for Descriptor {
                     buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }
-                Ok(Err(error)) if error.raw_os_error() == Some(Errno::EIO as i32) => return Poll::Ready(Ok(())),
+                Ok(Err(error)) if error.raw_os_error() == Some(Errno::EIO as i32) => {
+                    return Poll::Ready(Ok(()));
+                }
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(Err(error)) => return Poll::Ready(Err(error)),
                 Err(_would_block) => {}

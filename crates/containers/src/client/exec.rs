@@ -34,14 +34,28 @@ impl Sandbox {
             Response::Started => {}
             other => return Err(Error::unexpected(other)),
         }
-        let Pipes { theirs, mut stdin, mut stdout, stderr } = pipes;
+        let Pipes {
+            theirs,
+            mut stdin,
+            mut stdout,
+            stderr,
+        } = pipes;
         drop(theirs);
         if let Some(terminal) = connection.descriptors.pop() {
             let terminal = Descriptor::new(terminal).map_err(Error::Streams)?;
-            stdin = exec.stdin.then(|| terminal.try_clone()).transpose().map_err(Error::Streams)?;
+            stdin = exec
+                .stdin
+                .then(|| terminal.try_clone())
+                .transpose()
+                .map_err(Error::Streams)?;
             stdout = Some(terminal);
         }
-        Ok(Execution { connection, stdin, stdout, stderr })
+        Ok(Execution {
+            connection,
+            stdin,
+            stdout,
+            stderr,
+        })
     }
 }
 
@@ -61,7 +75,9 @@ impl Execution {
 
     /// For processes with a terminal.
     pub fn resize(&self, rows: u16, columns: u16) -> io::Result<()> {
-        self.stdout.as_ref().map_or(Ok(()), |terminal| terminal.resize(rows, columns))
+        self.stdout
+            .as_ref()
+            .map_or(Ok(()), |terminal| terminal.resize(rows, columns))
     }
 }
 

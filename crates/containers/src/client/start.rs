@@ -23,14 +23,29 @@ impl Sandbox {
             let path = path.to_owned();
             move |source| Error::Write { path, source }
         };
-        fs::create_dir_all(dir).await.map_err(write(dir))?;
+        // Whoever reaches the socket owns the pod.
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(dir)
+            .await
+            .map_err(write(dir))?;
         let file = dir.join("sandbox.json");
-        let text = serde_json::to_vec(spec).map_err(io::Error::from).map_err(write(&file))?;
+        let text = serde_json::to_vec(spec)
+            .map_err(io::Error::from)
+            .map_err(write(&file))?;
         fs::write(&file, text).await.map_err(write(&file))?;
 
-        let run = |source| Error::Run { binary: binary.to_owned(), source };
+        let run = |source| Error::Run {
+            binary: binary.to_owned(),
+            source,
+        };
         let mut command = Command::new(binary);
-        command.arg("__sandbox").arg(dir).stdin(Stdio::null()).stdout(Stdio::null());
+        command
+            .arg("__sandbox")
+            .arg(dir)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
         let output = command.output().await.map_err(run)?;
         if !output.status.success() {
             let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -41,13 +56,19 @@ impl Sandbox {
 
     /// Finds the sandbox that lives in `dir`, whoever started it.
     pub async fn adopt(dir: &Path) -> Result<Self, Error> {
-        let gone = |reason: String| Error::Gone { dir: dir.to_owned(), reason };
+        let gone = |reason: String| Error::Gone {
+            dir: dir.to_owned(),
+            reason,
+        };
         let state = last_state(dir).await?;
         match processes::start_time(state.pid) {
             Ok(start_time) if start_time == state.start_time => {}
             _ => return Err(gone(format!("process {} has ended", state.pid))),
         }
-        let sandbox = Self { dir: dir.to_owned(), pid: state.pid };
+        let sandbox = Self {
+            dir: dir.to_owned(),
+            pid: state.pid,
+        };
         sandbox.states().await?;
         Ok(sandbox)
     }
@@ -55,7 +76,10 @@ impl Sandbox {
 
 /// What a sandbox wrote last, dead or alive.
 pub async fn last_state(dir: &Path) -> Result<State, Error> {
-    let gone = |error: io::Error| Error::Gone { dir: dir.to_owned(), reason: error.to_string() };
+    let gone = |error: io::Error| Error::Gone {
+        dir: dir.to_owned(),
+        reason: error.to_string(),
+    };
     let text = fs::read(dir.join("state.json")).await.map_err(gone)?;
     serde_json::from_slice(&text).map_err(|error| gone(error.into()))
 }
@@ -67,8 +91,12 @@ pub async fn bury(dir: &Path) -> Result<State, Error> {
     if processes::start_time(state.pid).is_ok_and(|start_time| start_time == state.start_time) {
         let _ = kill(Pid::from_raw(state.pid), Signal::SIGKILL);
     }
-    let leaders: Vec<i32> =
-        state.containers.values().filter(|container| container.is_running()).map(|container| container.pid).collect();
+    let leaders: Vec<i32> = state
+        .containers
+        .values()
+        .filter(|container| container.is_running())
+        .map(|container| container.pid)
+        .collect();
     for pid in processes::all() {
         if processes::session(pid).is_some_and(|session| leaders.contains(&session)) {
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);

@@ -19,14 +19,19 @@ const BACKLOG: i32 = 1 << 20;
 impl Server {
     pub(super) fn attach(&mut self, token: Token, name: &str) -> Result<(), Failure> {
         self.running(name)?;
-        let Some(running) = self.containers.get_mut(name) else { return Ok(()) };
+        let Some(running) = self.containers.get_mut(name) else {
+            return Ok(());
+        };
         let mut sent = Vec::new();
         let input = match running.spec.stdin {
             // Its end is the end of the container's input.
             Stdin::Once => running.input.take(),
-            Stdin::Open | Stdin::None => {
-                running.input.as_ref().map(OwnedFd::try_clone).transpose().doing(|| "share the input")?
-            }
+            Stdin::Open | Stdin::None => running
+                .input
+                .as_ref()
+                .map(OwnedFd::try_clone)
+                .transpose()
+                .doing(|| "share the input")?,
         };
         let (stdin, tty) = (input.is_some(), running.spec.tty);
         sent.extend(input);

@@ -15,7 +15,10 @@ pub(super) fn run(argv: &[String], env: &[(String, String)], user: u32) -> Resul
         return Err(Failure::new(FailureKind::CommandNotFound, "no command specified"));
     };
     let env = with_defaults(env, || home_of(user));
-    let search = env.iter().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
+    let search = env
+        .iter()
+        .find(|(name, _)| name == "PATH")
+        .map_or("", |(_, value)| value);
     let arguments = c_strings(argv.iter().cloned())?;
     let environment = c_strings(env.iter().map(|(name, value)| format!("{name}={value}")))?;
 
@@ -53,7 +56,9 @@ fn home_of(user: u32) -> String {
 fn home_in(users: &str, user: u32) -> Option<&str> {
     users.lines().find_map(|line| {
         let fields: Vec<_> = line.split(':').collect();
-        (fields.get(2)?.parse() == Ok(user)).then(|| fields.get(5).copied()).flatten()
+        (fields.get(2)?.parse() == Ok(user))
+            .then(|| fields.get(5).copied())
+            .flatten()
     })
 }
 
@@ -67,10 +72,14 @@ fn candidates(program: &str, search: &str) -> Vec<PathBuf> {
 
 fn explain(program: &str, errno: Errno) -> Failure {
     let (kind, reason) = match errno {
-        Errno::ENOENT if program.contains('/') => {
-            (FailureKind::CommandNotFound, format!("stat {program}: no such file or directory"))
-        }
-        Errno::ENOENT => (FailureKind::CommandNotFound, "executable file not found in $PATH".to_owned()),
+        Errno::ENOENT if program.contains('/') => (
+            FailureKind::CommandNotFound,
+            format!("stat {program}: no such file or directory"),
+        ),
+        Errno::ENOENT => (
+            FailureKind::CommandNotFound,
+            "executable file not found in $PATH".to_owned(),
+        ),
         other => (FailureKind::CommandNotExecutable, other.desc().to_lowercase()),
     };
     Failure::new(kind, format!("exec: \"{program}\": {reason}"))
@@ -79,8 +88,12 @@ fn explain(program: &str, errno: Errno) -> Failure {
 fn c_strings(texts: impl Iterator<Item = String>) -> Result<Vec<CString>, Failure> {
     texts
         .map(|text| {
-            CString::new(text)
-                .map_err(|_| Failure::new(FailureKind::Invalid, "arguments and environment cannot hold a zero byte"))
+            CString::new(text).map_err(|_| {
+                Failure::new(
+                    FailureKind::Invalid,
+                    "arguments and environment cannot hold a zero byte",
+                )
+            })
         })
         .collect()
 }
@@ -103,7 +116,10 @@ mod tests {
     fn a_missing_program_and_a_forbidden_one_are_told_apart() {
         let missing = explain("train", Errno::ENOENT);
         assert_eq!(missing.kind, FailureKind::CommandNotFound);
-        assert_eq!(missing.message, "exec: \"train\": executable file not found in $PATH");
+        assert_eq!(
+            missing.message,
+            "exec: \"train\": executable file not found in $PATH"
+        );
         let forbidden = explain("/etc/passwd", Errno::EACCES);
         assert_eq!(forbidden.exit_code(), 126);
         assert_eq!(forbidden.message, "exec: \"/etc/passwd\": permission denied");

@@ -59,10 +59,12 @@ impl Connection {
     }
 
     pub(super) fn receive(&mut self) -> Incoming {
-        let mut buffer = [0; 64 << 10];
+        let mut buffer = [0; 16 << 10];
         loop {
             match decode(&mut self.received) {
-                Ok(Some(request)) => return Incoming::Request(request, std::mem::take(&mut self.descriptors)),
+                Ok(Some(request)) => {
+                    return Incoming::Request(request, std::mem::take(&mut self.descriptors));
+                }
                 Ok(None) => {}
                 Err(_) => return Incoming::Closed,
             }
@@ -80,7 +82,11 @@ impl Connection {
         if self.watches {
             self.outgoing.truncate(1);
         }
-        self.outgoing.push_back(Outgoing { bytes: encode(response), sent: 0, descriptors });
+        self.outgoing.push_back(Outgoing {
+            bytes: encode(response),
+            sent: 0,
+            descriptors,
+        });
         self.flush();
     }
 

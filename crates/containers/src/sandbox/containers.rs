@@ -1,17 +1,11 @@
 //! Starting, signalling and ending containers.
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::Read as _,
-    os::fd::OwnedFd,
-};
+use std::{collections::BTreeMap, os::fd::OwnedFd};
 
 use jiff::Timestamp;
 use nix::{
-    fcntl::OFlag,
     sys::signal::{Signal, kill},
-    unistd::{Pid, pipe2},
+    unistd::Pid,
 };
 
 use super::{
@@ -19,10 +13,12 @@ use super::{
     events::{Source, Token},
     init::ForkInto,
     logs::LogFile,
+    members,
     output::{Output, Progress},
-    process::{self, Place, Plan, read_report},
+    process::{self, Place, Plan},
+    report::{ReportPipe, killed_early},
     server::{Server, note},
-    stdio, strays,
+    stdio,
 };
 use crate::{
     cgroups::Group,
@@ -40,6 +36,8 @@ pub(super) struct Running {
     /// As the host numbers it; unknown until the process reports.
     pub(super) pid: Option<i32>,
     report: Option<ReportPipe>,
+    /// Why it never became the container's program.
+    failure: Option<Failure>,
     requester: Token,
     pub(super) output: Output,
     pub(super) input: Option<OwnedFd>,
@@ -48,25 +46,9 @@ pub(super) struct Running {
     pub(super) mount_namespace: Option<String>,
 }
 
-/// Where a new process says how its start goes.
-#[derive(Debug)]
-pub(super) struct ReportPipe {
-    pub(super) file: File,
-    pub(super) token: Token,
-}
-
 impl Running {
     pub(super) fn is_started(&self) -> bool {
         self.report.is_none() && self.pid.is_some()
-    }
-}
-
-impl ReportPipe {
-    /// Everything the process had to say; it is at the end when the pipe is ready.
-    pub(super) fn read(mut self) -> Result<i32, Failure> {
-        let mut text = Vec::new();
-        let _ = self.file.read_to_end(&mut text);
-        read_report(&text)
     }
 }
 
@@ -78,31 +60,52 @@ impl Server {
             return Err(Failure::new(FailureKind::NotRunning, "the sandbox is stopping"));
         }
         if self.containers.contains_key(&name) {
-            return Err(Failure::new(FailureKind::AlreadyRunning, format!("container \"{name}\" is running")));
+            return Err(Failure::new(
+                FailureKind::AlreadyRunning,
+                format!("container \"{name}\" is running"),
+            ));
         }
-        let log = spec.log.clone().map(LogFile::open).transpose().doing(|| "open the log")?;
+        let log = spec
+            .log
+            .clone()
+            .map(LogFile::open)
+            .transpose()
+            .doing(|| "open the log")?;
         let group = match &self.control_groups {
-            Some(parent) => {
-                Some(parent.create(&self.spec.id, &name, &spec.limits).doing(|| "make a control group")?)
-            }
+            Some(parent) => Some(
+                parent
+                    .create(&self.spec.id, &name, &spec.limits)
+                    .doing(|| "make a control group")?,
+            ),
             None => None,
         };
         let (stdio, kept) = stdio::open(&spec, &self.surroundings).doing(|| "open the standard streams")?;
-        let (report, tell) = pipe2(OFlag::O_CLOEXEC).doing(|| "make a pipe")?;
-        let place = if self.surroundings.isolated { Place::New(&self.surroundings) } else { Place::Bare };
-        let plan = Plan { spec: &spec, argv: &spec.argv, stdio, group: group.as_ref(), place };
+        let (listen, tell) = ReportPipe::make().doing(|| "make a pipe")?;
+        let place = if self.surroundings.isolated {
+            Place::New(&self.surroundings)
+        } else {
+            Place::Bare
+        };
+        let plan = Plan {
+            spec: &spec,
+            argv: &spec.argv,
+            stdio,
+            group: group.as_ref(),
+            place,
+        };
         let process = self
             .process_namespaces
             .fork(ForkInto::Container, || process::run(&plan, tell))
             .doing(|| "fork a process")?;
         drop(plan);
 
-        let file = File::from(report);
-        let token = self.events.add(&file, Source::Start(name.clone())).doing(|| "wait for the process")?;
+        let report = ReportPipe::listen(listen, Source::Start(name.clone()), &mut self.events)
+            .doing(|| "wait for the process")?;
         let mut running = Running {
             process,
             pid: None,
-            report: Some(ReportPipe { file, token }),
+            report: Some(report),
+            failure: None,
             requester,
             output: Output::new(kept.outputs, log),
             input: kept.input,
@@ -120,15 +123,23 @@ impl Server {
 
     /// The process became its program, or said why not.
     pub(super) fn hear_of_start(&mut self, name: &str) {
-        let Some(running) = self.containers.get_mut(name) else { return };
-        let Some(report) = running.report.take() else { return };
-        self.events.remove(&report.file, report.token);
+        let Some(running) = self.containers.get_mut(name) else {
+            return;
+        };
+        let Some(heard) = running
+            .report
+            .as_mut()
+            .and_then(|report| report.hear(&mut self.events))
+        else {
+            return;
+        };
+        running.report = None;
         let requester = running.requester;
-        match report.read() {
+        match heard {
             Ok(pid) => {
                 running.pid = Some(pid);
                 if self.surroundings.isolated {
-                    running.mount_namespace = strays::mount_namespace(pid);
+                    running.mount_namespace = members::mount_namespace(pid);
                 }
                 let started = ContainerState {
                     attempt: running.spec.attempt,
@@ -140,20 +151,19 @@ impl Server {
                 self.publish();
                 self.reply(requester, &Response::Started);
             }
-            // Nothing ran, so there is nothing to remember; the process is buried when it ends.
-            Err(failure) => self.reply(requester, &Response::Failed(failure)),
+            // Told when the process is buried, so that the client may try again at once.
+            Err(failure) => running.failure = Some(failure),
         }
     }
 
     pub(super) fn pump_output(&mut self, name: &str, index: usize) {
-        let Some(running) = self.containers.get_mut(name) else { return };
+        let Some(running) = self.containers.get_mut(name) else {
+            return;
+        };
         if running.output.pump(index) == Progress::Open {
             return;
         }
-        let stream = &mut running.output.streams[index];
-        if let (Some(file), Some(token)) = (stream.file.take(), stream.token.take()) {
-            self.events.remove(&file, token);
-        }
+        running.output.streams[index].close(&mut self.events);
     }
 
     pub(super) fn signal(&mut self, name: &str, signal: i32) -> Result<(), Failure> {
@@ -167,7 +177,10 @@ impl Server {
     pub(super) fn kill_all(&mut self) {
         for running in self.containers.values() {
             if let Err(error) = kill(running.process, Signal::SIGKILL) {
-                note(format_args!("cannot kill container \"{}\": {error}", running.spec.name));
+                note(format_args!(
+                    "cannot kill container \"{}\": {error}",
+                    running.spec.name
+                ));
             }
         }
     }
@@ -175,33 +188,50 @@ impl Server {
     /// The container's first process is gone. Its output is written before its end is.
     pub(super) fn end(&mut self, name: &str, exit: Exit) {
         self.hear_of_start(name);
-        let Some(mut running) = self.containers.remove(name) else { return };
+        let Some(mut running) = self.containers.remove(name) else {
+            return;
+        };
         if !self.surroundings.own_process_namespaces {
-            strays::kill_left_behind(&running, self.state.pid);
+            members::kill_left_behind(&running, self.state.pid);
             self.kill_executions(name);
         }
         running.output.finish();
         for stream in &mut running.output.streams {
-            if let (Some(file), Some(token)) = (stream.file.take(), stream.token.take()) {
-                self.events.remove(&file, token);
-            }
+            stream.close(&mut self.events);
         }
-        let out_of_memory = running.group.as_ref().is_some_and(|group| group.out_of_memory() && exit.code == 137);
+        let out_of_memory = running
+            .group
+            .as_ref()
+            .is_some_and(|group| group.out_of_memory() && exit.code == 137);
         if let Some(group) = &running.group {
             group.remove();
         }
-        if running.pid.is_none() {
-            return;
+        // Nothing ran, so there is nothing to remember.
+        let failure = running
+            .failure
+            .or_else(|| running.pid.is_none().then(killed_early));
+        if let Some(failure) = failure {
+            return self.reply(running.requester, &Response::Failed(failure));
         }
         if let Some(state) = self.state.containers.get_mut(name) {
-            state.end = Some(End { finished: Timestamp::now().to_string(), exit, out_of_memory });
+            state.end = Some(End {
+                finished: Timestamp::now().to_string(),
+                exit,
+                out_of_memory,
+            });
         }
         self.publish();
     }
 
-    /// What each running container uses, where control groups tell.
+    /// What each running container uses: by its control group, or else by its processes.
     pub(super) fn usage(&self) -> BTreeMap<String, Usage> {
-        let usage = |running: &Running| running.group.as_ref()?.usage();
-        self.containers.iter().filter_map(|(name, running)| Some((name.clone(), usage(running)?))).collect()
+        let usage = |running: &Running| match &running.group {
+            Some(group) => group.usage(),
+            None => members::usage(running),
+        };
+        let started = self.containers.iter().filter(|(_, running)| running.is_started());
+        started
+            .map(|(name, running)| (name.clone(), usage(running)))
+            .collect()
     }
 }

@@ -76,7 +76,10 @@ pub(super) fn take_bare(spec: &Container) -> Result<(), Failure> {
     let (wanted, own) = ((spec.user, spec.group), (geteuid().as_raw(), getegid().as_raw()));
     if wanted != (0, 0) && wanted != own {
         if !geteuid().is_root() {
-            let message = format!("user {} needs namespaces, which this machine does not allow", spec.user);
+            let message = format!(
+                "user {} needs namespaces, which this machine does not allow",
+                spec.user
+            );
             return Err(Failure::new(FailureKind::Setup, message));
         }
         become_user(spec)?;
@@ -111,7 +114,11 @@ fn capabilities(spec: &Container) -> Result<CapsHashSet, Failure> {
 
 fn capability(name: &str) -> Result<Capability, Failure> {
     let upper = name.to_ascii_uppercase();
-    let full = if upper.starts_with("CAP_") { upper } else { format!("CAP_{upper}") };
+    let full = if upper.starts_with("CAP_") {
+        upper
+    } else {
+        format!("CAP_{upper}")
+    };
     Capability::from_str(&full)
         .map_err(|_| Failure::new(FailureKind::Invalid, format!("unknown capability \"{name}\"")))
 }
@@ -159,7 +166,9 @@ fn enter_user_namespace(spec: &Container, home: &Home) -> Result<bool, Failure> 
 /// Whether a namespace with this `uid_map` has this id.
 fn is_mapped(map: &str, id: u32) -> bool {
     map.lines().any(|line| {
-        let mut fields = line.split_whitespace().filter_map(|field| field.parse::<u64>().ok());
+        let mut fields = line
+            .split_whitespace()
+            .filter_map(|field| field.parse::<u64>().ok());
         match (fields.next(), fields.next(), fields.next()) {
             (Some(first), Some(_), Some(count)) => (first..first + count).contains(&u64::from(id)),
             _ => false,
@@ -183,14 +192,23 @@ mod tests {
 
     fn container(add: &[&str], drop: &[&str]) -> Container {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let capabilities = Capabilities { add: names(add), drop: names(drop) };
-        Container { capabilities, ..Container::default() }
+        let capabilities = Capabilities {
+            add: names(add),
+            drop: names(drop),
+        };
+        Container {
+            capabilities,
+            ..Container::default()
+        }
     }
 
     #[test]
     fn all_is_dropped_before_single_ones_are_added() {
         let set = capabilities(&container(&["NET_BIND_SERVICE"], &["ALL"])).unwrap();
-        assert_eq!(set.into_iter().collect::<Vec<_>>(), [Capability::CAP_NET_BIND_SERVICE]);
+        assert_eq!(
+            set.into_iter().collect::<Vec<_>>(),
+            [Capability::CAP_NET_BIND_SERVICE]
+        );
     }
 
     #[test]

@@ -19,7 +19,10 @@ pub(super) trait Doing<T> {
 
 impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
     fn doing<D: Display>(self, what: impl FnOnce() -> D) -> Result<T, SetupError> {
-        self.map_err(|cause| SetupError { doing: what().to_string(), cause: cause.into() })
+        self.map_err(|cause| SetupError {
+            doing: what().to_string(),
+            cause: cause.into(),
+        })
     }
 }
 

@@ -34,21 +34,33 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn new() -> nix::Result<Self> {
-        Ok(Self { epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?, sources: HashMap::new(), last: 0 })
+        Ok(Self {
+            epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
+            sources: HashMap::new(),
+            last: 0,
+        })
     }
 
     pub(super) fn add(&mut self, descriptor: impl AsFd, source: Source) -> nix::Result<Token> {
         self.last += 1;
         let token = Token(self.last);
-        self.epoll.add(descriptor, EpollEvent::new(EpollFlags::EPOLLIN, token.0))?;
+        self.epoll
+            .add(descriptor, EpollEvent::new(EpollFlags::EPOLLIN, token.0))?;
         self.sources.insert(token, source);
         Ok(token)
     }
 
     /// Whether to wait for room to write as well.
     pub(super) fn want_room(&self, descriptor: impl AsFd, token: Token, wanted: bool) -> nix::Result<()> {
-        let room = if wanted { EpollFlags::EPOLLOUT } else { EpollFlags::empty() };
-        self.epoll.modify(descriptor, &mut EpollEvent::new(EpollFlags::EPOLLIN | room, token.0))
+        let room = if wanted {
+            EpollFlags::EPOLLOUT
+        } else {
+            EpollFlags::empty()
+        };
+        self.epoll.modify(
+            descriptor,
+            &mut EpollEvent::new(EpollFlags::EPOLLIN | room, token.0),
+        )
     }
 
     pub(super) fn remove(&mut self, descriptor: impl AsFd, token: Token) {

@@ -1,19 +1,18 @@
 //! Further processes in running containers. Their streams go straight to the client.
 
-use std::{fs::File, os::fd::OwnedFd};
+use std::os::fd::OwnedFd;
 
 use nix::{
-    fcntl::OFlag,
     sys::signal::{Signal, kill},
-    unistd::{Pid, pipe2},
+    unistd::Pid,
 };
 
 use super::{
-    containers::ReportPipe,
     error::{Doing as _, SetupError},
     events::{Source, Token},
     init::ForkInto,
     process::{self, Place, Plan},
+    report::ReportPipe,
     server::Server,
     stdio::{self, Stdio},
 };
@@ -35,23 +34,44 @@ pub(super) struct Execution {
 }
 
 impl Server {
-    pub(super) fn execute(&mut self, token: Token, exec: Exec, descriptors: Vec<OwnedFd>) -> Result<(), Failure> {
+    pub(super) fn execute(
+        &mut self,
+        token: Token,
+        exec: Exec,
+        descriptors: Vec<OwnedFd>,
+    ) -> Result<(), Failure> {
         let running = self.running(&exec.container)?;
         let pid = running.pid.unwrap_or_default();
         let (stdio, terminal) = self.streams(&exec, descriptors)?;
-        let (report, tell) = pipe2(OFlag::O_CLOEXEC).doing(|| "make a pipe")?;
-        let place = if self.surroundings.isolated { Place::Beside(pid) } else { Place::Bare };
-        let plan = Plan { spec: &running.spec, argv: &exec.argv, stdio, group: running.group.as_ref(), place };
+        let (listen, tell) = ReportPipe::make().doing(|| "make a pipe")?;
+        let place = if self.surroundings.isolated {
+            Place::Beside(pid)
+        } else {
+            Place::Bare
+        };
+        let plan = Plan {
+            spec: &running.spec,
+            argv: &exec.argv,
+            stdio,
+            group: running.group.as_ref(),
+            place,
+        };
         let process = self
             .process_namespaces
             .fork(ForkInto::Beside(pid), || process::run(&plan, tell))
             .doing(|| "fork a process")?;
         drop(plan);
 
-        let file = File::from(report);
         let started = Source::ExecStart(process.as_raw());
-        let report = ReportPipe { token: self.events.add(&file, started).doing(|| "wait for the process")?, file };
-        let execution = Execution { container: exec.container, requester: token, report: Some(report), terminal, failed: false };
+        let report =
+            ReportPipe::listen(listen, started, &mut self.events).doing(|| "wait for the process")?;
+        let execution = Execution {
+            container: exec.container,
+            requester: token,
+            report: Some(report),
+            terminal,
+            failed: false,
+        };
         self.executions.insert(process.as_raw(), execution);
         if let Some(connection) = self.connections.get_mut(&token) {
             connection.executes = Some(process.as_raw());
@@ -59,7 +79,11 @@ impl Server {
         Ok(())
     }
 
-    fn streams(&self, exec: &Exec, descriptors: Vec<OwnedFd>) -> Result<(Stdio, Option<OwnedFd>), SetupError> {
+    fn streams(
+        &self,
+        exec: &Exec,
+        descriptors: Vec<OwnedFd>,
+    ) -> Result<(Stdio, Option<OwnedFd>), SetupError> {
         if exec.tty {
             let terminal = stdio::open_terminal(&self.surroundings).doing(|| "make a terminal")?;
             return Ok((Stdio::Terminal(terminal.number), Some(terminal.controller)));
@@ -70,16 +94,31 @@ impl Server {
             None => stdio::nothing().doing(|| "open `/dev/null`"),
         };
         let (stdin, stdout, stderr) = (stream(exec.stdin)?, stream(exec.stdout)?, stream(exec.stderr)?);
-        Ok((Stdio::Streams { stdin, stdout, stderr }, None))
+        Ok((
+            Stdio::Streams {
+                stdin,
+                stdout,
+                stderr,
+            },
+            None,
+        ))
     }
 
     pub(super) fn hear_of_exec(&mut self, process: i32) {
-        let Some(execution) = self.executions.get_mut(&process) else { return };
-        let Some(report) = execution.report.take() else { return };
-        self.events.remove(&report.file, report.token);
+        let Some(execution) = self.executions.get_mut(&process) else {
+            return;
+        };
+        let Some(heard) = execution
+            .report
+            .as_mut()
+            .and_then(|report| report.hear(&mut self.events))
+        else {
+            return;
+        };
+        execution.report = None;
         let requester = execution.requester;
         let terminal = execution.terminal.take();
-        match report.read() {
+        match heard {
             Ok(_) => self.reply_with(requester, &Response::Started, terminal.into_iter().collect()),
             Err(failure) => {
                 execution.failed = true;
@@ -99,13 +138,20 @@ impl Server {
 
     /// Those of a container that has ended and that the kernel has not killed with it.
     pub(super) fn kill_executions(&self, container: &str) {
-        for (process, _) in self.executions.iter().filter(|(_, execution)| execution.container == container) {
+        for (process, _) in self
+            .executions
+            .iter()
+            .filter(|(_, execution)| execution.container == container)
+        {
             let _ = kill(Pid::from_raw(*process), Signal::SIGKILL);
         }
     }
 
     pub(super) fn kill_execution(&mut self, token: Token) -> Result<(), Failure> {
-        let process = self.connections.get(&token).and_then(|connection| connection.executes);
+        let process = self
+            .connections
+            .get(&token)
+            .and_then(|connection| connection.executes);
         let process = process.filter(|process| self.executions.contains_key(process));
         let Some(process) = process else {
             return Err(Failure::new(FailureKind::NotRunning, "the process has ended"));

@@ -6,11 +6,7 @@ use nix::{
     errno::Errno,
     mount::{MntFlags, MsFlags, mount, umount2},
     sched::{CloneFlags, setns, unshare},
-    sys::{
-        prctl,
-        signal::Signal,
-        wait::wait,
-    },
+    sys::{prctl, signal::Signal, wait::wait},
     unistd::{Pid, chdir, pause, pivot_root},
 };
 
@@ -41,12 +37,20 @@ pub(super) enum ForkInto {
 impl ProcessNamespaces {
     pub(super) fn prepare(spec: &Sandbox, surroundings: &Surroundings) -> Result<Self, SetupError> {
         if !surroundings.isolated || spec.host_pid {
-            return Ok(Self { own: None, shared: None });
+            return Ok(Self {
+                own: None,
+                shared: None,
+            });
         }
         let own = File::open("/proc/self/ns/pid").doing(|| "open our process namespace")?;
-        let mut namespaces = Self { own: Some(own), shared: None };
+        let mut namespaces = Self {
+            own: Some(own),
+            shared: None,
+        };
         if spec.share_processes {
-            let first = namespaces.fork(ForkInto::Container, || idle(surroundings)).doing(|| "fork the first process")?;
+            let first = namespaces
+                .fork(ForkInto::Container, || idle(surroundings))
+                .doing(|| "fork the first process")?;
             // In the sandbox's own namespace numbers differ from the host's; its child is found by both.
             namespaces.shared = Some(process_namespace(host_pid_of(first)?, "pid"));
         }
@@ -54,7 +58,9 @@ impl ProcessNamespaces {
     }
 
     pub(super) fn fork(&self, into: ForkInto, child: impl FnOnce() -> i32) -> nix::Result<Pid> {
-        let Some(own) = &self.own else { return system::fork(child) };
+        let Some(own) = &self.own else {
+            return system::fork(child);
+        };
         match (into, &self.shared) {
             (ForkInto::Container, None) => unshare(CloneFlags::CLONE_NEWPID)?,
             (ForkInto::Container, Some(shared)) => join(shared)?,
@@ -75,7 +81,11 @@ fn join(path: &PathBuf) -> nix::Result<()> {
 fn host_pid_of(child: Pid) -> Result<i32, SetupError> {
     let depth = processes::numbers(process::own_pid()?).len();
     let is_child = |pid: &i32| processes::numbers(*pid).get(depth - 1) == Some(&child.as_raw());
-    processes::all().into_iter().find(is_child).ok_or(Errno::ESRCH).doing(|| "find the first process")
+    processes::all()
+        .into_iter()
+        .find(is_child)
+        .ok_or(Errno::ESRCH)
+        .doing(|| "find the first process")
 }
 
 /// The first process of a shared namespace: buries orphans, sees nothing, may do nothing.
@@ -84,22 +94,37 @@ fn idle(surroundings: &Surroundings) -> i32 {
         return 1;
     }
     loop {
-        match wait() {
-            Err(Errno::ECHILD) => pause(),
-            _ => {}
+        if wait() == Err(Errno::ECHILD) {
+            pause();
         }
     }
 }
 
 fn leave_everything(surroundings: &Surroundings) -> nix::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
-    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
-    mount(Some("tmpfs"), &surroundings.staging, Some("tmpfs"), MsFlags::MS_RDONLY, None::<&str>)?;
+    mount(
+        None::<&str>,
+        "/",
+        None::<&str>,
+        MsFlags::MS_REC | MsFlags::MS_PRIVATE,
+        None::<&str>,
+    )?;
+    mount(
+        Some("tmpfs"),
+        &surroundings.staging,
+        Some("tmpfs"),
+        MsFlags::MS_RDONLY,
+        None::<&str>,
+    )?;
     chdir(&surroundings.staging)?;
     pivot_root(".", ".")?;
     umount2(".", MntFlags::MNT_DETACH)?;
     let _ = system::close_all_above_stderr();
-    for set in [caps::CapSet::Bounding, caps::CapSet::Effective, caps::CapSet::Permitted] {
+    for set in [
+        caps::CapSet::Bounding,
+        caps::CapSet::Effective,
+        caps::CapSet::Permitted,
+    ] {
         caps::clear(None, set).map_err(|_| Errno::EPERM)?;
     }
     prctl::set_pdeathsig(Signal::SIGKILL)

@@ -61,7 +61,11 @@ fn read_spec() -> io::Result<Sandbox> {
 /// Leaves the terminal and the standard streams of whoever started us.
 fn detach() -> Result<(), SetupError> {
     setsid().doing(|| "leave the session")?;
-    let log = OpenOptions::new().create(true).append(true).open("sandbox.log").doing(|| "open `sandbox.log`")?;
+    let log = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open("sandbox.log")
+        .doing(|| "open `sandbox.log`")?;
     let nothing = File::open("/dev/null").doing(|| "open `/dev/null`")?;
     dup2_stdin(&nothing)
         .and_then(|()| dup2_stdout(&log))

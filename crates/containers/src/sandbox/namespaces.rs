@@ -139,20 +139,36 @@ fn mount_shared(spec: &Sandbox, dir: &Path) -> Result<Surroundings, SetupError> 
 
     let terminals = place("pts")?;
     let options = "newinstance,ptmxmode=0666,mode=0620";
-    mount(Some("devpts"), &terminals, Some("devpts"), MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC, Some(options))
-        .doing(|| "mount the pod's terminals")?;
+    mount(
+        Some("devpts"),
+        &terminals,
+        Some("devpts"),
+        MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC,
+        Some(options),
+    )
+    .doing(|| "mount the pod's terminals")?;
 
     let (mut shared_memory, mut message_queues) = (PathBuf::from("/dev/shm"), None);
     if !spec.host_ipc {
         shared_memory = place("shm")?;
-        let size = spec.shared_memory_bytes.map(|bytes| format!(",size={bytes}")).unwrap_or_default();
+        let size = spec
+            .shared_memory_bytes
+            .map(|bytes| format!(",size={bytes}"))
+            .unwrap_or_default();
         let options = format!("mode=1777{size}");
-        mount(Some("shm"), &shared_memory, Some("tmpfs"), harmless, Some(options.as_str()))
-            .doing(|| "mount the pod's shared memory")?;
+        mount(
+            Some("shm"),
+            &shared_memory,
+            Some("tmpfs"),
+            harmless,
+            Some(options.as_str()),
+        )
+        .doing(|| "mount the pod's shared memory")?;
         let queues = place("mqueue")?;
         // Not every kernel has them.
-        message_queues =
-            mount(Some("mqueue"), &queues, Some("mqueue"), harmless, None::<&str>).is_ok().then_some(queues);
+        message_queues = mount(Some("mqueue"), &queues, Some("mqueue"), harmless, None::<&str>)
+            .is_ok()
+            .then_some(queues);
     }
     Ok(Surroundings {
         isolated: true,

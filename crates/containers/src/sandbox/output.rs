@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use nix::{errno::Errno, unistd::write};
 
 use super::{
-    events::Token,
+    events::{Events, Token},
     logs::{Lines, LogFile, Stream},
 };
 
@@ -36,6 +36,14 @@ struct Follower {
     pipes: Vec<OwnedFd>,
 }
 
+impl OutputStream {
+    pub(super) fn close(&mut self, events: &mut Events) {
+        if let (Some(file), Some(token)) = (self.file.take(), self.token.take()) {
+            events.remove(&file, token);
+        }
+    }
+}
+
 /// Whether there is more to come.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
@@ -54,7 +62,11 @@ impl Output {
                 lines: Lines::of(stream),
             })
             .collect();
-        Self { streams, log, followers: Vec::new() }
+        Self {
+            streams,
+            log,
+            followers: Vec::new(),
+        }
     }
 
     /// Whoever is slower than the container by more than a pipe holds is dropped: nobody who looks
@@ -65,9 +77,13 @@ impl Output {
 
     /// Passes on what one stream has, for a while: other containers want to be heard, too.
     pub(super) fn pump(&mut self, index: usize) -> Progress {
-        let mut buffer = [0; 64 << 10];
+        let mut buffer = vec![0; 64 << 10];
         for _ in 0..16 {
-            let Some(file) = self.streams.get_mut(index).and_then(|stream| stream.file.as_mut()) else {
+            let Some(file) = self
+                .streams
+                .get_mut(index)
+                .and_then(|stream| stream.file.as_mut())
+            else {
                 return Progress::Ended;
             };
             match file.read(&mut buffer) {
@@ -96,8 +112,11 @@ impl Output {
     }
 
     fn pump_is_not_dry(&mut self, index: usize) -> bool {
-        let mut buffer = [0; 64 << 10];
-        let file = self.streams.get_mut(index).and_then(|stream| stream.file.as_mut());
+        let mut buffer = vec![0; 64 << 10];
+        let file = self
+            .streams
+            .get_mut(index)
+            .and_then(|stream| stream.file.as_mut());
         match file.map(|file| file.read(&mut buffer)) {
             Some(Ok(count)) if count > 0 => {
                 self.pass_on(index, &buffer[..count]);
@@ -112,7 +131,9 @@ impl Output {
         self.followers.retain(|follower| follower.accepts(index, bytes));
         let in_line = self.streams.iter().any(|stream| stream.lines.in_line());
         let mut records = Vec::with_capacity(bytes.len() * 2);
-        self.streams[index].lines.feed(&Timestamp::now().to_string(), bytes, &mut records);
+        self.streams[index]
+            .lines
+            .feed(&Timestamp::now().to_string(), bytes, &mut records);
         self.write(&records, in_line);
     }
 
@@ -131,7 +152,9 @@ impl Output {
 
 impl Follower {
     fn accepts(&self, index: usize, bytes: &[u8]) -> bool {
-        let Some(pipe) = self.pipes.get(index) else { return true };
+        let Some(pipe) = self.pipes.get(index) else {
+            return true;
+        };
         let mut rest = bytes;
         while !rest.is_empty() {
             match write(pipe.as_fd(), rest) {

@@ -1,11 +1,9 @@
-//! The life of a container's process from `fork` to `execve`. Whatever goes wrong is written into the
-//! report pipe, which a successful `execve` closes.
+//! The life of a container's process from `fork` to `execve`. Whatever goes wrong is reported.
 
 use std::{
     convert::Infallible,
     env, fs,
     fs::File,
-    io::{self, Write as _},
     os::fd::{AsFd as _, OwnedFd},
     path::Path,
 };
@@ -18,34 +16,27 @@ use nix::{
         prctl,
         resource::{Resource, setrlimit},
         signal::Signal,
+        stat::{Mode, umask},
     },
     unistd::setsid,
 };
-use serde::{Deserialize, Serialize};
 
 use super::{
     command,
     credentials::{self, Home},
     error::{Doing as _, SetupError},
     namespaces::{self, Surroundings},
+    report::Report,
     root,
     seccomp::Filters,
     stdio::{self, Stdio},
 };
 use crate::{
     cgroups::Group,
-    protocol::{Failure, FailureKind},
+    protocol::Failure,
     spec::{Container, ResourceLimit},
     system,
 };
-
-/// What the process says before it becomes the container's program.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Report {
-    /// Its number on the host.
-    Pid(i32),
-    Failed(Failure),
-}
 
 /// Everything the new process needs; made before the fork.
 #[derive(Debug)]
@@ -73,28 +64,18 @@ pub(super) fn run(plan: &Plan<'_>, report: OwnedFd) -> i32 {
     let mut report = File::from(report);
     let Err(failure) = start(plan, &mut report);
     let code = failure.exit_code();
-    let _ = tell(&mut report, &Report::Failed(failure));
+    let _ = Report::Failed(failure).send(&mut report);
     code
-}
-
-/// Takes a report apart; nothing after the pid means that the program runs.
-pub(super) fn read_report(text: &[u8]) -> Result<i32, Failure> {
-    let mut pid = None;
-    for report in serde_json::Deserializer::from_slice(text).into_iter::<Report>() {
-        match report {
-            Ok(Report::Pid(number)) => pid = Some(number),
-            Ok(Report::Failed(failure)) => return Err(failure),
-            Err(_) => break,
-        }
-    }
-    pid.ok_or_else(|| Failure::new(FailureKind::Setup, "the process was killed before its program started"))
 }
 
 fn start(plan: &Plan<'_>, report: &mut File) -> Result<Infallible, Failure> {
     let spec = plan.spec;
-    tell(report, &Report::Pid(own_pid()?)).doing(|| "report the process")?;
+    Report::Pid(own_pid()?)
+        .send(report)
+        .doing(|| "report the process")?;
     system::reset_signals().doing(|| "reset the signals")?;
     setsid().doing(|| "start a session")?;
+    umask(Mode::from_bits_truncate(0o022));
     if let Some(group) = plan.group {
         group.join().doing(|| "join the control group")?;
     }
@@ -138,7 +119,9 @@ fn different_user_namespace(pid: i32) -> Result<Option<File>, SetupError> {
     if theirs.doing(|| "find the container")? == ours.doing(|| "find ourselves")? {
         return Ok(None);
     }
-    File::open(&path).map(Some).doing(|| format!("open `{}`", path.display()))
+    File::open(&path)
+        .map(Some)
+        .doing(|| format!("open `{}`", path.display()))
 }
 
 pub(super) fn process_namespace(pid: i32, kind: &str) -> std::path::PathBuf {
@@ -148,12 +131,11 @@ pub(super) fn process_namespace(pid: i32, kind: &str) -> std::path::PathBuf {
 /// Our number as the host's `/proc` knows it, whatever process namespace we are in.
 pub(super) fn own_pid() -> Result<i32, SetupError> {
     let link = fs::read_link("/proc/self").doing(|| "read `/proc/self`")?;
-    let pid = link.to_str().and_then(|text| text.parse().ok()).ok_or(Errno::EINVAL);
+    let pid = link
+        .to_str()
+        .and_then(|text| text.parse().ok())
+        .ok_or(Errno::EINVAL);
     pid.doing(|| "understand `/proc/self`")
-}
-
-fn tell(report: &mut File, what: &Report) -> io::Result<()> {
-    report.write_all(&serde_json::to_vec(what)?)
 }
 
 fn adjust_oom_score(spec: &Container) {
@@ -207,7 +189,9 @@ fn die_with_sandbox(report: &File) -> Result<(), SetupError> {
     prctl::set_pdeathsig(Signal::SIGKILL).doing(|| "bind to the sandbox's life")?;
     let mut ends = [PollFd::new(report.as_fd(), PollFlags::empty())];
     poll(&mut ends, PollTimeout::ZERO).doing(|| "look after the sandbox")?;
-    let orphaned = ends[0].revents().is_some_and(|events| events.contains(PollFlags::POLLERR));
+    let orphaned = ends[0]
+        .revents()
+        .is_some_and(|events| events.contains(PollFlags::POLLERR));
     let alive = if orphaned { Err(Errno::ESRCH) } else { Ok(()) };
     alive.doing(|| "find the sandbox")
 }

@@ -13,7 +13,9 @@ impl Server {
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::Exited(process, code)) => self.bury(process, Exit::code(code)),
-                Ok(WaitStatus::Signaled(process, signal, _)) => self.bury(process, Exit::signal(signal as i32)),
+                Ok(WaitStatus::Signaled(process, signal, _)) => {
+                    self.bury(process, Exit::signal(signal as i32));
+                }
                 Ok(WaitStatus::StillAlive) | Err(_) => return,
                 Ok(_) => {}
             }
@@ -21,8 +23,11 @@ impl Server {
     }
 
     fn bury(&mut self, process: Pid, exit: Exit) {
-        let container =
-            self.containers.iter().find(|(_, running)| running.process == process).map(|(name, _)| name.clone());
+        let container = self
+            .containers
+            .iter()
+            .find(|(_, running)| running.process == process)
+            .map(|(name, _)| name.clone());
         match container {
             Some(name) => self.end(&name, exit),
             None => self.end_execution(process.as_raw(), exit),

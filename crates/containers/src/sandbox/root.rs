@@ -38,7 +38,7 @@ pub(super) fn build(spec: &Container, surroundings: &Surroundings) -> Result<(),
     enter(&surroundings.staging)?;
     let mut mirrors = Vec::new();
     kernel::mount_sys(&kernel, spec)?;
-    devices::mount_all(&devices, spec)?;
+    devices::mount_all(&devices)?;
     if let Root::Host { hidden, private } = &spec.root {
         base::replace_private(private)?;
         base::hide(hidden)?;

@@ -1,6 +1,8 @@
 //! Which system calls a container may not make. The default refuses what changes the machine, escapes
 //! the container or has a history of doing so; the list follows Docker's default profile.
 
+mod calls;
+
 use std::{collections::BTreeMap, env::consts::ARCH};
 
 use nix::libc;
@@ -11,7 +13,7 @@ use seccompiler::{
 
 use crate::{
     protocol::{Failure, FailureKind},
-    spec::{Container, Seccomp},
+    spec::{Container, Seccomp, SyscallAction, SyscallProfile},
     system,
 };
 
@@ -27,17 +29,22 @@ impl Filters {
         match &spec.seccomp {
             Seccomp::Unconfined => Ok(Self(Vec::new())),
             Seccomp::Default => default_filters(may_administer(spec)).map(Self).map_err(invalid),
-            Seccomp::Profile(_) => Err(invalid("own system call profiles are not supported yet")),
+            Seccomp::Profile(profile) => profile_filters(profile).map(Self).map_err(invalid),
         }
     }
 
     pub(super) fn install(&self) -> nix::Result<()> {
-        self.0.iter().try_for_each(|program| system::install_filter(program))
+        self.0
+            .iter()
+            .try_for_each(|program| system::install_filter(program))
     }
 }
 
 fn invalid(reason: impl std::fmt::Display) -> Failure {
-    Failure::new(FailureKind::Setup, format!("cannot filter system calls: {reason}"))
+    Failure::new(
+        FailureKind::Setup,
+        format!("cannot filter system calls: {reason}"),
+    )
 }
 
 /// Whoever may administer the system may use its calls.
@@ -49,21 +56,72 @@ fn may_administer(spec: &Container) -> bool {
 }
 
 fn default_filters(administers: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
-    let mut refused: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let mut refused = numbered(REFUSED);
     if administers {
         return Ok(vec![filter(refused, libc::EPERM)?]);
     }
-    refused.extend(ADMINISTRATION.iter().map(|call| (*call, Vec::new())));
+    refused.extend(numbered(ADMINISTRATION));
     refused.insert(libc::SYS_clone, namespace_flags()?);
     // Its flags lie in memory where no filter can see them: programs fall back to `clone`.
     let invisible = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    Ok(vec![filter(refused, libc::EPERM)?, filter(invisible, libc::ENOSYS)?])
+    Ok(vec![
+        filter(refused, libc::EPERM)?,
+        filter(invisible, libc::ENOSYS)?,
+    ])
+}
+
+/// The calls of these names, whatever their arguments; those this machine does not have are left out.
+fn numbered<T: AsRef<str>>(names: &[T]) -> BTreeMap<i64, Vec<SeccompRule>> {
+    names
+        .iter()
+        .filter_map(|name| Some((calls::number(name.as_ref())?, Vec::new())))
+        .collect()
 }
 
 fn filter(calls: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> Result<BpfProgram, seccompiler::Error> {
     let arch = TargetArch::try_from(ARCH)?;
     let refuse = SeccompAction::Errno(errno.cast_unsigned());
     Ok(SeccompFilter::new(calls, SeccompAction::Allow, refuse, arch)?.try_into()?)
+}
+
+/// A filter for each action other than to allow. With a default that refuses, one filter lists all
+/// calls for which some rule says otherwise.
+fn profile_filters(profile: &SyscallProfile) -> Result<Vec<BpfProgram>, seccompiler::Error> {
+    let arch = TargetArch::try_from(ARCH)?;
+    let mut by_action: Vec<(SyscallAction, BTreeMap<i64, Vec<SeccompRule>>)> = Vec::new();
+    let mut listed = BTreeMap::new();
+    for rule in profile
+        .syscalls
+        .iter()
+        .filter(|rule| rule.action != profile.default_action)
+    {
+        let calls = numbered(&rule.names);
+        listed.extend(calls.clone());
+        if rule.action != SyscallAction::Allow {
+            by_action.push((rule.action, calls));
+        }
+    }
+    let allow = SeccompAction::Allow;
+    let mut programs = Vec::new();
+    for (action, calls) in by_action {
+        programs.push(SeccompFilter::new(calls, allow.clone(), seccomp_action(action), arch)?.try_into()?);
+    }
+    if profile.default_action != SyscallAction::Allow {
+        let default = seccomp_action(profile.default_action);
+        programs.push(SeccompFilter::new(listed, default, allow, arch)?.try_into()?);
+    }
+    Ok(programs)
+}
+
+fn seccomp_action(action: SyscallAction) -> SeccompAction {
+    match action {
+        SyscallAction::Allow => SeccompAction::Allow,
+        SyscallAction::Log => SeccompAction::Log,
+        SyscallAction::Errno => SeccompAction::Errno(libc::EPERM.cast_unsigned()),
+        SyscallAction::Trap => SeccompAction::Trap,
+        SyscallAction::KillThread => SeccompAction::KillThread,
+        SyscallAction::KillProcess => SeccompAction::KillProcess,
+    }
 }
 
 /// One rule for each flag of `clone` that makes a namespace.
@@ -86,50 +144,50 @@ fn namespace_flags() -> Result<Vec<SeccompRule>, seccompiler::Error> {
 }
 
 /// Refused whatever the capabilities are.
-const REFUSED: &[i64] = &[
-    libc::SYS_acct,
-    libc::SYS_add_key,
-    libc::SYS_delete_module,
-    libc::SYS_finit_module,
-    libc::SYS_init_module,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_io_uring_setup,
-    libc::SYS_kexec_file_load,
-    libc::SYS_kexec_load,
-    libc::SYS_keyctl,
-    libc::SYS_move_pages,
-    libc::SYS_nfsservctl,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_reboot,
-    libc::SYS_request_key,
-    libc::SYS_swapoff,
-    libc::SYS_swapon,
-    libc::SYS_userfaultfd,
-    libc::SYS_vhangup,
+const REFUSED: &[&str] = &[
+    "acct",
+    "add_key",
+    "delete_module",
+    "finit_module",
+    "init_module",
+    "io_uring_enter",
+    "io_uring_register",
+    "io_uring_setup",
+    "kexec_file_load",
+    "kexec_load",
+    "keyctl",
+    "move_pages",
+    "nfsservctl",
+    "open_by_handle_at",
+    "reboot",
+    "request_key",
+    "swapoff",
+    "swapon",
+    "userfaultfd",
+    "vhangup",
 ];
 
 /// Allowed to whoever has `CAP_SYS_ADMIN`.
-const ADMINISTRATION: &[i64] = &[
-    libc::SYS_bpf,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fsopen,
-    libc::SYS_fspick,
-    libc::SYS_lookup_dcookie,
-    libc::SYS_mount,
-    libc::SYS_mount_setattr,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_perf_event_open,
-    libc::SYS_pivot_root,
-    libc::SYS_quotactl,
-    libc::SYS_setdomainname,
-    libc::SYS_sethostname,
-    libc::SYS_setns,
-    libc::SYS_syslog,
-    libc::SYS_umount2,
-    libc::SYS_unshare,
+const ADMINISTRATION: &[&str] = &[
+    "bpf",
+    "fsconfig",
+    "fsmount",
+    "fsopen",
+    "fspick",
+    "lookup_dcookie",
+    "mount",
+    "mount_setattr",
+    "move_mount",
+    "open_tree",
+    "perf_event_open",
+    "pivot_root",
+    "quotactl",
+    "setdomainname",
+    "sethostname",
+    "setns",
+    "syslog",
+    "umount2",
+    "unshare",
 ];
 
 #[cfg(test)]
@@ -140,10 +198,22 @@ mod tests {
     #[test]
     fn a_privileged_container_has_no_filter_and_an_administrator_a_shorter_one() {
         let filters = |container: Container| Filters::for_container(&container).unwrap().0;
-        assert!(filters(Container { privileged: true, ..Container::default() }).is_empty());
+        assert!(
+            filters(Container {
+                privileged: true,
+                ..Container::default()
+            })
+            .is_empty()
+        );
         let add = vec!["SYS_ADMIN".to_owned()];
-        let capabilities = Capabilities { add, drop: Vec::new() };
-        let administrator = filters(Container { capabilities, ..Container::default() });
+        let capabilities = Capabilities {
+            add,
+            drop: Vec::new(),
+        };
+        let administrator = filters(Container {
+            capabilities,
+            ..Container::default()
+        });
         let usual = filters(Container::default());
         assert_eq!((administrator.len(), usual.len()), (1, 2));
         assert!(administrator[0].len() < usual[0].len());

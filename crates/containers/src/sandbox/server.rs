@@ -48,8 +48,10 @@ pub(super) struct Server {
     /// Further processes in containers, by their number in this sandbox.
     pub(super) executions: BTreeMap<i32, Execution>,
     pub(super) state: State,
-    /// Nothing is started any more; who asked for it is told when all is over.
-    stopping: Option<Option<Token>>,
+    /// Nothing is started any more.
+    stopping: bool,
+    /// Told when all is over.
+    stop_requesters: Vec<Token>,
 }
 
 impl Server {
@@ -69,16 +71,30 @@ impl Server {
         // The folder's own path may be longer than an address can be.
         let _ = fs::remove_file("sandbox.sock");
         let listener = UnixListener::bind("sandbox.sock").doing(|| "listen on `sandbox.sock`")?;
-        listener.set_nonblocking(true).doing(|| "listen without waiting")?;
+        listener
+            .set_nonblocking(true)
+            .doing(|| "listen without waiting")?;
 
         let mut events = Events::new().doing(|| "wait for events")?;
-        events.add(&signals, Source::Signals).doing(|| "wait for signals")?;
-        events.add(&listener, Source::Listener).doing(|| "wait for clients")?;
+        events
+            .add(&signals, Source::Signals)
+            .doing(|| "wait for signals")?;
+        events
+            .add(&listener, Source::Listener)
+            .doing(|| "wait for clients")?;
         let pid = process::own_pid()?;
         let start_time = processes::start_time(pid).doing(|| "find our start time")?;
-        let folders = control_groups.as_ref().map(|groups| groups.folders(&spec.id)).unwrap_or_default();
+        let folders = control_groups
+            .as_ref()
+            .map(|groups| groups.folders(&spec.id))
+            .unwrap_or_default();
         let server = Self {
-            state: State { pid, start_time, control_groups: folders, containers: BTreeMap::new() },
+            state: State {
+                pid,
+                start_time,
+                control_groups: folders,
+                containers: BTreeMap::new(),
+            },
             spec,
             dir,
             surroundings,
@@ -90,7 +106,8 @@ impl Server {
             connections: BTreeMap::new(),
             containers: BTreeMap::new(),
             executions: BTreeMap::new(),
-            stopping: None,
+            stopping: false,
+            stop_requesters: Vec::new(),
         };
         server.write_state().doing(|| "write `state.json`")?;
         Ok(server)
@@ -99,10 +116,8 @@ impl Server {
     /// Serves until told to stop.
     pub(super) fn run(mut self) -> i32 {
         loop {
-            if let Some(requester) = self.stopping
-                && self.containers.is_empty()
-            {
-                return self.finish(requester);
+            if self.stopping && self.containers.is_empty() {
+                return self.finish();
             }
             let ready = match self.events.wait() {
                 Ok(ready) => ready,
@@ -152,7 +167,9 @@ impl Server {
     /// Takes what a client says and sends what could not be sent before.
     fn converse(&mut self, token: Token) {
         loop {
-            let Some(connection) = self.connections.get_mut(&token) else { return };
+            let Some(connection) = self.connections.get_mut(&token) else {
+                return;
+            };
             connection.flush();
             match connection.receive() {
                 Incoming::Pending => return self.after_sending(token),
@@ -168,7 +185,9 @@ impl Server {
             Request::Exec(exec) => self.execute(token, exec, descriptors),
             Request::Attach { container } => self.attach(token, &container),
             Request::Kill => self.kill_execution(token),
-            Request::Signal { container, signal } => self.signal(&container, signal).map(|()| self.reply(token, &Response::Done)),
+            Request::Signal { container, signal } => self
+                .signal(&container, signal)
+                .map(|()| self.reply(token, &Response::Done)),
             Request::Watch => {
                 if let Some(connection) = self.connections.get_mut(&token) {
                     connection.watches = true;
@@ -195,7 +214,12 @@ impl Server {
     }
 
     /// Sends an answer, with descriptors, if the client is still there.
-    pub(super) fn reply_with(&mut self, token: Token, response: &Response, descriptors: Vec<std::os::fd::OwnedFd>) {
+    pub(super) fn reply_with(
+        &mut self,
+        token: Token,
+        response: &Response,
+        descriptors: Vec<std::os::fd::OwnedFd>,
+    ) {
         if let Some(connection) = self.connections.get_mut(&token) {
             connection.send(response, descriptors);
             self.after_sending(token);
@@ -203,7 +227,9 @@ impl Server {
     }
 
     fn after_sending(&mut self, token: Token) {
-        let Some(connection) = self.connections.get(&token) else { return };
+        let Some(connection) = self.connections.get(&token) else {
+            return;
+        };
         let unsent = connection.has_unsent();
         if connection.ends && !unsent {
             return self.close(token);
@@ -223,8 +249,12 @@ impl Server {
             note(format_args!("cannot write the state: {error}"));
         }
         let state = Response::State(self.state.clone());
-        let watchers: Vec<_> =
-            self.connections.iter().filter(|(_, connection)| connection.watches).map(|(token, _)| *token).collect();
+        let watchers: Vec<_> = self
+            .connections
+            .iter()
+            .filter(|(_, connection)| connection.watches)
+            .map(|(token, _)| *token)
+            .collect();
         for token in watchers {
             self.reply(token, &state);
         }
@@ -237,20 +267,21 @@ impl Server {
     }
 
     pub(super) fn is_stopping(&self) -> bool {
-        self.stopping.is_some()
+        self.stopping
     }
 
     fn stop(&mut self, requester: Option<Token>) {
-        self.stopping = Some(requester);
+        self.stopping = true;
+        self.stop_requesters.extend(requester);
         self.kill_all();
     }
 
-    fn finish(mut self, requester: Option<Token>) -> i32 {
+    fn finish(mut self) -> i32 {
         if let Some(groups) = &self.control_groups {
             groups.remove(&self.spec.id);
         }
         let _ = fs::remove_file(self.dir.join("sandbox.sock"));
-        if let Some(token) = requester {
+        for token in std::mem::take(&mut self.stop_requesters) {
             self.reply(token, &Response::Done);
         }
         0
@@ -259,7 +290,10 @@ impl Server {
     pub(super) fn running(&self, name: &str) -> Result<&Running, Failure> {
         let running = self.containers.get(name).filter(|running| running.is_started());
         running.ok_or_else(|| {
-            Failure::new(crate::protocol::FailureKind::NotRunning, format!("container \"{name}\" is not running"))
+            Failure::new(
+                crate::protocol::FailureKind::NotRunning,
+                format!("container \"{name}\" is not running"),
+            )
         })
     }
 }

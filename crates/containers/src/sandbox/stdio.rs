@@ -24,7 +24,11 @@ use crate::{
 /// What a process is started with.
 #[derive(Debug)]
 pub(super) enum Stdio {
-    Streams { stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd },
+    Streams {
+        stdin: OwnedFd,
+        stdout: OwnedFd,
+        stderr: OwnedFd,
+    },
     /// The number of a terminal under `/dev/pts`.
     Terminal(u32),
 }
@@ -42,8 +46,16 @@ pub(super) struct Kept {
 pub(super) fn open(spec: &Container, surroundings: &Surroundings) -> io::Result<(Stdio, Kept)> {
     if spec.tty {
         let Terminal { controller, number } = open_terminal(surroundings)?;
-        let input = (spec.stdin != Stdin::None).then(|| controller.try_clone()).transpose()?;
-        return Ok((Stdio::Terminal(number), Kept { input, outputs: vec![controller] }));
+        let input = (spec.stdin != Stdin::None)
+            .then(|| controller.try_clone())
+            .transpose()?;
+        return Ok((
+            Stdio::Terminal(number),
+            Kept {
+                input,
+                outputs: vec![controller],
+            },
+        ));
     }
     let (stdin, input) = match spec.stdin {
         Stdin::None => (nothing()?, None),
@@ -53,21 +65,41 @@ pub(super) fn open(spec: &Container, surroundings: &Surroundings) -> io::Result<
     for output in [&read_stdout, &read_stderr] {
         fcntl(output, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
     }
-    Ok((Stdio::Streams { stdin, stdout, stderr }, Kept { input, outputs: vec![read_stdout, read_stderr] }))
+    Ok((
+        Stdio::Streams {
+            stdin,
+            stdout,
+            stderr,
+        },
+        Kept {
+            input,
+            outputs: vec![read_stdout, read_stderr],
+        },
+    ))
 }
 
 /// A terminal whose controlling end does not block.
 pub(super) fn open_terminal(surroundings: &Surroundings) -> io::Result<Terminal> {
-    let multiplexer =
-        if surroundings.isolated { surroundings.terminals.join("ptmx") } else { "/dev/ptmx".into() };
+    let multiplexer = if surroundings.isolated {
+        surroundings.terminals.join("ptmx")
+    } else {
+        "/dev/ptmx".into()
+    };
     let terminal = system::open_terminal(&multiplexer)?;
-    fcntl(&terminal.controller, FcntlArg::F_SETFL(OFlag::O_RDWR | OFlag::O_NONBLOCK))?;
+    fcntl(
+        &terminal.controller,
+        FcntlArg::F_SETFL(OFlag::O_RDWR | OFlag::O_NONBLOCK),
+    )?;
     Ok(terminal)
 }
 
 /// Reads nothing, swallows everything.
 pub(super) fn nothing() -> io::Result<OwnedFd> {
-    OpenOptions::new().read(true).write(true).open("/dev/null").map(OwnedFd::from)
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null")
+        .map(OwnedFd::from)
 }
 
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -77,18 +109,30 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 /// Makes these the streams of this process, which leads its session.
 pub(super) fn take(stdio: &Stdio, user: u32) -> Result<(), SetupError> {
     match stdio {
-        Stdio::Streams { stdin, stdout, stderr } => become_standard(stdin, stdout, stderr, user),
+        Stdio::Streams {
+            stdin,
+            stdout,
+            stderr,
+        } => become_standard(stdin, stdout, stderr, user),
         Stdio::Terminal(number) => {
             let path = format!("/dev/pts/{number}");
-            let terminal: File =
-                OpenOptions::new().read(true).write(true).open(&path).doing(|| format!("open `{path}`"))?;
+            let terminal: File = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open(&path)
+                .doing(|| format!("open `{path}`"))?;
             system::set_controlling_terminal(&terminal).doing(|| "take the terminal")?;
             become_standard(&terminal, &terminal, &terminal, user)
         }
     }
 }
 
-fn become_standard(stdin: impl AsFd, stdout: impl AsFd, stderr: impl AsFd, user: u32) -> Result<(), SetupError> {
+fn become_standard(
+    stdin: impl AsFd,
+    stdout: impl AsFd,
+    stderr: impl AsFd,
+    user: u32,
+) -> Result<(), SetupError> {
     for stream in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
         if is_ours(stream) {
             // So that the program may open `/dev/stdout`. Refused where the user has no other ids:

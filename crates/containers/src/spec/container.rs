@@ -9,6 +9,10 @@ use super::{Capabilities, Device, Limits, Mount, ResourceLimit, Root, Seccomp};
 /// One run of one container.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent wishes, each named where it is set"
+)]
 pub struct Container {
     /// Unique in its sandbox.
     pub name: String,
@@ -62,7 +66,7 @@ pub enum Stdin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Log {
     pub path: PathBuf,
-    /// A file that would grow beyond this is put aside as `PATH.TIME`.
+    /// A file that would grow beyond this is put aside as `PATH.TIME`, between lines.
     pub max_bytes: u64,
     /// How many files are kept, the current one included.
     pub max_files: usize,
@@ -71,6 +75,10 @@ pub struct Log {
 impl Log {
     /// Kubernetes' usual 10 MiB in 5 files.
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), max_bytes: 10 << 20, max_files: 5 }
+        Self {
+            path: path.into(),
+            max_bytes: 10 << 20,
+            max_files: 5,
+        }
     }
 }

@@ -16,7 +16,11 @@ pub enum Root {
         private: Vec<PathBuf>,
     },
     /// An image: its layers from the top down, and where its changes go.
-    Layers { lower: Vec<PathBuf>, upper: PathBuf, work: PathBuf },
+    Layers {
+        lower: Vec<PathBuf>,
+        upper: PathBuf,
+        work: PathBuf,
+    },
     /// A folder that holds a whole file system, used as it is.
     Directory(PathBuf),
 }
@@ -24,7 +28,11 @@ pub enum Root {
 impl Root {
     /// The host's file system with what every container has for itself.
     pub fn host(hidden: Vec<PathBuf>, home: Option<PathBuf>) -> Self {
-        let private = ["/tmp", "/var/tmp", "/run"].into_iter().map(PathBuf::from).chain(home).collect();
+        let private = ["/tmp", "/var/tmp", "/run"]
+            .into_iter()
+            .map(PathBuf::from)
+            .chain(home)
+            .collect();
         Self::Host { hidden, private }
     }
 }
@@ -41,7 +49,10 @@ impl Default for Root {
 pub enum Mount {
     Bind(Bind),
     /// Memory, gone with the container.
-    Memory { target: PathBuf, bytes: Option<u64> },
+    Memory {
+        target: PathBuf,
+        bytes: Option<u64>,
+    },
 }
 
 /// A file or folder of the host inside the container.

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, IoSlice, IoSliceMut},
-    os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd as _, OwnedFd},
 };
 
 use nix::{
@@ -17,11 +17,17 @@ pub(crate) fn send_with_descriptors(
     bytes: &[u8],
     descriptors: &[BorrowedFd<'_>],
 ) -> nix::Result<usize> {
-    let raw: Vec<_> = descriptors.iter().map(|descriptor| descriptor.as_raw_fd()).collect();
+    let raw: Vec<_> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
     let rights = [ControlMessage::ScmRights(&raw)];
     let messages = if raw.is_empty() { &[][..] } else { &rights[..] };
     let flags = MsgFlags::MSG_NOSIGNAL;
-    sendmsg::<()>(socket.as_fd().as_raw_fd(), &[IoSlice::new(bytes)], messages, flags, None)
+    sendmsg::<()>(
+        socket.as_fd().as_raw_fd(),
+        &[IoSlice::new(bytes)],
+        messages,
+        flags,
+        None,
+    )
 }
 
 /// Receives into `buffer`; descriptors that came along are added to `descriptors`.

@@ -40,7 +40,8 @@ pub(crate) fn try_unshare(flags: CloneFlags) -> nix::Result<()> {
         ForkResult::Child => {
             // Some systems let anybody make a user namespace but give no rights in it: a mount tells.
             let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
-            let tried = unshare(flags).and_then(|()| mount(None::<&str>, "/", None::<&str>, private, None::<&str>));
+            let tried =
+                unshare(flags).and_then(|()| mount(None::<&str>, "/", None::<&str>, private, None::<&str>));
             // SAFETY: as in `fork`.
             unsafe { libc::_exit(tried.err().map_or(0, |errno| errno as i32)) }
         }
@@ -49,8 +50,10 @@ pub(crate) fn try_unshare(flags: CloneFlags) -> nix::Result<()> {
 
 /// Gives a process about to `execve` the signal handling every program expects at its start.
 pub(crate) fn reset_signals() -> nix::Result<()> {
-    // SAFETY: the default action runs no code of ours. Rust programs ignore SIGPIPE, others must not.
-    unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) }?;
+    for ignorable in Signal::iterator().filter(|one| !matches!(one, Signal::SIGKILL | Signal::SIGSTOP)) {
+        // SAFETY: the default action runs no code of ours.
+        unsafe { signal(ignorable, SigHandler::SigDfl) }?;
+    }
     SigSet::empty().thread_set_mask()
 }
 
@@ -63,7 +66,15 @@ pub(crate) fn install_filter(filter: &[sock_filter]) -> nix::Result<()> {
         filter: filter.as_ptr().cast_mut().cast(),
     };
     // SAFETY: `program` and the filter it points to live until the kernel has copied them.
-    let result = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program, 0, 0) };
+    let result = unsafe {
+        libc::prctl(
+            libc::PR_SET_SECCOMP,
+            libc::SECCOMP_MODE_FILTER,
+            &raw const program,
+            0,
+            0,
+        )
+    };
     Errno::result(result).map(drop)
 }
 

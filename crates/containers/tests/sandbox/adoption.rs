@@ -10,7 +10,10 @@ use super::pod::{Pod, within};
 async fn another_client_finds_the_sandbox_and_what_it_missed() {
     let pod = Pod::new().await;
     let script = "i=0; while [ $i -lt 300 ]; do echo tick $i; i=$((i+1)); sleep 0.002; done; exit 4";
-    pod.sandbox.start_container(&pod.container("main", script)).await.unwrap();
+    pod.sandbox
+        .start_container(&pod.container("main", script))
+        .await
+        .unwrap();
     // Whoever watches goes away in the middle of it, several times.
     for _ in 0..5 {
         let mut states = pod.sandbox.states().await.unwrap();
@@ -33,24 +36,36 @@ async fn another_client_finds_the_sandbox_and_what_it_missed() {
 async fn a_sandbox_is_nobodys_child() {
     let pod = Pod::new().await;
     let status = fs::read_to_string(format!("/proc/{}/status", pod.sandbox.pid())).unwrap();
-    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:\t")).unwrap();
+    let parent = status
+        .lines()
+        .find_map(|line| line.strip_prefix("PPid:\t"))
+        .unwrap();
     assert_ne!(parent, std::process::id().to_string());
 }
 
 #[tokio::test]
 async fn a_stopped_sandbox_cannot_be_adopted_but_its_state_can_be_read() {
     let pod = Pod::new().await;
-    pod.sandbox.start_container(&pod.container("main", "exec sleep 1000")).await.unwrap();
+    pod.sandbox
+        .start_container(&pod.container("main", "exec sleep 1000"))
+        .await
+        .unwrap();
     within(pod.sandbox.stop()).await.unwrap();
     let state = containers::client::last_state(pod.sandbox.dir()).await.unwrap();
-    assert_eq!(state.containers["main"].end.as_ref().unwrap().exit.signal, Some(9));
+    assert_eq!(
+        state.containers["main"].end.as_ref().unwrap().exit.signal,
+        Some(9)
+    );
     within(async {
         while let Ok(sandbox) = Sandbox::adopt(pod.sandbox.dir()).await {
             drop(sandbox);
         }
     })
     .await;
-    assert!(matches!(Sandbox::adopt(pod.sandbox.dir()).await, Err(Error::Gone { .. })));
+    assert!(matches!(
+        Sandbox::adopt(pod.sandbox.dir()).await,
+        Err(Error::Gone { .. })
+    ));
 }
 
 #[tokio::test]

@@ -17,35 +17,54 @@ async fn idle() -> Pod {
 #[tokio::test]
 async fn exec_gives_output_and_exit_code() {
     let pod = idle().await;
-    let (output, exit) = pod.exec(&["sh", "-c", "echo $COLOUR; echo bad >&2; exit 5"]).await.unwrap();
+    let (output, exit) = pod
+        .exec(&["sh", "-c", "echo $COLOUR; echo bad >&2; exit 5"])
+        .await
+        .unwrap();
     assert_eq!((output.as_str(), exit.code), ("green\nbad\n", 5));
 }
 
 #[tokio::test]
 async fn exec_sees_the_container_it_runs_in() {
     let pod = idle().await;
-    let (output, _) = pod.exec(&["sh", "-c", "cat /proc/1/cmdline | tr '\\0' ' '"]).await.unwrap();
+    let (output, _) = pod
+        .exec(&["sh", "-c", "cat /proc/1/cmdline | tr '\\0' ' '"])
+        .await
+        .unwrap();
     assert_eq!(output, "sleep 1000 ");
 }
 
 #[tokio::test]
 async fn exec_of_a_missing_command_is_told() {
     let pod = idle().await;
-    let Err(Error::Refused(failure)) = pod.exec(&["nothing"]).await else { panic!("it ran") };
-    assert_eq!((failure.kind, failure.exit_code()), (FailureKind::CommandNotFound, 127));
+    let Err(Error::Refused(failure)) = pod.exec(&["nothing"]).await else {
+        panic!("it ran")
+    };
+    assert_eq!(
+        (failure.kind, failure.exit_code()),
+        (FailureKind::CommandNotFound, 127)
+    );
 }
 
 #[tokio::test]
 async fn exec_passes_input_to_its_end() {
     let pod = idle().await;
     let argv = ["wc", "-c"].map(str::to_owned).to_vec();
-    let exec = Exec { container: "main".to_owned(), argv, stdin: true, stdout: true, ..Exec::default() };
+    let exec = Exec {
+        container: "main".to_owned(),
+        argv,
+        stdin: true,
+        stdout: true,
+        ..Exec::default()
+    };
     let mut execution = pod.sandbox.exec(&exec).await.unwrap();
     let mut stdin = execution.stdin.take().unwrap();
     within(stdin.write_all(&vec![b'x'; 300_000])).await.unwrap();
     drop(stdin);
     let mut output = String::new();
-    within(execution.stdout.take().unwrap().read_to_string(&mut output)).await.unwrap();
+    within(execution.stdout.take().unwrap().read_to_string(&mut output))
+        .await
+        .unwrap();
     assert_eq!(output.trim(), "300000");
     assert_eq!(within(execution.wait()).await.unwrap().code, 0);
 }
@@ -55,15 +74,28 @@ async fn exec_with_a_terminal_has_a_size_and_a_name() {
     let pod = idle().await;
     let script = "tty; read answer; stty size; echo got $answer; exit 9";
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
-    let exec =
-        Exec { container: "main".to_owned(), argv, tty: true, stdin: true, stdout: true, ..Exec::default() };
+    let exec = Exec {
+        container: "main".to_owned(),
+        argv,
+        tty: true,
+        stdin: true,
+        stdout: true,
+        ..Exec::default()
+    };
     let mut execution = pod.sandbox.exec(&exec).await.unwrap();
     execution.resize(33, 77).unwrap();
-    within(execution.stdin.as_mut().unwrap().write_all(b"blue\n")).await.unwrap();
+    within(execution.stdin.as_mut().unwrap().write_all(b"blue\n"))
+        .await
+        .unwrap();
     let mut output = String::new();
-    within(execution.stdout.as_mut().unwrap().read_to_string(&mut output)).await.unwrap();
+    within(execution.stdout.as_mut().unwrap().read_to_string(&mut output))
+        .await
+        .unwrap();
     assert!(output.contains("/dev/pts/"), "{output}");
-    assert!(output.contains("33 77") && output.contains("got blue"), "{output}");
+    assert!(
+        output.contains("33 77") && output.contains("got blue"),
+        "{output}"
+    );
     assert_eq!(within(execution.wait()).await.unwrap().code, 9);
 }
 
@@ -71,7 +103,11 @@ async fn exec_with_a_terminal_has_a_size_and_a_name() {
 async fn exec_can_be_killed() {
     let pod = idle().await;
     let argv = ["sleep", "1000"].map(str::to_owned).to_vec();
-    let exec = Exec { container: "main".to_owned(), argv, ..Exec::default() };
+    let exec = Exec {
+        container: "main".to_owned(),
+        argv,
+        ..Exec::default()
+    };
     let mut execution = pod.sandbox.exec(&exec).await.unwrap();
     execution.kill().await.unwrap();
     assert_eq!(within(execution.wait()).await.unwrap().signal, Some(9));
@@ -84,10 +120,14 @@ async fn attaching_gives_output_from_now_on_and_takes_input() {
     container.stdin = Stdin::Once;
     pod.sandbox.start_container(&container).await.unwrap();
     let mut attachment = pod.sandbox.attach("main").await.unwrap();
-    within(attachment.stdin.as_mut().unwrap().write_all(b"one\ntwo\n")).await.unwrap();
+    within(attachment.stdin.as_mut().unwrap().write_all(b"one\ntwo\n"))
+        .await
+        .unwrap();
     drop(attachment.stdin.take());
     let mut output = String::new();
-    within(attachment.stdout.read_to_string(&mut output)).await.unwrap();
+    within(attachment.stdout.read_to_string(&mut output))
+        .await
+        .unwrap();
     assert_eq!(output, "<one>\n<two>\nend\n");
     pod.ended("main").await;
     assert_eq!(pod.text("main"), output);
@@ -101,7 +141,13 @@ async fn a_container_with_a_terminal_is_logged_and_attached() {
     pod.sandbox.start_container(&container).await.unwrap();
     let mut attachment = pod.sandbox.attach("main").await.unwrap();
     assert!(attachment.tty && attachment.stderr.is_none());
-    within(attachment.stdin.as_mut().unwrap().write_all(b"hello\n")).await.unwrap();
+    within(attachment.stdin.as_mut().unwrap().write_all(b"hello\n"))
+        .await
+        .unwrap();
     assert_eq!(pod.ended("main").await.end.unwrap().exit.code, 0);
-    assert!(pod.text("main").contains("terminal hello"), "{}", pod.text("main"));
+    assert!(
+        pod.text("main").contains("terminal hello"),
+        "{}",
+        pod.text("main")
+    );
 }

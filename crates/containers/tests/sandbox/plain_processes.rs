@@ -17,8 +17,14 @@ async fn output_exit_codes_and_exec_work() {
     let pod = plain().await;
     let (text, exit) = pod.script("echo plain; exit 3").await;
     assert_eq!((text.as_str(), exit.code), ("plain\n", 3));
-    pod.sandbox.start_container(&pod.container("main", "exec sleep 1000")).await.unwrap();
-    assert_eq!(pod.exec(&["sh", "-c", "echo hi; exit 2"]).await.unwrap().1.code, 2);
+    pod.sandbox
+        .start_container(&pod.container("main", "exec sleep 1000"))
+        .await
+        .unwrap();
+    assert_eq!(
+        pod.exec(&["sh", "-c", "echo hi; exit 2"]).await.unwrap().1.code,
+        2
+    );
     pod.stop().await;
 }
 

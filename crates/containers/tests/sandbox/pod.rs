@@ -37,7 +37,11 @@ pub(crate) fn is_root() -> bool {
 pub(crate) fn binary() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let binary = tests.parent().unwrap().parent().unwrap().join("examples/sandbox");
-    assert!(binary.exists(), "`{}` is missing: cargo build -p containers --examples", binary.display());
+    assert!(
+        binary.exists(),
+        "`{}` is missing: cargo build -p containers --examples",
+        binary.display()
+    );
     binary
 }
 
@@ -84,8 +88,12 @@ impl Pod {
 
     pub(crate) async fn ended(&self, name: &str) -> ContainerState {
         let mut states = self.sandbox.states().await.unwrap();
-        let is_over =
-            |state: &containers::state::State| state.containers.get(name).is_some_and(|state| !state.is_running());
+        let is_over = |state: &containers::state::State| {
+            state
+                .containers
+                .get(name)
+                .is_some_and(|state| !state.is_running())
+        };
         within(states.until(is_over)).await.unwrap().containers[name].clone()
     }
 
@@ -121,8 +129,12 @@ impl Pod {
         };
         let mut execution = within(self.sandbox.exec(&exec)).await?;
         let mut output = String::new();
-        within(execution.stdout.take().unwrap().read_to_string(&mut output)).await.unwrap();
-        within(execution.stderr.take().unwrap().read_to_string(&mut output)).await.unwrap();
+        within(execution.stdout.take().unwrap().read_to_string(&mut output))
+            .await
+            .unwrap();
+        within(execution.stderr.take().unwrap().read_to_string(&mut output))
+            .await
+            .unwrap();
         Ok((output, within(execution.wait()).await?))
     }
 

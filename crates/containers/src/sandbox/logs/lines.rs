@@ -30,13 +30,19 @@ pub(in crate::sandbox) struct Lines {
 
 impl Lines {
     pub(in crate::sandbox) fn of(stream: Stream) -> Self {
-        Self { stream, rest: Vec::new(), in_line: false }
+        Self {
+            stream,
+            rest: Vec::new(),
+            in_line: false,
+        }
     }
 
     /// Adds the records that `bytes` complete to `records`.
     pub(in crate::sandbox) fn feed(&mut self, time: &str, bytes: &[u8], records: &mut Vec<u8>) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let (text, ends) = piece.strip_suffix(b"\n").map_or((piece, false), |text| (text, true));
+            let (text, ends) = piece
+                .strip_suffix(b"\n")
+                .map_or((piece, false), |text| (text, true));
             self.rest.extend_from_slice(text);
             while self.rest.len() > MAX_LINE {
                 let long = self.rest.split_off(MAX_LINE);
@@ -65,7 +71,14 @@ impl Lines {
 
     fn record(&mut self, time: &str, full: bool, records: &mut Vec<u8>) {
         let tag = if full { " F " } else { " P " };
-        for part in [time.as_bytes(), b" ", self.stream.name().as_bytes(), tag.as_bytes(), &self.rest, b"\n"] {
+        for part in [
+            time.as_bytes(),
+            b" ",
+            self.stream.name().as_bytes(),
+            tag.as_bytes(),
+            &self.rest,
+            b"\n",
+        ] {
             records.extend_from_slice(part);
         }
         self.in_line = !full;
@@ -87,7 +100,10 @@ mod tests {
 
     #[test]
     fn lines_are_whole_however_they_were_written() {
-        assert_eq!(records(&[b"he", b"llo\nwor", b"ld\n\n"]), "T stdout F hello\nT stdout F world\nT stdout F \n");
+        assert_eq!(
+            records(&[b"he", b"llo\nwor", b"ld\n\n"]),
+            "T stdout F hello\nT stdout F world\nT stdout F \n"
+        );
     }
 
     #[test]
@@ -98,7 +114,10 @@ mod tests {
     #[test]
     fn a_line_of_exactly_the_limit_is_one_record_and_a_longer_one_comes_in_parts() {
         let exact = "x".repeat(MAX_LINE);
-        assert_eq!(records(&[exact.as_bytes(), b"\n"]), format!("T stdout F {exact}\n"));
+        assert_eq!(
+            records(&[exact.as_bytes(), b"\n"]),
+            format!("T stdout F {exact}\n")
+        );
         assert_eq!(
             records(&[exact.as_bytes(), b"y\n"]),
             format!("T stdout P {exact}\nT stdout F y\n")

@@ -27,11 +27,17 @@ pub(super) fn mount_root(root: &Root, staging: &Path) -> Result<(), SetupError> 
 
 /// A folder in memory in which each entry of `/` is the host's: new entries can be made beside them.
 fn mount_host(staging: &Path) -> Result<(), SetupError> {
-    mount_memory(staging, MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=755,size=16m")?;
+    mount_memory(
+        staging,
+        MsFlags::MS_NOSUID | MsFlags::MS_NODEV,
+        "mode=755,size=16m",
+    )?;
     for entry in fs::read_dir("/").doing(|| "list `/`")? {
         let entry = entry.doing(|| "list `/`")?;
         let (source, target) = (entry.path(), staging.join(entry.file_name()));
-        let kind = entry.file_type().doing(|| format!("look at `{}`", source.display()))?;
+        let kind = entry
+            .file_type()
+            .doing(|| format!("look at `{}`", source.display()))?;
         if kind.is_symlink() {
             let link = fs::read_link(&source).doing(|| format!("read `{}`", source.display()))?;
             symlink(link, &target).doing(|| format!("make `{}`", target.display()))?;
@@ -51,17 +57,37 @@ fn mount_host(staging: &Path) -> Result<(), SetupError> {
 }
 
 fn mount_layers(lower: &[PathBuf], upper: &Path, work: &Path, staging: &Path) -> Result<(), SetupError> {
-    let shown = |path: &Path| path.display().to_string().replace('\\', "\\\\").replace(':', "\\:").replace(',', "\\,");
+    let shown = |path: &Path| {
+        path.display()
+            .to_string()
+            .replace('\\', "\\\\")
+            .replace(':', "\\:")
+            .replace(',', "\\,")
+    };
     let layers: Vec<_> = lower.iter().map(|layer| shown(layer)).collect();
-    let options =
-        format!("lowerdir={},upperdir={},workdir={}", layers.join(":"), shown(upper), shown(work));
+    let options = format!(
+        "lowerdir={},upperdir={},workdir={}",
+        layers.join(":"),
+        shown(upper),
+        shown(work)
+    );
     for folder in [upper, work] {
         fs::create_dir_all(folder).doing(|| format!("make `{}`", folder.display()))?;
     }
     // Without root, overlay keeps its notes in attributes an ordinary user may write.
     let rootless = format!("{options},userxattr");
-    let overlay = |options: &str| mount(Some("overlay"), staging, Some("overlay"), MsFlags::empty(), Some(options));
-    overlay(&rootless).or_else(|_| overlay(&options)).doing(|| "mount the image's layers")
+    let overlay = |options: &str| {
+        mount(
+            Some("overlay"),
+            staging,
+            Some("overlay"),
+            MsFlags::empty(),
+            Some(options),
+        )
+    };
+    overlay(&rootless)
+        .or_else(|_| overlay(&options))
+        .doing(|| "mount the image's layers")
 }
 
 /// Puts an empty writable folder over each; what the host has there stays out of sight.

@@ -38,9 +38,18 @@ pub(super) struct Devices {
 }
 
 pub(super) fn open(spec: &Container, surroundings: &Surroundings) -> Result<Devices, SetupError> {
-    let all = spec.privileged.then(|| Held::open(Path::new("/dev"))).transpose()?;
-    let usual = NODES.iter().map(|name| Path::new("/dev").join(name)).map(|path| (path.clone(), path));
-    let wanted = spec.devices.iter().map(|device| (device.source.clone(), device.target.clone()));
+    let all = spec
+        .privileged
+        .then(|| Held::open(Path::new("/dev")))
+        .transpose()?;
+    let usual = NODES
+        .iter()
+        .map(|name| Path::new("/dev").join(name))
+        .map(|path| (path.clone(), path));
+    let wanted = spec
+        .devices
+        .iter()
+        .map(|device| (device.source.clone(), device.target.clone()));
     let nodes = usual
         .filter(|(source, _)| all.is_none() && source.exists())
         .chain(wanted)
@@ -59,13 +68,17 @@ pub(super) fn open(spec: &Container, surroundings: &Surroundings) -> Result<Devi
     Ok(Devices { all, nodes, shared })
 }
 
-pub(super) fn mount_all(devices: &Devices, spec: &Container) -> Result<(), SetupError> {
+pub(super) fn mount_all(devices: &Devices) -> Result<(), SetupError> {
     let target = Path::new("/dev");
     fs::create_dir_all(target).doing(|| "make `/dev`")?;
     if let Some(all) = &devices.all {
         all.bind_to(target)?;
     } else {
-        mount_memory(target, MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC, "mode=755,size=64k")?;
+        mount_memory(
+            target,
+            MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC,
+            "mode=755,size=64k",
+        )?;
         for (name, link) in LINKS {
             symlink(link, target.join(name)).doing(|| format!("make `/dev/{name}`"))?;
         }
@@ -74,7 +87,11 @@ pub(super) fn mount_all(devices: &Devices, spec: &Container) -> Result<(), Setup
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).doing(|| format!("make `{}`", folder.display()))?;
         }
-        File::options().create(true).append(true).open(path).doing(|| format!("make `{}`", path.display()))?;
+        File::options()
+            .create(true)
+            .append(true)
+            .open(path)
+            .doing(|| format!("make `{}`", path.display()))?;
         node.bind_to(path)?;
     }
     for (folder, path) in &devices.shared {
@@ -82,6 +99,5 @@ pub(super) fn mount_all(devices: &Devices, spec: &Container) -> Result<(), Setup
             folder.bind_to(path)?;
         }
     }
-    let _ = spec;
     Ok(())
 }

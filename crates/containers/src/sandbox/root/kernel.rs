@@ -25,7 +25,13 @@ const MASKED: [&str; 11] = [
     "/sys/firmware",
 ];
 
-const READ_ONLY: [&str; 5] = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+const READ_ONLY: [&str; 5] = [
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/irq",
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+];
 
 /// The host's, for where new ones are refused.
 #[derive(Debug)]
@@ -35,7 +41,10 @@ pub(super) struct Kernel {
 }
 
 pub(super) fn open() -> Result<Kernel, SetupError> {
-    Ok(Kernel { sys: Held::open(Path::new("/sys"))?, control_groups: Held::open(Path::new("/sys/fs/cgroup")).ok() })
+    Ok(Kernel {
+        sys: Held::open(Path::new("/sys"))?,
+        control_groups: Held::open(Path::new("/sys/fs/cgroup")).ok(),
+    })
 }
 
 /// Comes first: everything else is mounted by way of `/proc/self/fd`.
@@ -61,7 +70,11 @@ pub(super) fn mount_sys(kernel: &Kernel, spec: &Container) -> Result<(), SetupEr
     } else if let Some(control_groups) = &kernel.control_groups {
         control_groups.bind_to(Path::new("/sys/fs/cgroup"))?;
     }
-    if spec.privileged { Ok(()) } else { make_read_only(target) }
+    if spec.privileged {
+        Ok(())
+    } else {
+        make_read_only(target)
+    }
 }
 
 pub(super) fn mask(spec: &Container) -> Result<(), SetupError> {

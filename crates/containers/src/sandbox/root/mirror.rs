@@ -33,7 +33,10 @@ pub(super) fn make_place(
         }
         let folder = is_folder || components.peek().is_some();
         if let Err(error) = create(&made, folder) {
-            if !matches!(error.kind(), ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied) {
+            if !matches!(
+                error.kind(),
+                ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied
+            ) {
                 return Err(error).doing(|| format!("make `{}`", made.display()));
             }
             mirror(&parent)?;
@@ -45,12 +48,20 @@ pub(super) fn make_place(
 }
 
 fn create(path: &Path, folder: bool) -> io::Result<()> {
-    if folder { fs::create_dir(path) } else { File::create_new(path).map(drop) }
+    if folder {
+        fs::create_dir(path)
+    } else {
+        File::create_new(path).map(drop)
+    }
 }
 
 /// Follows the symbolic links of an absolute path, of which the end need not exist.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
-    let mut rest: Vec<_> = path.components().rev().map(|part| part.as_os_str().to_owned()).collect();
+    let mut rest: Vec<_> = path
+        .components()
+        .rev()
+        .map(|part| part.as_os_str().to_owned())
+        .collect();
     let (mut resolved, mut links) = (PathBuf::from("/"), 0);
     while let Some(part) = rest.pop() {
         match Path::new(&part).components().next() {
@@ -86,7 +97,11 @@ fn mirror(folder: &Path) -> Result<(), SetupError> {
     let entries: Vec<_> = fs::read_dir(&source)
         .and_then(Iterator::collect)
         .doing(|| format!("list `{}`", folder.display()))?;
-    mount_memory(folder, MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=755,size=16m")?;
+    mount_memory(
+        folder,
+        MsFlags::MS_NOSUID | MsFlags::MS_NODEV,
+        "mode=755,size=16m",
+    )?;
     for entry in entries {
         show(&entry, &folder.join(entry.file_name()))?;
     }
@@ -116,7 +131,10 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir(root.join("etc")).unwrap();
         symlink("../run/resolve/stub.conf", root.join("etc/resolv.conf")).unwrap();
-        assert_eq!(resolve(&root.join("etc/resolv.conf")).unwrap(), root.join("run/resolve/stub.conf"));
+        assert_eq!(
+            resolve(&root.join("etc/resolv.conf")).unwrap(),
+            root.join("run/resolve/stub.conf")
+        );
         symlink("loop", root.join("loop")).unwrap();
         assert!(resolve(&root.join("loop/x")).is_err());
     }

@@ -22,8 +22,9 @@ use crate::{
     system,
 };
 
-pub(super) const HARMLESS: MsFlags =
-    MsFlags::MS_NOSUID.union(MsFlags::MS_NODEV).union(MsFlags::MS_NOEXEC);
+pub(super) const HARMLESS: MsFlags = MsFlags::MS_NOSUID
+    .union(MsFlags::MS_NODEV)
+    .union(MsFlags::MS_NOEXEC);
 
 /// A file or folder of the host, held to be mounted later.
 #[derive(Debug)]
@@ -35,9 +36,15 @@ pub(super) struct Held {
 impl Held {
     pub(super) fn open(path: &Path) -> Result<Self, SetupError> {
         let open = || -> io::Result<Self> {
-            let file = File::options().read(true).custom_flags(libc::O_PATH | libc::O_CLOEXEC).open(path)?;
+            let file = File::options()
+                .read(true)
+                .custom_flags(libc::O_PATH | libc::O_CLOEXEC)
+                .open(path)?;
             let is_folder = file.metadata()?.is_dir();
-            Ok(Self { file: file.into(), is_folder })
+            Ok(Self {
+                file: file.into(),
+                is_folder,
+            })
         };
         open().doing(|| format!("open `{}`", path.display()))
     }
@@ -75,7 +82,7 @@ pub(super) fn make_read_only(target: &Path) -> Result<(), SetupError> {
 
 /// Makes one mount read-only, keeping its other properties, which may be locked.
 pub(super) fn remount_read_only(target: &Path) -> Result<(), SetupError> {
-    let kept = statvfs(target).map(|status| kept_flags(status.flags())).unwrap_or(MsFlags::empty());
+    let kept = statvfs(target).map_or(MsFlags::empty(), |status| kept_flags(status.flags()));
     let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | kept;
     mount(None::<&str>, target, None::<&str>, flags, None::<&str>)
         .doing(|| format!("make `{}` read-only", target.display()))
@@ -90,5 +97,9 @@ fn kept_flags(flags: FsFlags) -> MsFlags {
         (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
         (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
     ];
-    pairs.into_iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, flag)| flag).collect()
+    pairs
+        .into_iter()
+        .filter(|(flag, _)| flags.contains(*flag))
+        .map(|(_, flag)| flag)
+        .collect()
 }

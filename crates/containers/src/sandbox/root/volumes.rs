@@ -11,8 +11,15 @@ use crate::{sandbox::error::SetupError, spec::Mount};
 /// A mount whose source is held open.
 #[derive(Debug)]
 pub(super) enum Volume<'a> {
-    Bind { source: Held, target: &'a Path, read_only: bool },
-    Memory { target: &'a Path, bytes: Option<u64> },
+    Bind {
+        source: Held,
+        target: &'a Path,
+        read_only: bool,
+    },
+    Memory {
+        target: &'a Path,
+        bytes: Option<u64>,
+    },
 }
 
 pub(super) fn open(mounts: &[Mount]) -> Result<Vec<Volume<'_>>, SetupError> {
@@ -26,7 +33,10 @@ pub(super) fn open(mounts: &[Mount]) -> Result<Vec<Volume<'_>>, SetupError> {
                 target: &bind.target,
                 read_only: bind.read_only,
             }),
-            Mount::Memory { target, bytes } => Ok(Volume::Memory { target, bytes: *bytes }),
+            Mount::Memory { target, bytes } => Ok(Volume::Memory {
+                target,
+                bytes: *bytes,
+            }),
         })
         .collect()
 }
@@ -35,7 +45,11 @@ pub(super) fn open(mounts: &[Mount]) -> Result<Vec<Volume<'_>>, SetupError> {
 pub(super) fn mount_all(volumes: &[Volume<'_>], mirrors: &mut Vec<PathBuf>) -> Result<(), SetupError> {
     for volume in volumes {
         match volume {
-            Volume::Bind { source, target, read_only } => {
+            Volume::Bind {
+                source,
+                target,
+                read_only,
+            } => {
                 let place = mirror::make_place(target, source.is_folder, mirrors)?;
                 source.bind_to(&place)?;
                 if *read_only {
@@ -45,7 +59,11 @@ pub(super) fn mount_all(volumes: &[Volume<'_>], mirrors: &mut Vec<PathBuf>) -> R
             Volume::Memory { target, bytes } => {
                 let place = mirror::make_place(target, true, mirrors)?;
                 let size = bytes.map(|bytes| format!(",size={bytes}")).unwrap_or_default();
-                mount_memory(&place, HARMLESS - nix::mount::MsFlags::MS_NOEXEC, &format!("mode=1777{size}"))?;
+                mount_memory(
+                    &place,
+                    HARMLESS - nix::mount::MsFlags::MS_NOEXEC,
+                    &format!("mode=1777{size}"),
+                )?;
             }
         }
     }
