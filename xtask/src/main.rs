@@ -6,6 +6,7 @@
     reason = "these commands talk to the developer"
 )]
 
+mod bench;
 mod ci;
 mod conformance;
 mod dist;
@@ -13,6 +14,7 @@ mod e2e;
 mod processes;
 mod real_kubernetes;
 mod run;
+mod servers;
 mod test;
 mod tidy;
 
@@ -47,6 +49,8 @@ enum Command {
     },
     /// Run one suite of API checks against the embedded server and a real one, and compare
     Conformance(conformance::Arguments),
+    /// Put the same work on ours and a real server, side by side, and compare the times
+    Bench(bench::Arguments),
     /// Run upstream's end-to-end suite against the embedded cluster
     E2e(e2e::Arguments),
 }
@@ -61,6 +65,7 @@ fn main() -> anyhow::Result<()> {
         Command::Dist => dist::run(),
         Command::RealKubernetes { components } => real_kubernetes::run(&components),
         Command::Conformance(arguments) => conformance::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::E2e(arguments) => e2e::run(&arguments),
     }
 }

@@ -3,7 +3,6 @@
 use std::{
     fs::{self, OpenOptions},
     io::{BufRead as _, BufReader},
-    net::SocketAddr,
     os::unix::{fs::OpenOptionsExt, process::CommandExt},
     path::Path,
     process::{Command, ExitCode, Stdio},
@@ -13,7 +12,7 @@ use anyhow::{Context as _, Result};
 
 use crate::{advised, instance::Instance, lock, up};
 
-pub(crate) fn start(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
+pub(crate) fn start(dir: &Path, arguments: &up::Arguments) -> Result<ExitCode> {
     // The lock decides in the end; asking first gives the clearer error.
     if lock::holder(dir).is_some() {
         lock::Lock::take(dir).map(drop)?;
@@ -27,7 +26,7 @@ pub(crate) fn start(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
         .with_context(|| format!("cannot open `{}`", log.display()))?;
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut child = Command::new(program)
-        .args(up::foreground_arguments(dir, listen))
+        .args(up::foreground_arguments(dir, arguments))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log_file)

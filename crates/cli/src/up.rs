@@ -1,11 +1,6 @@
 //! `trainyard up`: starts the embedded cluster.
 
-use std::{
-    io::Write as _,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{ffi::OsString, io::Write as _, net::SocketAddr, path::Path, process::ExitCode};
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
@@ -33,6 +28,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
 
+    /// Start without the stored records that fail their checksum, after setting a copy of the
+    /// store aside
+    #[arg(long)]
+    drop_damaged: bool,
+
     /// Return when the cluster is ready, and leave it running
     #[arg(long)]
     detach: bool,
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     let dir = arguments.data_dir.resolve(surroundings)?;
     data_dir::prepare(&dir)?;
     if arguments.detach {
-        return detach::start(&dir, arguments.listen);
+        return detach::start(&dir, arguments);
     }
     let lock = Lock::take(&dir)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let result = runtime.block_on(serve(&dir, arguments.listen));
+    let result = runtime.block_on(serve(&dir, arguments));
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     drop(lock);
     result
@@ -61,13 +61,15 @@ fn workers() -> usize {
     std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8))
 }
 
-async fn serve(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
+async fn serve(dir: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
     raise_file_limit();
     let options = apiserver::Options {
         data_dir: dir.to_owned(),
-        listen,
+        listen: arguments.listen,
+        drop_damaged: arguments.drop_damaged,
+        limits: apiserver::Limits::default(),
     };
     let running = apiserver::start(options).await.map_err(explain)?;
     let address = format!("https://{}", reachable(running.address));
@@ -153,10 +155,14 @@ fn explain(error: apiserver::StartError) -> anyhow::Error {
         StartError::Listen { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
             Some("ports below 1024 need privileges; choose a higher one".to_owned())
         }
-        StartError::Store(_) => Some(
-            "nothing was changed; put a copy of the data directory back, or start with an empty one"
+        StartError::Store(error) if error.is_partial() => Some(
+            "nothing was changed; restore a copy of the file, or leave these records out with `--drop-damaged`, which sets a copy aside"
                 .to_owned(),
         ),
+        StartError::Store(error) => {
+            let advice = error.hint().unwrap_or("choose another data directory");
+            Some(format!("nothing was changed; {advice}"))
+        }
         _ => None,
     };
     match hint {
@@ -169,14 +175,14 @@ fn explain(error: apiserver::StartError) -> anyhow::Error {
 }
 
 /// The arguments with which `--detach` starts the server proper.
-pub(crate) fn foreground_arguments(dir: &Path, listen: SocketAddr) -> Vec<std::ffi::OsString> {
-    let dir: PathBuf = dir.to_owned();
-    [
+pub(crate) fn foreground_arguments(dir: &Path, arguments: &Arguments) -> Vec<OsString> {
+    let mut all: Vec<OsString> = vec![
         "up".into(),
         "--data-dir".into(),
-        dir.into_os_string(),
+        dir.into(),
         "--listen".into(),
-        listen.to_string().into(),
-    ]
-    .into()
+        arguments.listen.to_string().into(),
+    ];
+    all.extend(arguments.drop_damaged.then(|| "--drop-damaged".into()));
+    all
 }

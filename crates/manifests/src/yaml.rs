@@ -1,6 +1,8 @@
 //! YAML as kubectl reads it: YAML 1.1 booleans and octal file modes, merge keys, keys that are not
 //! strings turned into strings, and numbers as JSON has them.
 
+mod problem;
+
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -25,9 +27,10 @@ pub struct Document {
     pub duplicates: Vec<String>,
 }
 
-/// What is wrong and where; lines and columns are counted from one, zero when unknown.
+/// What is wrong and where; lines and columns are counted from one, zero when unknown. Shown in the
+/// words of kubectl's reader, which says the line only from the second on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("yaml: line {line}, column {column}: {message}")]
+#[error("yaml: {}{message}", problem::place(*line, message))]
 pub struct YamlError {
     pub line: u64,
     pub column: u64,
@@ -42,7 +45,7 @@ pub fn to_string(value: &Value) -> String {
 /// Reads every document that is not empty.
 pub fn parse_documents(text: &str) -> Result<Vec<Document>, YamlError> {
     let documents = serde_saphyr::from_multiple_with_options::<Spanned<Node>>(text, options());
-    let documents = documents.map_err(|error| located(&error))?;
+    let documents = documents.map_err(|error| located(text, &error))?;
     Ok(documents
         .into_iter()
         .map(|document| Document {
@@ -95,12 +98,18 @@ fn options() -> Options {
     }
 }
 
-fn located(error: &serde_saphyr::Error) -> YamlError {
-    let location = error.location();
+fn located(text: &str, error: &serde_saphyr::Error) -> YamlError {
+    let told = error.without_snippet().to_string();
+    let (line, column) = match error.location() {
+        // Kubectl's reader stands behind the last line when it finds that an end is missing.
+        _ if problem::is_missing_end(&told) => (text.lines().count() as u64 + 1, 1),
+        Some(location) => (location.line(), location.column()),
+        None => (0, 0),
+    };
     YamlError {
-        line: location.map_or(0, |location| location.line()),
-        column: location.map_or(0, |location| location.column()),
-        message: error.without_snippet().to_string(),
+        line,
+        column,
+        message: problem::words(&told),
     }
 }
 

@@ -1,10 +1,6 @@
 //! A sandbox in a folder of its own, for one test.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{fs, path::PathBuf, time::Duration};
 
 use containers::{
     Exec,
@@ -146,12 +142,16 @@ impl Pod {
 impl Drop for Pod {
     /// A failed test leaves nothing behind.
     fn drop(&mut self) {
-        if Path::new(&format!("/proc/{}", self.sandbox.pid())).exists() {
-            let _ = nix::sys::signal::kill(
-                nix::unistd::Pid::from_raw(self.sandbox.pid()),
-                nix::sys::signal::Signal::SIGKILL,
-            );
-        }
+        let dir = self.sandbox.dir().to_owned();
+        let bury = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            let _ = runtime.block_on(containers::client::bury(&dir));
+        };
+        // A runtime cannot wait inside another.
+        let _ = std::thread::spawn(bury).join();
     }
 }
 
