@@ -1,6 +1,6 @@
 //! Starting, signalling and ending containers.
 
-use std::{collections::BTreeMap, os::fd::OwnedFd};
+use std::{collections::BTreeMap, fs, os::fd::OwnedFd};
 
 use jiff::Timestamp;
 use nix::{
@@ -23,7 +23,7 @@ use super::{
 use crate::{
     cgroups::Group,
     protocol::{Failure, FailureKind, Response},
-    spec::Container,
+    spec::{Container, Root},
     state::{ContainerState, End, Exit, Usage},
 };
 
@@ -205,6 +205,10 @@ impl Server {
             .is_some_and(|group| group.out_of_memory() && exit.code == 137);
         if let Some(group) = &running.group {
             group.remove();
+        }
+        if let Root::Layers { work, .. } = &running.spec.root {
+            // Overlay leaves folders in it that only we may open; a new run makes them anew.
+            let _ = fs::remove_dir_all(work);
         }
         // Nothing ran, so there is nothing to remember.
         let failure = running

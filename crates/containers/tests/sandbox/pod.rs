@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::{io::AsyncReadExt as _, time::timeout};
 
 /// Nothing here takes longer, however busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Pod {
     pub(crate) folder: TempDir,
