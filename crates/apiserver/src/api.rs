@@ -74,6 +74,7 @@ impl Api {
     ) -> Answer {
         let (path, headers) = (request.uri().path(), request.headers());
         let id = audit_id(headers);
+        let is_head = request.method() == Method::HEAD;
         let user = authentication::authenticate(&self, path, headers, certificate.as_deref())
             .and_then(|user| self.impersonate(user, headers));
         let mut answer = match user {
@@ -81,7 +82,8 @@ impl Api {
             Err(error) => Dress::default().put_on(response::error(&error)).await,
         };
         answer.headers_mut().insert(AUDIT_ID, id);
-        answer
+        // Over HTTP/2 a body that nobody may read breaks the stream.
+        if is_head { answer.map(|_| response::full(Bytes::new())) } else { answer }
     }
 
     /// Answers a request of a known user.

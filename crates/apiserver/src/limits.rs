@@ -12,6 +12,8 @@ pub struct Limits {
     /// Requests are answered within this, their bodies included; watches and other streams are not
     /// meant.
     pub request: Duration,
+    /// A large body, of which few are taken in at a time, must be whole within this.
+    pub large_body: Duration,
     /// A client that takes nothing of what it is sent for so long is gone, or might as well be.
     pub stalled: Duration,
     /// Reads worked on at the same time.
@@ -26,6 +28,7 @@ impl Default for Limits {
             handshake: Duration::from_secs(10),
             headers: Duration::from_secs(32),
             request: Duration::from_mins(1),
+            large_body: Duration::from_secs(10),
             stalled: Duration::from_mins(2),
             reads: 400,
             writes: 200,

@@ -1,11 +1,15 @@
 //! Taking in what clients send. A request is worked on once its body is whole, so that a slow sender
-//! holds nothing but its own bytes, and large bodies come in and are worked on a few at a time.
+//! holds nothing but its own bytes, and large bodies come in and are worked on a few at a time. A
+//! sender who dawdles over a large one loses its place.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, timeout_at},
+};
 
 use crate::{
     body::{LIMIT, RequestBody},
@@ -20,6 +24,8 @@ const LARGE_RECEIVED: usize = 64;
 const LARGE_WORKED_ON: usize = 4;
 
 pub(crate) struct Receiving {
+    /// How long a large body may take to come in.
+    patience: Duration,
     received: Arc<Semaphore>,
     worked_on: Arc<Semaphore>,
 }
@@ -31,8 +37,9 @@ pub(crate) struct Received {
 }
 
 impl Receiving {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(patience: Duration) -> Self {
         Self {
+            patience,
             received: Arc::new(Semaphore::new(LARGE_RECEIVED)),
             worked_on: Arc::new(Semaphore::new(LARGE_WORKED_ON)),
         }
@@ -55,7 +62,17 @@ impl Receiving {
     async fn collect(&self, body: RequestBody, room: &mut Option<OwnedSemaphorePermit>) -> Result<Bytes> {
         let mut body = Limited::new(body, LIMIT);
         let mut bytes = Vec::new();
-        while let Some(frame) = body.frame().await {
+        let mut deadline = None;
+        loop {
+            let next = match deadline {
+                Some(deadline) => timeout_at(deadline, body.frame())
+                    .await
+                    .map_err(|_| ApiError::timeout())?,
+                None => body.frame().await,
+            };
+            let Some(frame) = next else {
+                return Ok(bytes.into());
+            };
             let frame = frame.map_err(|error| {
                 if error.is::<LengthLimitError>() {
                     ApiError::too_large(LIMIT)
@@ -66,10 +83,10 @@ impl Receiving {
             let Ok(data) = frame.into_data() else { continue };
             if bytes.len() + data.len() > SMALL && room.is_none() {
                 *room = self.received.clone().acquire_owned().await.ok();
+                deadline = Some(Instant::now() + self.patience);
             }
             bytes.extend_from_slice(&data);
         }
-        Ok(bytes.into())
     }
 }
 

@@ -111,7 +111,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         ca_pem: pki.ca_pem,
         metrics: Metrics::default(),
         in_flight: InFlight::new(&options.limits),
-        receiving: Receiving::new(),
+        receiving: Receiving::new(options.limits.large_body),
         limits: options.limits,
         quota_turns: crate::admission::resource_quotas::Turns::new(),
         webhooks: webhooks::Caller::new(),

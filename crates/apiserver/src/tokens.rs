@@ -4,6 +4,7 @@
 pub(crate) mod kept;
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use jiff::{SignedDuration, Timestamp};
 use ring::{
     rand::SystemRandom,
     signature::{
@@ -174,12 +175,19 @@ fn verify_bound(api: &Api, claims: &Value, wanted: &[String]) -> Option<(User, V
     Some((user, audiences))
 }
 
+/// A token outlives the deletion of what it is bound to for this long, while that winds down.
+const AFTERLIFE: SignedDuration = SignedDuration::from_mins(1);
+
 /// Whether the object is there, is the same one, and is not long past its deletion.
 fn is_alive(api: &Api, plural: &str, namespace: &str, name: &str, uid: &str) -> bool {
     api.store
         .get(&Collection::new("", plural), namespace, name)
         .is_some_and(|stored| {
             let object: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
-            crate::object::uid(&object) == uid
+            let deleted = crate::object::meta_text(&object, "deletionTimestamp");
+            let is_past = deleted
+                .parse::<Timestamp>()
+                .is_ok_and(|deleted| Timestamp::now().duration_since(deleted) > AFTERLIFE);
+            crate::object::uid(&object) == uid && !is_past
         })
 }

@@ -29,6 +29,8 @@ use crate::{
 const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 /// Watches without an own limit end after this; the client starts the next one.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(45);
+/// More than anybody waits, and little enough to be added to any moment.
+const LONGEST_TIMEOUT: Duration = Duration::from_hours(24 * 365);
 /// Frames are gathered up to this size before they are sent.
 const CHUNK: usize = 64 * 1024;
 
@@ -99,7 +101,9 @@ pub(crate) async fn watch(call: &Call) -> Result<Answer> {
         }
     };
     let now = Instant::now();
-    let timeout = timeout.map_or(DEFAULT_TIMEOUT, |seconds| Duration::from_secs(seconds as u64));
+    let timeout = timeout.map_or(DEFAULT_TIMEOUT, |seconds| {
+        Duration::from_secs(seconds.unsigned_abs()).min(LONGEST_TIMEOUT)
+    });
     let state = Watch {
         watcher,
         selection,

@@ -139,6 +139,9 @@ pub(crate) async fn change(
         match result {
             Ok(outcome) => {
                 taken.keep();
+                if let Outcome::Deleted(last) = &outcome {
+                    allocation::release(&call.api, kind, last);
+                }
                 return Ok(outcome);
             }
             Err(WriteError::Conflict { .. } | WriteError::NotFound) if !pinned && attempt < ATTEMPTS => {}

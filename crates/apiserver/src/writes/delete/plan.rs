@@ -69,7 +69,10 @@ fn is_held(kind: &Kind, object: &Value) -> bool {
 }
 
 fn stop_after(object: &mut Value, grace: i64, now: Timestamp) {
-    let at = now + SignedDuration::from_secs(grace);
+    // A grace period without end ends with the calendar.
+    let at = now
+        .saturating_add(SignedDuration::from_secs(grace))
+        .unwrap_or(Timestamp::MAX);
     object::set_meta(object, "deletionTimestamp", Some(timestamp(at).into()));
     object::set_meta(object, "deletionGracePeriodSeconds", Some(grace.into()));
 }
