@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
+use manifests::json;
 use serde_json::Value;
 
 use crate::{
     error::ApiError,
     negotiate::{Encoding, Representation},
-    object,
 };
 
 /// The body of an answer: bytes, or a stream of them.
@@ -42,7 +42,7 @@ pub(crate) fn text(code: StatusCode, text: impl Into<Bytes>) -> Answer {
 pub(crate) fn value(code: StatusCode, representation: Representation, value: &Value) -> Answer {
     let mut bytes = Vec::with_capacity(1024);
     match representation.encoding {
-        Encoding::Json => object::write_json(&mut bytes, value),
+        Encoding::Json => json::write(&mut bytes, value),
         Encoding::Yaml => bytes = manifests::yaml::to_string(value).into_bytes(),
     }
     with_type(code, representation.content_type(), full(bytes))
@@ -62,7 +62,7 @@ pub(crate) fn encoded(code: StatusCode, representation: Representation, json: By
 /// Errors are JSON whatever the client asked for; every client reads that.
 pub(crate) fn error(error: &ApiError) -> Answer {
     let mut bytes = Vec::with_capacity(256);
-    object::write_json(&mut bytes, &error.to_status());
+    json::write(&mut bytes, &error.to_status());
     let mut answer = json_bytes(error.code, bytes);
     if let Some(seconds) = error.retry_after() {
         answer.headers_mut().insert(header::RETRY_AFTER, seconds.into());

@@ -5,6 +5,7 @@
 
 mod repair;
 mod syntax;
+mod write;
 
 use std::fmt;
 
@@ -12,6 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
+pub use self::write::{write, write_text};
 use crate::field::quoted;
 
 /// Objects and lists may nest this deep. Everything that walks a value recurses, so this is what
