@@ -16,6 +16,7 @@ use crate::{
     processes::{Background, wait_until},
     real_kubernetes::{self, Component},
     run,
+    servers::{self, Ours, Profile, start_and_wait},
 };
 
 #[derive(clap::Args)]
@@ -44,13 +45,17 @@ enum Group {
 }
 
 /// Controllers that the API server has itself.
-const OWN_CONTROLLERS: [&str; 6] = [
+const OWN_CONTROLLERS: [&str; 10] = [
     "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",
     "root-ca-certificate-publisher-controller",
     "clusterrole-aggregation-controller",
     "resourcequota-controller",
+    "serviceaccount-token-controller",
+    "persistentvolumeclaim-protection-controller",
+    "persistentvolume-protection-controller",
+    "volumeattributesclass-protection-controller",
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -91,23 +96,16 @@ struct Cluster {
 
 impl Cluster {
     fn start(work: &Path) -> Result<Self> {
-        let data = work.join("data");
-        let kubeconfig = data.join("kubeconfig");
-        run::run("cargo", &["build", "--package", "trainyard"])?;
+        let binaries = servers::build(Profile::Debug, &[])?;
+        let ours = Ours::prepare(&binaries, work)?;
+        let kubeconfig = ours.kubeconfig();
         let mut cluster = Self {
             work: work.to_owned(),
             kubeconfig: kubeconfig.clone(),
-            parts: Vec::new(),
+            parts: start_and_wait(&ours, Duration::from_secs(20))?,
         };
-        let server = run::root().join("target/debug/trainyard");
-        cluster.add(
-            "trainyard",
-            Command::new(server)
-                .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
-                .arg(&data),
-        )?;
-        wait_until("the API server", Duration::from_secs(20), || {
-            Ok(data.join("instance.json").exists())
+        wait_until("the kubeconfig", Duration::from_secs(20), || {
+            Ok(kubeconfig.exists())
         })?;
         let disabled = OWN_CONTROLLERS.map(|name| format!("-{name}")).join(",");
         let component =

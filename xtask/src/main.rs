@@ -9,10 +9,13 @@
 mod bench;
 mod ci;
 mod conformance;
+mod deny;
 mod dist;
 mod e2e;
+mod fuzz;
 mod processes;
 mod real_kubernetes;
+mod real_server;
 mod run;
 mod servers;
 mod test;
@@ -29,16 +32,18 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the tests of the workspace
-    Test,
-    /// Run real clients against the server: kubectl, helm, Python, kube-rs, client-go
-    TestClients,
-    /// Format, structure and lints
+    /// Run every test, those with real clients too: kubectl, helm, Python, kube-rs, client-go
+    Test(test::Arguments),
+    /// Format, structure, dependencies and lints
     Check,
     /// Everything the merge gate runs: check, then test
     Ci,
     /// Check the structure of the workspace: arrows between crates, file sizes, headers
     Tidy,
+    /// Check what the workspace depends on: sources, licences, banned crates
+    Deny,
+    /// Try made-up inputs: `[--seconds N] [--seed N] [--input FILE] [TARGET]...`
+    Fuzz(fuzz::Arguments),
     /// Build the fully static binary
     Dist,
     /// Build the pinned upstream Kubernetes components into the cache
@@ -47,6 +52,8 @@ enum Command {
         #[arg(value_enum)]
         components: Vec<real_kubernetes::Component>,
     },
+    /// Run a real control plane without nodes, to try things on
+    RealServer(real_server::Arguments),
     /// Run one suite of API checks against the embedded server and a real one, and compare
     Conformance(conformance::Arguments),
     /// Put the same work on ours and a real server, side by side, and compare the times
@@ -57,13 +64,15 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
-        Command::Test => test::run(),
-        Command::TestClients => test::run_clients(),
+        Command::Test(arguments) => test::run(&arguments),
         Command::Check => ci::check(),
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
+        Command::Deny => deny::run(),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Dist => dist::run(),
         Command::RealKubernetes { components } => real_kubernetes::run(&components),
+        Command::RealServer(arguments) => real_server::run(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::E2e(arguments) => e2e::run(&arguments),

@@ -153,7 +153,9 @@ impl FieldRequirement {
 fn field_requirement(kind: &Kind, requirement: &field_selector::Requirement) -> Result<FieldRequirement> {
     let name = requirement.field.as_str();
     let path = match &kind.definition {
-        _ if matches!(name, NAME | NAMESPACE) => name.to_owned(),
+        _ if name == NAME => name.to_owned(),
+        // Custom resources of the cluster have no namespace to ask for; built-in kinds have an empty one.
+        _ if name == NAMESPACE && (kind.namespaced || !kind.is_custom()) => name.to_owned(),
         Definition::BuiltIn(_) => SELECTABLE
             .iter()
             .find(|(group, kind_name, label, ..)| kind.is(group, kind_name) && *label == name)
@@ -174,9 +176,10 @@ fn field_requirement(kind: &Kind, requirement: &field_selector::Requirement) -> 
 
 fn not_supported(kind: &Kind, name: &str) -> ApiError {
     // Kinds with an own conversion function name the field label, the rest the known ones.
-    let own = SELECTABLE
-        .iter()
-        .any(|(group, kind_name, ..)| kind.is(group, kind_name));
+    let own = kind.is_custom()
+        || SELECTABLE
+            .iter()
+            .any(|(group, kind_name, ..)| kind.is(group, kind_name));
     ApiError::bad_request(if own {
         format!("field label not supported: {name}")
     } else {

@@ -23,7 +23,9 @@ fn build() -> PathBuf {
         .args([
             "build",
             "--quiet",
-            "--package",
+            // The whole workspace, so that dependencies are those of `cargo test --workspace`.
+            "--workspace",
+            "--bin",
             "trainyard",
             "--message-format",
             "json-render-diagnostics",

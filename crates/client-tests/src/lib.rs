@@ -9,7 +9,6 @@
 #![expect(
     clippy::missing_panics_doc,
     clippy::panic,
-    clippy::unwrap_used,
     reason = "a panic is how a test fails"
 )]
 
@@ -28,4 +27,4 @@ pub use process::{Output, run, text};
 pub use server::Server;
 pub use session::check;
 pub use shell::Shell;
-pub use tools::{Tool, cache, clients, go, helm, kubectl, needed, python};
+pub use tools::{Release, Tool, client_go_program, helm, kubectl, needed, python};

@@ -72,32 +72,25 @@ impl Decoder {
         described: &'static Struct,
         map: &mut Map<String, Value>,
     ) -> Result<(), DecodeError> {
-        let mut dropped = Vec::new();
-        let mut missing: Vec<&Field> = Vec::new();
-        // Both are sorted by name, so that one walk along the two finds each field's description.
-        let mut fields = described.fields().iter().peekable();
-        for (name, value) in map.iter_mut() {
-            let before = |field: &&Field| field.name < name.as_str();
-            missing.extend(std::iter::from_fn(|| fields.next_if(before)).filter(|field| field.is_written));
-            let keep = match fields.next_if(|field| field.name == name) {
-                Some(field) => self.field(&at.field(described, field.name), described, field, value)?,
-                None => {
-                    self.unknown_field(at, name);
-                    false
-                }
+        let mut result = Ok(());
+        map.retain(|name, value| {
+            let Some(field) = described.field(name) else {
+                self.unknown_field(at, name);
+                return false;
             };
-            if !keep {
-                dropped.push(name.clone());
+            if result.is_err() {
+                return true;
             }
-        }
-        missing.extend(fields.filter(|field| field.is_written));
-        for name in &dropped {
-            map.remove(name);
-        }
-        for field in missing {
-            map.insert(field.name.to_owned(), field.ty.zero());
-        }
-        Ok(())
+            match self.field(&at.field(described, field.name), described, field, value) {
+                Ok(keep) => keep,
+                Err(error) => {
+                    result = Err(error);
+                    true
+                }
+            }
+        });
+        described.complete(map);
+        result
     }
 
     /// Normalizes the value of a field and tells whether it is written at all.
@@ -113,7 +106,8 @@ impl Decoder {
             return Ok(field.is_written);
         }
         self.value(at, field.ty, value)?;
-        if field.ty.is_pointer() {
+        // Free JSON is the user's own: an empty object in it is not nothing.
+        if field.ty.is_pointer() || matches!(field.ty.form(), Form::RawExtension) {
             return Ok(true);
         }
         // Stored as protobuf, which cannot tell an empty list from none.

@@ -13,7 +13,8 @@ use crate::{
 
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
-pub(crate) fn check(call: &Call, operation: Operation) -> Result<()> {
+/// Refuses to make an object, or a part of one, in a namespace that is missing or going.
+pub(crate) fn check(call: &Call, operation: Operation, object: Option<&Value>) -> Result<()> {
     if operation != Operation::Create || !call.kind.namespaced || call.key_namespace().is_empty() {
         return Ok(());
     }
@@ -40,7 +41,7 @@ pub(crate) fn check(call: &Call, operation: Operation) -> Result<()> {
     }
     let mut error = ApiError::forbidden(
         call.kind.qualified(),
-        &call.target.name,
+        call.name_of(object),
         &format!("unable to create new content in namespace {namespace} because it is being terminated"),
     );
     if let Some(details) = &mut error.details {

@@ -7,10 +7,10 @@ use store::{Key, WriteError};
 use super::{Outcome, Writer, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
-    allocation, body,
+    allocation,
     call::Call,
     error::{ApiError, Result},
-    negotiate, object, ownership,
+    object, ownership,
     response::Answer,
     stamps,
 };
@@ -21,8 +21,7 @@ const NAME_ATTEMPTS: usize = 8;
 pub(crate) async fn create(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let mut writer = Writer::new(call, options);
-    let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
-    let object = writer.read_object(decoded)?;
+    let object = writer.read_object(bytes)?;
     let outcome = create_object(&mut writer, object, Recorded::NotYet).await?;
     writer.answer(StatusCode::CREATED, outcome)
 }
@@ -97,7 +96,7 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
             Ok(Outcome::Stored(stored))
         }
         Err(WriteError::AlreadyExists { .. }) => Err(ApiError::already_exists(call.kind.qualified(), &name)),
-        Err(error) => Err(ApiError::internal(error)),
+        Err(error) => Err(ApiError::not_stored(&error)),
     }
 }
 
@@ -128,16 +127,11 @@ fn prepare(writer: &mut Writer<'_>, object: &mut Value) {
 fn validate(writer: &mut Writer<'_>, object: &Value) -> Result<()> {
     let kind = &writer.call.kind;
     let (errors, warnings) = kind.validate_create(object);
-    writer.warn(warnings);
-    if errors.is_empty() {
-        return Ok(());
+    if !errors.is_empty() {
+        return Err(kind.invalid(object, &errors));
     }
-    Err(ApiError::invalid(
-        &kind.group,
-        &kind.kind,
-        object::name(object),
-        &errors,
-    ))
+    writer.warn(warnings);
+    Ok(())
 }
 
 /// `generateName` plus five characters that make no words.

@@ -37,13 +37,8 @@ pub(crate) async fn delete_collection(call: &Call, bytes: &[u8]) -> Result<Answe
         .map(|stored| delete_one(call, stored, &options))
         .buffered(AT_A_TIME);
     let mut items = Vec::new();
-    let mut warnings: Vec<String> = Vec::new();
     while let Some(deleted) = deletions.next().await {
-        if let Some((value, warned)) = deleted? {
-            items.push(value);
-            let news = warned.into_iter().filter(|warning| !warnings.contains(warning));
-            warnings.extend(news.collect::<Vec<_>>());
-        }
+        items.extend(deleted?);
     }
     let mut answered = json!({
         "kind": call.kind.list_kind,
@@ -51,18 +46,12 @@ pub(crate) async fn delete_collection(call: &Call, bytes: &[u8]) -> Result<Answe
         "metadata": { "resourceVersion": list.revision.to_string() },
     });
     answered["items"] = Value::Array(items);
-    let mut answer = response::value(StatusCode::OK, call.representation, &answered);
-    response::add_warnings(&mut answer, &warnings);
-    Ok(answer)
+    Ok(response::value(StatusCode::OK, call.representation, &answered))
 }
 
-/// What an object was or has become, and what to warn of; none when another client was faster: the
-/// collection is as empty as was asked.
-async fn delete_one(
-    call: &Call,
-    stored: Arc<Object>,
-    options: &DeleteOptions,
-) -> Result<Option<(Value, Vec<String>)>> {
+/// What an object was or has become; none when another client was faster: the collection is as empty
+/// as was asked.
+async fn delete_one(call: &Call, stored: Arc<Object>, options: &DeleteOptions) -> Result<Option<Value>> {
     let write_options = WriteOptions {
         dry_run: options.dry_run,
         ..WriteOptions::default()
@@ -74,5 +63,5 @@ async fn delete_one(
         Err(error) if error.code == StatusCode::NOT_FOUND => return Ok(None),
         Err(error) => return Err(error),
     };
-    Ok(Some((value, writer.warnings)))
+    Ok(Some(value))
 }
