@@ -1,6 +1,7 @@
 //! Objects as values: reading and writing the metadata every kind has, and the byte form the store
 //! keeps.
 
+use manifests::json;
 use serde_json::{Map, Value};
 use store::Body;
 
@@ -127,7 +128,7 @@ pub(crate) fn encode(object: &Value) -> Body {
 pub(crate) fn write(json: &mut Vec<u8>, object: &Value) {
     const FIRST: [&str; 3] = ["kind", "apiVersion", "metadata"];
     let Value::Object(fields) = object else {
-        return write_json(json, object);
+        return json::write(json, object);
     };
     let first = FIRST.iter().filter_map(|name| fields.get_key_value(*name));
     let others = fields.iter().filter(|(name, _)| !FIRST.contains(&name.as_str()));
@@ -159,14 +160,9 @@ pub(crate) fn type_prefix(api_version: &str, kind: &str) -> String {
 }
 
 fn write_member(json: &mut Vec<u8>, key: &str, value: &Value) {
-    write_json(json, key);
+    json::write_text(json, key);
     json.push(b':');
-    write_json(json, value);
-}
-
-/// Writing JSON values to memory cannot fail: keys are strings and the writer is a vector.
-pub(crate) fn write_json<T: serde::Serialize + ?Sized>(json: &mut Vec<u8>, value: &T) {
-    let _ = serde_json::to_writer(json, value);
+    json::write(json, value);
 }
 
 #[cfg(test)]

@@ -358,6 +358,6 @@ fn line(out: &mut Vec<u8>, name: &str, value: &Value) {
     out.extend_from_slice(b"{\"type\":\"");
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\",\"object\":");
-    object::write_json(out, value);
+    manifests::json::write(out, value);
     out.extend_from_slice(b"}\n");
 }

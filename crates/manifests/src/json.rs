@@ -7,6 +7,7 @@ mod indent;
 mod order;
 mod repair;
 mod syntax;
+mod write;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -17,6 +18,7 @@ use serde_json::{Map, Number, Value};
 
 pub use indent::indented;
 pub use order::in_document_order;
+pub use write::{write, write_text};
 
 use crate::field::quoted;
 

@@ -123,6 +123,10 @@ fn compare_values<S: Shape>(
     problems: &mut Problems,
 ) -> (Itself, Changes) {
     let mut inside = Changes::default();
+    if let (None, Some(new)) = (old, new) {
+        inside.added = everything_in(new, shape, problems);
+        return (Itself::Added, inside);
+    }
     let mut is_leaf = true;
     if let Some(shape) = shape {
         // Values that changed their form are compared once as each of the two forms.
@@ -139,6 +143,36 @@ fn compare_values<S: Shape>(
         _ => Itself::Kept,
     };
     (itself, inside)
+}
+
+/// All that is inside of a value that was not there before: nothing has to be compared.
+fn everything_in<S: Shape>(new: &Value, shape: Option<S>, problems: &mut Problems) -> FieldSet {
+    let mut set = FieldSet::new();
+    let Some(shape) = shape else { return set };
+    match new {
+        Value::Object(fields) if !shape.is_atomic_object() => {
+            for (name, value) in fields {
+                let mut below = Problems::default();
+                let inside = everything_in(value, shape.field(name), &mut below);
+                problems.extend_below(format_args!(".{name}"), below);
+                set.attach(field_text(name), true, inside);
+            }
+        }
+        Value::Array(items) if shape.list_kind() != ListKind::Atomic => {
+            for (text, _, items) in match_items(&[], items, shape, problems) {
+                let mut below = Problems::default();
+                let inside = match items.as_slice() {
+                    [item] => everything_in(item, shape.element(), &mut below),
+                    // Items that share an identity are owned together, as one value.
+                    _ => FieldSet::new(),
+                };
+                problems.extend_below(shown(&text), below);
+                set.attach(text, true, inside);
+            }
+        }
+        _ => {}
+    }
+    set
 }
 
 /// The forms that values take, as far as they are compared differently.

@@ -47,9 +47,8 @@ pub(super) fn question(version: ReviewVersion, uid: &str, about: &Value, objects
         api_version: version.api_version(),
         request,
     };
-    let mut bytes = Vec::with_capacity(4096);
-    crate::object::write_json(&mut bytes, &review);
-    bytes
+    // Keys are strings and the writer is memory: it cannot fail.
+    serde_json::to_vec(&review).unwrap_or_default()
 }
 
 /// What a webhook answered.
