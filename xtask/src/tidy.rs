@@ -21,13 +21,13 @@ const ROWS: &[(&str, &[&str])] = &[
         "engines",
         &["controllers", "scheduler", "node-agent", "apiserver"],
     ),
-    ("adapters", &["store", "containers", "network", "informers"]),
+    ("adapters", &["store", "containers", "network", "reconcile"]),
     ("pure", &["kinds", "schemas", "field-docs"]),
-    ("documents", &["manifests"]),
+    ("documents", &["manifests", "spdy"]),
 ];
 
 /// Crates that may not know of time, files, network or threads.
-const PURE: &[&str] = &["kinds", "manifests", "schemas"];
+const PURE: &[&str] = &["kinds", "manifests", "schemas", "spdy"];
 const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "redb", "rustls", "ring"];
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",

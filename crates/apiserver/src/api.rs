@@ -3,8 +3,9 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use futures_util::{FutureExt as _, future::BoxFuture};
-use http::{Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use store::Store;
 use tokio::{sync::watch, time::timeout};
 
@@ -15,9 +16,12 @@ use crate::{
     authorization::{self, Attributes, Authorizer},
     body::RequestBody,
     call::Call,
+    dress::Dress,
     error::{ApiError, Result},
     get,
+    impersonation::Impersonation,
     in_flight::{self, InFlight},
+    kind::Definition,
     limits::Limits,
     list,
     metrics::Metrics,
@@ -69,59 +73,41 @@ impl Api {
         certificate: Option<Arc<User>>,
     ) -> Answer {
         let (path, headers) = (request.uri().path(), request.headers());
-        let user = match authentication::authenticate(&self, path, headers, certificate.as_deref()) {
-            Ok(user) => user,
-            Err(error) => return response::error(&error),
-        };
-        match self.impersonate(user, request.headers()) {
+        let id = audit_id(headers);
+        let user = authentication::authenticate(&self, path, headers, certificate.as_deref())
+            .and_then(|user| self.impersonate(user, headers));
+        let mut answer = match user {
             Ok(user) => self.call(user, request).await,
-            Err(error) => response::error(&error),
-        }
+            Err(error) => Dress::default().put_on(response::error(&error)).await,
+        };
+        answer.headers_mut().insert(AUDIT_ID, id);
+        answer
     }
 
     /// Answers a request of a known user.
     pub async fn call(self: Arc<Self>, user: User, request: Request<RequestBody>) -> Answer {
         let (parts, body) = request.into_parts();
         let query = Query::parse(parts.uri.query());
-        let info = RequestInfo::read(&parts.method, parts.uri.path(), query.flag("watch"));
+        let info = RequestInfo::read(&parts.method, parts.uri.path(), query.flag("watch"))
+            .selecting(query.text("fieldSelector"));
         let timer = self.metrics.start(&info);
-        let pretty = wants_indentation(&query, &parts.headers, &info);
+        let dress = Dress::of(&query, &parts.headers, &info);
         let patience = (!info.is_long_running()).then_some(self.limits.request);
         let answer = answered(patience, self.clone().dispatch(user, parts, query, info, body)).await;
         self.metrics.finish(timer, answer.status());
-        response::finish(answer, pretty).await
+        dress.put_on(answer).await
     }
 
-    fn impersonate(&self, user: User, headers: &http::HeaderMap) -> Result<User> {
-        let Some(wanted) = authentication::impersonated(headers)? else {
+    fn impersonate(&self, user: User, headers: &HeaderMap) -> Result<User> {
+        let Some(wanted) = Impersonation::read(headers)? else {
             return Ok(user);
         };
-        let may = |group: &str, resource: &str, namespace: &str, name: &str| {
-            let attributes = Attributes::Resource {
-                verb: "impersonate",
-                group,
-                resource,
-                subresource: "",
-                namespace,
-                name,
-            };
-            match self.authorizer.allowed(&self.store, &user, attributes) {
-                Some(_) => Ok(()),
-                None => Err(authorization::denied(&user, attributes)),
+        for right in wanted.rights() {
+            if self.authorizer.allowed(&self.store, &user, right).is_none() {
+                return Err(authorization::denied(&user, right));
             }
-        };
-        match crate::tokens::split_username(&wanted.name) {
-            Some((namespace, name)) => may("", "serviceaccounts", namespace, name)?,
-            None => may("", "users", "", &wanted.name)?,
         }
-        for group in headers
-            .get_all("impersonate-group")
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-        {
-            may("", "groups", "", group)?;
-        }
-        Ok(wanted)
+        Ok(wanted.user)
     }
 
     async fn dispatch(
@@ -167,7 +153,7 @@ impl Api {
                 };
                 let kind = kind.clone();
                 check_scope(&kind, &target)?;
-                let representation = negotiate::accept(&parts.headers, target.verb == "list")?;
+                let representation = negotiate::accept(&parts.headers, &kind, target.verb == "list")?;
                 let call = Call {
                     api: self,
                     kind,
@@ -176,11 +162,10 @@ impl Api {
                     headers: parts.headers,
                     user,
                     representation,
+                    warnings: Arc::default(),
                 };
-                let deprecation = deprecation(&call.kind);
-                let mut answer = answer(call, parts.method, body).await?;
-                response::add_warnings(&mut answer, deprecation.as_slice());
-                Ok(answer)
+                call.warn(deprecation(&call.kind));
+                Ok(answer(call, parts.method, body).await)
             }
         }
     }
@@ -206,31 +191,29 @@ async fn answered(patience: Option<Duration>, work: impl Future<Output = Result<
     }
 }
 
-/// People who look at answers get them indented: by asking, or by using a browser or curl.
-fn wants_indentation(query: &Query, headers: &http::HeaderMap, info: &RequestInfo) -> bool {
-    if matches!(info, RequestInfo::Resource(ResourceRequest { verb: "watch", .. })) {
-        return false;
+const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+
+/// The id by which a request is found in logs: the client's own, or a new one.
+fn audit_id(headers: &HeaderMap) -> HeaderValue {
+    if let Some(id) = headers.get(AUDIT_ID).filter(|id| !id.is_empty()) {
+        return id.clone();
     }
-    query.optional_flag("pretty").unwrap_or_else(|| {
-        let agent = headers
-            .get(http::header::USER_AGENT)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
-        ["curl", "Wget", "Mozilla/5.0"]
-            .iter()
-            .any(|prefix| agent.starts_with(prefix))
-    })
+    let id = uuid::Uuid::new_v4().to_string();
+    HeaderValue::from_maybe_shared(Bytes::from(id)).unwrap_or(HeaderValue::from_static(""))
 }
 
 /// What every client of a kind on its way out is told.
 fn deprecation(kind: &crate::kind::Kind) -> Option<String> {
-    let is_endpoints = kind.group.is_empty() && kind.kind == "Endpoints";
-    is_endpoints
-        .then(|| "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned())
+    const ENDPOINTS: &str = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+    let warning = match &kind.definition {
+        Definition::BuiltIn(_) => kind.is("", "Endpoints").then_some(ENDPOINTS),
+        Definition::Custom(custom) => custom.deprecation_warning(),
+    };
+    warning.map(str::to_owned)
 }
 
 fn unknown_resource(snapshot: &crate::registry::Snapshot, target: &ResourceRequest) -> Result<Answer> {
-    if snapshot.has_version(&target.group, &target.version) {
+    if snapshot.group(&target.group).is_some() {
         return Err(ApiError::no_such_resource());
     }
     Ok(response::text(StatusCode::NOT_FOUND, "404 page not found\n"))
@@ -256,9 +239,16 @@ fn check_scope(kind: &crate::kind::Kind, target: &ResourceRequest) -> Result<()>
     Ok(())
 }
 
-/// The answer as a boxed future: its type would otherwise be every verb's, nested.
-fn answer(call: Call, method: Method, body: &Received) -> BoxFuture<'_, Result<Answer>> {
-    async move { verb(&call, &method, body).await }.boxed()
+/// The answer, with what the user is warned of. A boxed future: its type would otherwise be every
+/// verb's, nested.
+fn answer(call: Call, method: Method, body: &Received) -> BoxFuture<'_, Answer> {
+    async move {
+        let answered = verb(&call, &method, body).await;
+        let mut answer = answered.unwrap_or_else(|error| response::error(&error));
+        response::add_warnings(&mut answer, &call.warnings.lock());
+        answer
+    }
+    .boxed()
 }
 
 async fn verb(call: &Call, method: &Method, body: &Received) -> Result<Answer> {
@@ -268,6 +258,7 @@ async fn verb(call: &Call, method: &Method, body: &Received) -> Result<Answer> {
     if call.target.verb.is_empty() || !call.kind.has_verb(call.target.verb) {
         return Err(ApiError::method_not_allowed());
     }
+    call.check_name()?;
     match call.target.verb {
         "get" => get::get(call).await,
         "list" => list::list(call).await,
@@ -278,11 +269,13 @@ async fn verb(call: &Call, method: &Method, body: &Received) -> Result<Answer> {
                 return Err(ApiError::method_not_allowed());
             }
             let bytes = body.bytes()?;
-            match subresources::reviews::answer(call, bytes).await {
+            match subresources::create(call, bytes).await {
                 Some(answer) => answer,
                 None => create::create(call, bytes).await,
             }
         }
+        // Only objects are changed, not collections.
+        "update" | "patch" if call.target.name.is_empty() => Err(ApiError::method_not_allowed()),
         "update" => update::update(call, Part::Main, body.bytes()?).await,
         "patch" => patch::patch(call, Part::Main, body.bytes()?).await,
         "delete" => delete::delete(call, body.bytes()?).await,

@@ -7,9 +7,12 @@ pub(crate) mod feed;
 pub(crate) mod garbage;
 pub(crate) mod namespaces;
 pub(crate) mod quotas;
+pub(crate) mod storage_protection;
+pub(crate) mod token_secrets;
 
 use std::sync::Arc;
 
+use kinds::objects::storage_protection::PROTECTIONS;
 use tokio::task::JoinSet;
 
 use crate::api::Api;
@@ -22,6 +25,10 @@ pub(crate) fn start(api: &Arc<Api>) -> JoinSet<()> {
     tasks.spawn(namespaces::run(api.clone()));
     tasks.spawn(quotas::run(api.clone()));
     tasks.spawn(cluster_roles::run(api.clone()));
+    tasks.spawn(token_secrets::run(api.clone()));
+    for protection in &PROTECTIONS {
+        tasks.spawn(storage_protection::run(api.clone(), protection));
+    }
     tasks.spawn(crate::admission::policies::status::run(api.clone()));
     tasks
 }

@@ -91,6 +91,7 @@ impl ApiError {
             "NotFound",
             "the server could not find the requested resource",
         )
+        .with_details(json!({}))
     }
 
     pub fn method_not_allowed() -> Self {
@@ -204,19 +205,8 @@ impl ApiError {
 
     /// An object that broke the rules of its kind.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
-        let mut seen = HashSet::new();
-        let mut texts: Vec<String> = Vec::new();
-        for error in errors {
-            let text = error.to_string();
-            if seen.insert(text.clone()) {
-                texts.push(text);
-            }
-        }
-        let list = match texts.as_slice() {
-            [one] => one.clone(),
-            many => format!("[{}]", many.join(", ")),
-        };
         let qualified = Qualified { group, name: kind };
+        let list = aggregate(errors);
         let mut details = object_details(qualified, name);
         let causes = errors.iter().map(
             |error| json!({ "reason": error.kind.reason(), "message": error.body(), "field": error.field }),
@@ -228,6 +218,11 @@ impl ApiError {
             format!("{qualified} \"{name}\" is invalid: {list}"),
         )
         .with_details(details)
+    }
+
+    /// Broken rules that the real server hands on as an error of its own.
+    pub fn unhandled(errors: &[FieldError]) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", aggregate(errors))
     }
 
     /// The body of the answer.
@@ -255,6 +250,22 @@ impl ApiError {
     }
 }
 
+/// Several errors as one text; what is said twice is said once.
+fn aggregate(errors: &[FieldError]) -> String {
+    let mut seen = HashSet::new();
+    let mut texts: Vec<String> = Vec::new();
+    for error in errors {
+        let text = error.to_string();
+        if seen.insert(text.clone()) {
+            texts.push(text);
+        }
+    }
+    match texts.as_slice() {
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
+    }
+}
+
 fn object_details(resource: Qualified<'_>, name: &str) -> Value {
     let mut details = Map::new();
     if !name.is_empty() {
@@ -263,6 +274,8 @@ fn object_details(resource: Qualified<'_>, name: &str) -> Value {
     if !resource.group.is_empty() {
         details.insert("group".to_owned(), resource.group.into());
     }
-    details.insert("kind".to_owned(), resource.name.into());
+    if !resource.name.is_empty() {
+        details.insert("kind".to_owned(), resource.name.into());
+    }
     Value::Object(details)
 }

@@ -22,6 +22,14 @@ use crate::{
     },
 };
 
+/// The answer to a creation that stores nothing: a review, or a binding on its old path.
+pub(crate) async fn create(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> {
+    if call.kind.is("", "Binding") {
+        return Some(binding::bind(call, bytes).await);
+    }
+    reviews::answer(call, bytes).await
+}
+
 pub(crate) async fn answer(call: &Call, method: &Method, body: &Received) -> Result<Answer> {
     let name = call.target.subresource.as_str();
     let Some(subresource) = call.kind.subresource(name) else {
@@ -30,6 +38,7 @@ pub(crate) async fn answer(call: &Call, method: &Method, body: &Received) -> Res
     if !subresource.verbs.contains(&call.target.verb) {
         return Err(ApiError::method_not_allowed());
     }
+    call.check_name()?;
     let part = match (call.kind.plural.as_ref(), name) {
         ("pods", "log" | "exec" | "attach" | "portforward" | "proxy") | ("services" | "nodes", "proxy") => {
             return pods::stream(call);

@@ -138,6 +138,9 @@ fn snapshot_and_watch(call: &Call, selection: &Selection) -> (Vec<Arc<Object>>, 
 
 fn watch_from(call: &Call, selection: &Selection, after: u64) -> Result<Watcher, TooOld> {
     let store = &call.api.store;
+    if let Some(custom) = call.kind.custom() {
+        custom.check_history(after)?;
+    }
     match single_object(call, selection) {
         Some(key) => store.watch_object(&call.kind.collection, key, after),
         None => store.watch(&call.kind.collection, call.namespace(), after),

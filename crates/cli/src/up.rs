@@ -7,7 +7,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     Advised, Surroundings,
-    data_dir::{self, DataDir},
+    data_dir::{self, ClusterDir, DataDir, pasteable},
     detach,
     instance::Instance,
     kubeconfig,
@@ -17,9 +17,12 @@ use crate::{
 /// Start the embedded cluster: a Kubernetes API on this machine, in one process
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  trainyard up                               start here, stop with Ctrl-C
-  trainyard up --detach                      start in the background
-  trainyard up --data-dir /tmp/try --listen 127.0.0.1:0   a throw-away cluster on a free port")]
+  trainyard up                    start here, stop with Ctrl-C
+  trainyard up --detach           start in the background, stop with `trainyard down`
+  trainyard up --data-dir /tmp/try --listen 127.0.0.1:0
+                                  a throw-away cluster on a free port
+
+Exit codes: 0 the cluster was stopped, or runs with --detach; 2 it could not start")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     data_dir: DataDir,
@@ -40,7 +43,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let dir = arguments.data_dir.resolve(surroundings)?;
-    data_dir::prepare(&dir)?;
+    data_dir::prepare(&dir.path)?;
     if arguments.detach {
         return detach::start(&dir, arguments);
     }
@@ -66,29 +69,29 @@ fn workers() -> usize {
     std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8))
 }
 
-async fn serve(dir: &Path, arguments: &Arguments) -> Result<ExitCode> {
+async fn serve(dir: &ClusterDir, arguments: &Arguments) -> Result<ExitCode> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
     raise_file_limit();
     let options = apiserver::Options {
-        data_dir: dir.to_owned(),
+        data_dir: dir.path.clone(),
         listen: arguments.listen,
         drop_damaged: arguments.drop_damaged,
         limits: apiserver::Limits::default(),
     };
     let running = apiserver::start(options).await.map_err(explain)?;
     let address = format!("https://{}", reachable(running.address));
-    let kubeconfig = kubeconfig::write(dir, &address, running.ca_pem(), running.admin_token())?;
-    let instance = Instance::new(dir, &address);
-    instance.write(dir)?;
-    print_ready(&address, &kubeconfig);
+    kubeconfig::write(&dir.path, &address, running.ca_pem(), running.admin_token())?;
+    let instance = Instance::new(&dir.path, &address);
+    instance.write(&dir.path)?;
+    print_ready(&instance, dir, "Ctrl-C");
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
     let _ = writeln!(std::io::stderr(), "stopping");
     running.stop().await;
-    Instance::remove(dir);
+    Instance::remove(&dir.path);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -114,7 +117,8 @@ fn raise_file_limit() {
     );
 }
 
-pub(crate) fn print_ready(address: &str, kubeconfig: &Path) {
+/// The first thing users read: where the cluster is, what to do with it, and how to stop it.
+pub(crate) fn print_ready(instance: &Instance, dir: &ClusterDir, stop: &str) {
     let text = format!(
         "Trainyard is ready
 
@@ -122,27 +126,19 @@ pub(crate) fn print_ready(address: &str, kubeconfig: &Path) {
   kubeconfig  {kubeconfig}
 
 Try:
-  export KUBECONFIG={kubeconfig}
+  export KUBECONFIG={pasteable}
   kubectl get namespaces
-  trainyard status
+  {status}
+
+Stop it with {stop}; what it stores stays.
 ",
-        kubeconfig = shown(kubeconfig),
+        address = instance.address,
+        kubeconfig = instance.kubeconfig.display(),
+        pasteable = pasteable(&instance.kubeconfig),
+        status = dir.command("status"),
     );
     // Whoever started the server may have stopped reading, which is no reason to stop serving.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
-}
-
-/// A path that can be pasted into a shell.
-fn shown(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = text
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'));
-    if plain {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 fn explain(error: apiserver::StartError) -> anyhow::Error {

@@ -23,6 +23,7 @@ mod policies;
 mod protobuf_bodies;
 mod quota;
 mod selectors;
+mod storage;
 mod subresources;
 mod tables;
 mod update;
@@ -65,6 +66,7 @@ pub fn checks() -> impl Iterator<Item = Check> {
         namespaces::CHECKS,
         garbage::CHECKS,
         quota::CHECKS,
+        storage::CHECKS,
         accounts::CHECKS,
         access::CHECKS,
         access::reviews::CHECKS,

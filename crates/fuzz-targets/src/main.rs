@@ -42,7 +42,7 @@ fn main() -> Result<ExitCode> {
     }
     if let Some(path) = &arguments.input {
         let input = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-        for target in targets {
+        for target in &targets {
             (target.run)(&input);
         }
         return Ok(ExitCode::SUCCESS);

@@ -42,6 +42,7 @@ mod secret;
 pub mod service;
 mod service_account;
 mod storage_class;
+pub mod storage_protection;
 mod syntax;
 mod volume_attachment;
 mod webhooks;

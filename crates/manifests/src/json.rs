@@ -3,6 +3,8 @@
 //!
 //! One pass over the input; what is needed only to word an error runs after that pass has failed.
 
+mod indent;
+mod order;
 mod repair;
 mod syntax;
 
@@ -12,6 +14,9 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
+
+pub use indent::indented;
+pub use order::in_document_order;
 
 use crate::field::quoted;
 
@@ -56,7 +61,7 @@ pub(crate) fn number(value: f64) -> Value {
 }
 
 /// The word Go's decoder has for a value of the wrong type.
-pub(crate) fn go_kind(value: &Value) -> &'static str {
+pub fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
@@ -227,11 +232,19 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
 
 /// A repeated field is named before the repeated fields inside of it.
 fn report(duplicates: &mut Vec<String>, at: usize, place: Place<'_>) {
-    let message = format!("duplicate field {}", quoted(&place.to_string()));
+    let message = duplicate_field(place);
     if !duplicates.contains(&message) {
         duplicates.insert(at, message);
         duplicates.truncate(MAX_DUPLICATES);
     }
+}
+
+fn duplicate_field(place: Place<'_>) -> String {
+    format!("duplicate field {}", quoted(&place.to_string()))
+}
+
+fn unknown_field(place: Place<'_>) -> String {
+    format!("unknown field {}", quoted(&place.to_string()))
 }
 
 #[cfg(test)]

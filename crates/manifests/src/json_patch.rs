@@ -276,10 +276,7 @@ mod tests {
         let patch = json!([{"op": "add"}, {"op": "add", "vaule": 1, "Path": "/a"}]);
         assert_eq!(
             super::unknown_fields(&patch),
-            [
-                "json patch unknown field \"[1].Path\"",
-                "json patch unknown field \"[1].vaule\""
-            ]
+            ["unknown field \"[1].Path\"", "unknown field \"[1].vaule\""]
         );
     }
 

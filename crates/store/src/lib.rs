@@ -15,6 +15,7 @@ mod memory;
 mod name;
 mod object;
 mod options;
+mod pace;
 mod partition;
 mod store;
 mod watcher;

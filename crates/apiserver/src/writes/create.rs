@@ -7,10 +7,10 @@ use store::{Key, WriteError};
 use super::{Outcome, Writer, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
-    allocation, body,
+    allocation,
     call::Call,
     error::{ApiError, Result},
-    negotiate, object, ownership,
+    object, ownership,
     response::Answer,
     stamps,
 };
@@ -21,8 +21,7 @@ const NAME_ATTEMPTS: usize = 8;
 pub(crate) async fn create(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let mut writer = Writer::new(call, options);
-    let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
-    let object = writer.read_object(decoded)?;
+    let object = writer.read_object(bytes)?;
     let outcome = create_object(&mut writer, object, Recorded::NotYet).await?;
     writer.answer(StatusCode::CREATED, outcome)
 }
@@ -56,15 +55,15 @@ pub(crate) async fn create_object(
     // Admission may still name the object; only then is a name generated.
     admission::mutate(writer, Operation::Create, &mut object, None).await?;
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
+    if !object::name(&object).is_empty() {
+        return create_named(writer, object).await;
+    }
     let template = object;
-    let generated = object::name(&template).is_empty();
     for attempt in 1.. {
         let mut object = template.clone();
-        if generated {
-            set_generated_name(&mut object);
-        }
+        set_generated_name(&mut object);
         match create_named(writer, object).await {
-            Err(error) if generated && error.reason == "AlreadyExists" && attempt < NAME_ATTEMPTS => {}
+            Err(error) if error.reason == "AlreadyExists" && attempt < NAME_ATTEMPTS => {}
             other => return other,
         }
     }
@@ -132,12 +131,7 @@ fn validate(writer: &mut Writer<'_>, object: &Value) -> Result<()> {
     if errors.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(
-        &kind.group,
-        &kind.kind,
-        object::name(object),
-        &errors,
-    ))
+    Err(kind.invalid(object, &errors))
 }
 
 /// `generateName` plus five characters that make no words.

@@ -8,10 +8,10 @@ use store::WriteError;
 use super::{Outcome, Writer, create, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
-    allocation, body,
+    allocation,
     call::Call,
     error::{ApiError, Result},
-    negotiate, object, ownership,
+    object, ownership,
     response::Answer,
     stamps,
 };
@@ -24,6 +24,8 @@ const ATTEMPTS: usize = 100;
 pub(crate) enum Part {
     Main,
     Status,
+    /// The size, of which the endpoint makes a whole object.
+    Scale,
     /// A subresource with rules of its own: `(name, prepare, validate)`.
     Special(
         &'static str,
@@ -37,6 +39,7 @@ impl Part {
         match self {
             Self::Main => "",
             Self::Status => "status",
+            Self::Scale => "scale",
             Self::Special(name, ..) => name,
         }
     }
@@ -45,8 +48,7 @@ impl Part {
 pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
     let mut writer = Writer::new(call, options);
-    let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
-    let mut object = writer.read_object(decoded)?;
+    let mut object = writer.read_object(bytes)?;
     check_name(call, &object)?;
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     if matches!(part, Part::Main) && call.kind.allows_create_on_update() && current(call).is_none() {
@@ -98,7 +100,7 @@ pub(crate) async fn change(
         let mut new = make(writer, &old)?;
         let pinned = check_preconditions(writer, &old, &new)?;
         keep_system_metadata(&mut new, &old);
-        if !ownership::already_recorded(operation) {
+        if !ownership::already_recorded(operation, part) {
             ownership::record_write(writer, Some(&old), &mut new, part.subresource());
         }
         admission::mutate(writer, operation, &mut new, Some(&old)).await?;
@@ -281,10 +283,5 @@ fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Re
     if errors.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(
-        &kind.group,
-        &kind.kind,
-        object::name(new),
-        &errors,
-    ))
+    Err(kind.invalid(new, &errors))
 }
