@@ -2,8 +2,13 @@
 //! the Kubernetes API alone. A controller is a folder: `plan` decides and is pure, the file beside
 //! the folder observes and applies.
 
+mod amounts;
+mod deployments;
+mod hash;
+mod ownership;
 mod pods;
 mod replica_sets;
+mod status;
 mod world;
 
 use std::sync::Arc;
@@ -18,6 +23,7 @@ pub fn start(client: Client) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let world = Arc::new(World::new(client, &mut tasks));
     replica_sets::start(&world, &mut tasks);
+    deployments::start(&world, &mut tasks);
     tasks
 }
 
@@ -26,6 +32,22 @@ pub fn start(client: Client) -> JoinSet<()> {
 pub(crate) enum Error {
     #[error(transparent)]
     Api(#[from] kube::Error),
+}
+
+impl Error {
+    /// The server's own words, as they stand in conditions and events.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::Api(error) => message(error),
+        }
+    }
+}
+
+pub(crate) fn message(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        error => error.to_string(),
+    }
 }
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;

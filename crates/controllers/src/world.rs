@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use k8s_openapi::api::{
-    apps::v1::ReplicaSet,
+    apps::v1::{Deployment, ReplicaSet},
     core::v1::{Pod, ReplicationController},
 };
 use kube::{Api, Client, Resource, runtime::watcher};
@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 pub(crate) struct World {
     pub client: Client,
     pub pods: Informer<Pod>,
+    pub deployments: Informer<Deployment>,
     pub replica_sets: Informer<ReplicaSet>,
     pub replication_controllers: Informer<ReplicationController>,
 }
@@ -22,6 +23,7 @@ impl World {
     pub(crate) fn new(client: Client, tasks: &mut JoinSet<()>) -> Self {
         Self {
             pods: follow(&client, tasks),
+            deployments: follow(&client, tasks),
             replica_sets: follow(&client, tasks),
             replication_controllers: follow(&client, tasks),
             client,
