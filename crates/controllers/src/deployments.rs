@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::{
-    Result, message, ownership,
+    Result, is_namespace_terminating, message, ownership,
     pods::{claim, health},
     status::changes,
     world::World,
@@ -282,11 +282,4 @@ impl Controller {
     fn sets(&self, deployment: &Deployment) -> Api<ReplicaSet> {
         ownership::beside(&self.world.client, deployment)
     }
-}
-
-fn is_namespace_terminating(status: &kube::core::Status) -> bool {
-    let causes = status.details.iter().flat_map(|details| &details.causes);
-    causes
-        .into_iter()
-        .any(|cause| cause.reason == "NamespaceTerminating")
 }

@@ -4,6 +4,7 @@
 
 mod amounts;
 mod deployments;
+mod endpoints;
 mod hash;
 mod ownership;
 mod pods;
@@ -24,6 +25,7 @@ pub fn start(client: Client) -> JoinSet<()> {
     let world = Arc::new(World::new(client, &mut tasks));
     replica_sets::start(&world, &mut tasks);
     deployments::start(&world, &mut tasks);
+    endpoints::start(&world, &mut tasks);
     tasks
 }
 
@@ -48,6 +50,14 @@ pub(crate) fn message(error: &kube::Error) -> String {
         kube::Error::Api(status) => status.message.clone(),
         error => error.to_string(),
     }
+}
+
+/// Whether a write failed because its namespace goes away; then all further ones fail too.
+pub(crate) fn is_namespace_terminating(status: &kube::core::Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes
+        .into_iter()
+        .any(|cause| cause.reason == "NamespaceTerminating")
 }
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;

@@ -4,7 +4,8 @@ use std::fmt::Debug;
 
 use k8s_openapi::api::{
     apps::v1::{Deployment, ReplicaSet},
-    core::v1::{Pod, ReplicationController},
+    core::v1::{Endpoints, Node, Pod, ReplicationController, Service},
+    discovery::v1::EndpointSlice,
 };
 use kube::{Api, Client, Resource, runtime::watcher};
 use reconcile::{Informer, Recorder};
@@ -17,6 +18,10 @@ pub(crate) struct World {
     pub deployments: Informer<Deployment>,
     pub replica_sets: Informer<ReplicaSet>,
     pub replication_controllers: Informer<ReplicationController>,
+    pub services: Informer<Service>,
+    pub endpoints: Informer<Endpoints>,
+    pub endpoint_slices: Informer<EndpointSlice>,
+    pub nodes: Informer<Node>,
 }
 
 impl World {
@@ -26,6 +31,10 @@ impl World {
             deployments: follow(&client, tasks),
             replica_sets: follow(&client, tasks),
             replication_controllers: follow(&client, tasks),
+            services: follow(&client, tasks),
+            endpoints: follow(&client, tasks),
+            endpoint_slices: follow(&client, tasks),
+            nodes: follow(&client, tasks),
             client,
         }
     }
