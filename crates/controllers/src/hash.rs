@@ -1,6 +1,7 @@
 //! Short hashes for names and labels: FNV, spelled with letters and digits that make no words.
 
 use serde::Serialize;
+use serde_json::Value;
 
 const BASIS: u32 = 0x811c_9dc5;
 const PRIME: u32 = 0x0100_0193;
@@ -16,6 +17,25 @@ pub(crate) fn of_template(template: &impl Serialize, collisions: Option<i32>) ->
     let hash = bytes
         .iter()
         .fold(BASIS, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(PRIME));
+    spell(hash)
+}
+
+/// Names the data of a ControllerRevision; a collision changes the count. The bytes are those Go writes.
+pub(crate) fn of_revision(data: &Value, collisions: i32) -> String {
+    let mut text = data.to_string();
+    for (plain, escaped) in [
+        ("<", "\\u003c"),
+        (">", "\\u003e"),
+        ("&", "\\u0026"),
+        ("\u{2028}", "\\u2028"),
+        ("\u{2029}", "\\u2029"),
+    ] {
+        text = text.replace(plain, escaped);
+    }
+    text.push_str(&collisions.to_string());
+    let hash = text
+        .bytes()
+        .fold(BASIS, |hash, byte| hash.wrapping_mul(PRIME) ^ u32::from(byte));
     spell(hash)
 }
 

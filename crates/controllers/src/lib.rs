@@ -9,6 +9,8 @@ mod hash;
 mod ownership;
 mod pods;
 mod replica_sets;
+mod revisions;
+mod stateful_sets;
 mod status;
 mod world;
 
@@ -26,6 +28,7 @@ pub fn start(client: Client) -> JoinSet<()> {
     replica_sets::start(&world, &mut tasks);
     deployments::start(&world, &mut tasks);
     endpoints::start(&world, &mut tasks);
+    stateful_sets::start(&world, &mut tasks);
     tasks
 }
 

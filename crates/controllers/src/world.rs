@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use k8s_openapi::api::{
-    apps::v1::{Deployment, ReplicaSet},
-    core::v1::{Endpoints, Node, Pod, ReplicationController, Service},
+    apps::v1::{ControllerRevision, Deployment, ReplicaSet, StatefulSet},
+    core::v1::{Endpoints, Node, PersistentVolumeClaim, Pod, ReplicationController, Service},
     discovery::v1::EndpointSlice,
 };
 use kube::{Api, Client, Resource, runtime::watcher};
@@ -18,6 +18,9 @@ pub(crate) struct World {
     pub deployments: Informer<Deployment>,
     pub replica_sets: Informer<ReplicaSet>,
     pub replication_controllers: Informer<ReplicationController>,
+    pub stateful_sets: Informer<StatefulSet>,
+    pub controller_revisions: Informer<ControllerRevision>,
+    pub claims: Informer<PersistentVolumeClaim>,
     pub services: Informer<Service>,
     pub endpoints: Informer<Endpoints>,
     pub endpoint_slices: Informer<EndpointSlice>,
@@ -31,6 +34,9 @@ impl World {
             deployments: follow(&client, tasks),
             replica_sets: follow(&client, tasks),
             replication_controllers: follow(&client, tasks),
+            stateful_sets: follow(&client, tasks),
+            controller_revisions: follow(&client, tasks),
+            claims: follow(&client, tasks),
             services: follow(&client, tasks),
             endpoints: follow(&client, tasks),
             endpoint_slices: follow(&client, tasks),

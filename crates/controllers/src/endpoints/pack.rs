@@ -87,17 +87,14 @@ fn pack_group(group: Group, existing: &[&Arc<EndpointSlice>], frame: &Frame, cha
         fill(slice, &mut missing, frame.limit);
     }
     while !missing.is_empty() {
-        match with_least_room(&unchanged, missing.len(), frame.limit) {
-            Some(position) => {
-                let mut slice = (**unchanged.remove(position)).clone();
-                fill(&mut slice, &mut missing, frame.limit);
-                changed.push(slice);
-            }
-            None => {
-                let mut slice = frame.slice(&group.address_type, &group.ports);
-                fill(&mut slice, &mut missing, frame.limit);
-                changes.create.push(slice);
-            }
+        if let Some(position) = with_least_room(&unchanged, missing.len(), frame.limit) {
+            let mut slice = (**unchanged.remove(position)).clone();
+            fill(&mut slice, &mut missing, frame.limit);
+            changed.push(slice);
+        } else {
+            let mut slice = frame.slice(&group.address_type, &group.ports);
+            fill(&mut slice, &mut missing, frame.limit);
+            changes.create.push(slice);
         }
     }
     if is_placeholder && changed.is_empty() && unchanged.is_empty() {

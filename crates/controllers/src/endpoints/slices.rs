@@ -252,9 +252,9 @@ mod tests {
         Arc::new(serde_json::from_value(pod).unwrap())
     }
 
-    fn node(_: &str) -> Option<Arc<Node>> {
+    fn node(name: &str) -> Option<Arc<Node>> {
         let node = json!({"metadata": {"name": "node", "labels": {ZONE: "z"}}});
-        Some(Arc::new(serde_json::from_value(node).unwrap()))
+        (name == "node").then(|| Arc::new(serde_json::from_value(node).unwrap()))
     }
 
     #[test]

@@ -48,8 +48,9 @@ pub(crate) fn subsets(service: &Service, pods: &[Arc<Pod>]) -> Vec<EndpointSubse
 }
 
 fn finish(ports: Vec<Port>, mut subset: EndpointSubset) -> EndpointSubset {
-    for list in [&mut subset.addresses, &mut subset.not_ready_addresses] {
-        list.iter_mut().for_each(|list| list.sort_by_key(order));
+    let lists = [&mut subset.addresses, &mut subset.not_ready_addresses];
+    for list in lists.into_iter().flatten() {
+        list.sort_by_key(order);
     }
     let ports = ports
         .into_iter()
