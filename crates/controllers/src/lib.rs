@@ -2,8 +2,16 @@
 //! the Kubernetes API alone. A controller is a folder: `plan` decides and is pure, the file beside
 //! the folder observes and applies.
 
+mod amounts;
+mod deployments;
+mod endpoints;
+mod hash;
+mod ownership;
 mod pods;
 mod replica_sets;
+mod revisions;
+mod stateful_sets;
+mod status;
 mod world;
 
 use std::sync::Arc;
@@ -18,6 +26,9 @@ pub fn start(client: Client) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let world = Arc::new(World::new(client, &mut tasks));
     replica_sets::start(&world, &mut tasks);
+    deployments::start(&world, &mut tasks);
+    endpoints::start(&world, &mut tasks);
+    stateful_sets::start(&world, &mut tasks);
     tasks
 }
 
@@ -26,6 +37,30 @@ pub fn start(client: Client) -> JoinSet<()> {
 pub(crate) enum Error {
     #[error(transparent)]
     Api(#[from] kube::Error),
+}
+
+impl Error {
+    /// The server's own words, as they stand in conditions and events.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::Api(error) => message(error),
+        }
+    }
+}
+
+pub(crate) fn message(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        error => error.to_string(),
+    }
+}
+
+/// Whether a write failed because its namespace goes away; then all further ones fail too.
+pub(crate) fn is_namespace_terminating(status: &kube::core::Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes
+        .into_iter()
+        .any(|cause| cause.reason == "NamespaceTerminating")
 }
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;

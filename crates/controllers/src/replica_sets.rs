@@ -13,13 +13,13 @@ use k8s_openapi::api::{
 };
 use kube::{
     Api,
-    api::{DeleteParams, Patch, PatchParams, PostParams},
+    api::{DeleteParams, PatchParams, PostParams},
 };
 use reconcile::{Change, Key, Next, Queue, Recorder, run};
 use tokio::task::JoinSet;
 
 use crate::{
-    Result,
+    Error, Result, message, ownership,
     pods::{claim, health, make},
     world::{World, status_patch},
 };
@@ -97,16 +97,14 @@ impl Controller {
         };
         let pods = self.world.pods.in_namespace(&key.namespace);
         let claim = claim::claim(set.meta(), pods, |pod| set.selects(pod));
-        let mut own = claim.own;
-        own.extend(self.adopt(&*set, claim.adopt).await?);
-        self.release(&*set, claim.release).await?;
+        let own = ownership::settle(&self.world.client, &*set, &self.world.pods, claim).await?;
 
         let plan = plan::plan(&*set, &own, Timestamp::now());
         let failure = self.apply(&*set, &plan).await;
         let status = plan::status(
             &*set,
             &own,
-            failure.as_ref().err().map(ToString::to_string),
+            failure.as_ref().err().map(Error::message),
             Timestamp::now(),
         );
         if let Some(status) = status {
@@ -117,54 +115,6 @@ impl Controller {
             R::informer(&self.world).wrote(written);
         }
         failure.map(|()| plan.next)
-    }
-
-    async fn adopt<R: Replicated>(&self, set: &R, pods: Vec<Arc<Pod>>) -> Result<Vec<Arc<Pod>>> {
-        if pods.is_empty() || !self.is_alive(set).await? {
-            return Ok(Vec::new());
-        }
-        let owner = set.owner_reference();
-        let mut adopted = Vec::new();
-        for pod in pods {
-            let patch = Patch::Strategic(claim::adoption(&pod, &owner));
-            let name = pod.metadata.name.as_deref().unwrap_or_default();
-            match self.pods(set).patch(name, &PatchParams::default(), &patch).await {
-                Ok(pod) => {
-                    self.world.pods.wrote(pod.clone());
-                    adopted.push(Arc::new(pod));
-                }
-                // It has gone, or its name has passed to another.
-                Err(kube::Error::Api(status)) if status.code == 404 || status.code == 422 => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(adopted)
-    }
-
-    /// Asks the server itself: a set that was deleted and made again must not adopt for its predecessor.
-    async fn is_alive<R: Replicated>(&self, set: &R) -> Result<bool> {
-        let namespace = set.meta().namespace.as_deref().unwrap_or_default();
-        let api: Api<R> = Api::namespaced(self.world.client.clone(), namespace);
-        let fresh = api
-            .get_opt(set.meta().name.as_deref().unwrap_or_default())
-            .await?;
-        Ok(fresh.is_some_and(|fresh| {
-            fresh.meta().uid == set.meta().uid && fresh.meta().deletion_timestamp.is_none()
-        }))
-    }
-
-    async fn release<R: Replicated>(&self, set: &R, pods: Vec<Arc<Pod>>) -> Result<()> {
-        let uid = set.meta().uid.as_deref().unwrap_or_default();
-        for pod in pods {
-            let patch = Patch::Strategic(claim::release(&pod, uid));
-            let name = pod.metadata.name.as_deref().unwrap_or_default();
-            match self.pods(set).patch(name, &PatchParams::default(), &patch).await {
-                Ok(pod) => self.world.pods.wrote(pod),
-                Err(kube::Error::Api(status)) if status.code == 404 || status.code == 422 => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
     }
 
     async fn apply<R: Replicated>(&self, set: &R, plan: &Plan) -> Result<()> {
@@ -180,7 +130,7 @@ impl Controller {
         let Some(template) = set.template() else {
             return Ok(());
         };
-        let pod = make::from_template(template, set.owner_reference());
+        let pod = make::from_template(template, ownership::reference(set));
         match self.pods(set).create(&PostParams::default(), &pod).await {
             Ok(pod) => {
                 let name = pod.metadata.name.clone().unwrap_or_default();
@@ -191,7 +141,7 @@ impl Controller {
                 Ok(())
             }
             Err(error) => {
-                let note = format!("Error creating: {error}");
+                let note = format!("Error creating: {}", message(&error));
                 self.recorder.warning(set.object_ref(&()), "FailedCreate", note);
                 Err(error.into())
             }
@@ -213,7 +163,7 @@ impl Controller {
             // Somebody else was faster.
             Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => return Ok(()),
             Err(error) => {
-                let note = format!("Error deleting: {error}");
+                let note = format!("Error deleting: {}", message(&error));
                 self.recorder.warning(set.object_ref(&()), "FailedDelete", note);
                 return Err(error.into());
             }

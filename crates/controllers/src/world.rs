@@ -3,8 +3,9 @@
 use std::fmt::Debug;
 
 use k8s_openapi::api::{
-    apps::v1::ReplicaSet,
-    core::v1::{Pod, ReplicationController},
+    apps::v1::{ControllerRevision, Deployment, ReplicaSet, StatefulSet},
+    core::v1::{Endpoints, Node, PersistentVolumeClaim, Pod, ReplicationController, Service},
+    discovery::v1::EndpointSlice,
 };
 use kube::{Api, Client, Resource, runtime::watcher};
 use reconcile::{Informer, Recorder};
@@ -14,16 +15,32 @@ use tokio::task::JoinSet;
 pub(crate) struct World {
     pub client: Client,
     pub pods: Informer<Pod>,
+    pub deployments: Informer<Deployment>,
     pub replica_sets: Informer<ReplicaSet>,
     pub replication_controllers: Informer<ReplicationController>,
+    pub stateful_sets: Informer<StatefulSet>,
+    pub controller_revisions: Informer<ControllerRevision>,
+    pub claims: Informer<PersistentVolumeClaim>,
+    pub services: Informer<Service>,
+    pub endpoints: Informer<Endpoints>,
+    pub endpoint_slices: Informer<EndpointSlice>,
+    pub nodes: Informer<Node>,
 }
 
 impl World {
     pub(crate) fn new(client: Client, tasks: &mut JoinSet<()>) -> Self {
         Self {
             pods: follow(&client, tasks),
+            deployments: follow(&client, tasks),
             replica_sets: follow(&client, tasks),
             replication_controllers: follow(&client, tasks),
+            stateful_sets: follow(&client, tasks),
+            controller_revisions: follow(&client, tasks),
+            claims: follow(&client, tasks),
+            services: follow(&client, tasks),
+            endpoints: follow(&client, tasks),
+            endpoint_slices: follow(&client, tasks),
+            nodes: follow(&client, tasks),
             client,
         }
     }

@@ -1,37 +1,42 @@
-//! Which pods are a controller's own: it keeps those it controls while their labels match, takes in
+//! Which objects are a controller's own: it keeps those it controls while their labels match, takes in
 //! orphans whose labels match, and lets go of those whose labels do not match any more.
 
 use std::sync::Arc;
 
-use k8s_openapi::{
-    api::core::v1::Pod,
-    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::Resource;
 use serde_json::{Value, json};
 
-use super::health;
-
-/// The pods of a namespace, sorted by whose they are.
-#[derive(Debug, Default)]
-pub(crate) struct Claim {
-    pub own: Vec<Arc<Pod>>,
-    pub adopt: Vec<Arc<Pod>>,
-    pub release: Vec<Arc<Pod>>,
+/// The objects of a namespace, sorted by whose they are.
+#[derive(Debug)]
+pub(crate) struct Claim<K> {
+    pub own: Vec<Arc<K>>,
+    pub adopt: Vec<Arc<K>>,
+    pub release: Vec<Arc<K>>,
 }
 
-/// Sorts the pods that an owner controls or could control.
-pub(crate) fn claim(owner: &ObjectMeta, pods: Vec<Arc<Pod>>, is_selected: impl Fn(&Pod) -> bool) -> Claim {
+/// Sorts the objects that an owner controls or could control.
+pub(crate) fn claim<K: Resource>(
+    owner: &ObjectMeta,
+    objects: Vec<Arc<K>>,
+    is_selected: impl Fn(&K) -> bool,
+) -> Claim<K> {
     let owner_uid = owner.uid.as_deref().unwrap_or_default();
     let is_leaving = owner.deletion_timestamp.is_some();
-    let mut claim = Claim::default();
-    for pod in pods {
-        match controller(&pod.metadata) {
+    let mut claim = Claim {
+        own: Vec::new(),
+        adopt: Vec::new(),
+        release: Vec::new(),
+    };
+    for object in objects {
+        let stays = is_leaving || object.meta().deletion_timestamp.is_some();
+        match controller(object.meta()) {
             Some(controller) if controller.uid != owner_uid => {}
-            Some(_) if is_selected(&pod) => claim.own.push(pod),
-            Some(_) if is_leaving || health::is_terminating(&pod) => {}
-            Some(_) => claim.release.push(pod),
-            None if is_leaving || health::is_terminating(&pod) || !is_selected(&pod) => {}
-            None => claim.adopt.push(pod),
+            Some(_) if is_selected(&object) => claim.own.push(object),
+            Some(_) if stays => {}
+            Some(_) => claim.release.push(object),
+            None if stays || !is_selected(&object) => {}
+            None => claim.adopt.push(object),
         }
     }
     claim
@@ -42,21 +47,23 @@ pub(crate) fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
     owners.iter().find(|owner| owner.controller == Some(true))
 }
 
-/// Makes the owner the pod's controller; the uid makes sure that it is still the same pod.
-pub(crate) fn adoption(pod: &Pod, owner: &OwnerReference) -> Value {
-    json!({"metadata": {"uid": pod.metadata.uid, "ownerReferences": [owner]}})
+/// Makes the owner the object's controller; the uid makes sure that it is still the same object.
+pub(crate) fn adoption(object: &impl Resource, owner: &OwnerReference) -> Value {
+    json!({"metadata": {"uid": object.meta().uid, "ownerReferences": [owner]}})
 }
 
-/// Takes the owner off the pod's list.
-pub(crate) fn release(pod: &Pod, owner_uid: &str) -> Value {
+/// Takes the owner off the object's list.
+pub(crate) fn release(object: &impl Resource, owner_uid: &str) -> Value {
     json!({"metadata": {
-        "uid": pod.metadata.uid,
+        "uid": object.meta().uid,
         "ownerReferences": [{"$patch": "delete", "uid": owner_uid}],
     }})
 }
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::Pod;
+
     use super::*;
 
     fn pod(name: &str, owner: Option<&str>, label: &str) -> Arc<Pod> {

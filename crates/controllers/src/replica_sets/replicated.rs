@@ -7,7 +7,7 @@ use k8s_openapi::{
         apps::v1::{ReplicaSet, ReplicaSetStatus},
         core::v1::{Pod, PodTemplateSpec, ReplicationController, ReplicationControllerStatus},
     },
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, OwnerReference},
+    apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 use kube::{Resource, core::NamespaceResourceScope};
 use reconcile::{
@@ -36,13 +36,6 @@ pub(crate) trait Replicated:
     fn template(&self) -> Option<&PodTemplateSpec>;
     /// The status as JSON, for comparison with the one that should be.
     fn status(&self) -> Value;
-
-    fn owner_reference(&self) -> OwnerReference {
-        OwnerReference {
-            block_owner_deletion: Some(true),
-            ..self.controller_owner_ref(&()).unwrap_or_default()
-        }
-    }
 }
 
 impl Replicated for ReplicaSet {
