@@ -2,6 +2,9 @@
 //! the Kubernetes API alone. A controller is a folder: `plan` decides and is pure, the file beside
 //! the folder observes and applies.
 
+mod cron_jobs;
+mod finished_jobs;
+mod jobs;
 mod pods;
 mod replica_sets;
 mod world;
@@ -17,6 +20,9 @@ use world::World;
 pub fn start(client: Client) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let world = Arc::new(World::new(client, &mut tasks));
+    cron_jobs::start(&world, &mut tasks);
+    finished_jobs::start(&world, &mut tasks);
+    jobs::start(&world, &mut tasks);
     replica_sets::start(&world, &mut tasks);
     tasks
 }

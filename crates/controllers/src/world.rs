@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use k8s_openapi::api::{
     apps::v1::ReplicaSet,
+    batch::v1::{CronJob, Job},
     core::v1::{Pod, ReplicationController},
 };
 use kube::{Api, Client, Resource, runtime::watcher};
@@ -13,6 +14,8 @@ use tokio::task::JoinSet;
 
 pub(crate) struct World {
     pub client: Client,
+    pub cron_jobs: Informer<CronJob>,
+    pub jobs: Informer<Job>,
     pub pods: Informer<Pod>,
     pub replica_sets: Informer<ReplicaSet>,
     pub replication_controllers: Informer<ReplicationController>,
@@ -21,6 +24,8 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(client: Client, tasks: &mut JoinSet<()>) -> Self {
         Self {
+            cron_jobs: follow(&client, tasks),
+            jobs: follow(&client, tasks),
             pods: follow(&client, tasks),
             replica_sets: follow(&client, tasks),
             replication_controllers: follow(&client, tasks),
