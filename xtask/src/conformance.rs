@@ -1,13 +1,13 @@
 //! One suite of API checks, run against the embedded server and against a real one.
 
-use std::{net::TcpStream, path::Path, process::Command, time::Duration};
+use std::{path::Path, process::Command, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    processes::{Background, wait_until},
+    processes::Background,
     run,
-    servers::{self, Durability, Ours, Profile, Real, Server, Side, subfolder},
+    servers::{self, Durability, Ours, Profile, Real, Server, Side, start_and_wait, subfolder},
 };
 
 #[derive(clap::Args)]
@@ -65,28 +65,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 fn start_real(work: &Path) -> Result<Served> {
     let real = Real::prepare(Durability::Unsynced, work)?;
-    let mut served = start(&real, Duration::from_mins(1))?;
-    // Only now: the controllers give up when nobody answers for ten seconds.
-    served.parts.insert(0, real.start_controllers()?);
-    Ok(served)
+    let parts = real.start_with_controllers()?;
+    served(&real, parts)
 }
 
 fn start_ours(work: &Path) -> Result<Served> {
     let binaries = servers::build(Profile::Debug, &[])?;
-    start(&Ours::prepare(&binaries, work)?, Duration::from_secs(20))
+    let ours = Ours::prepare(&binaries, work)?;
+    let parts = start_and_wait(&ours, Duration::from_secs(20))?;
+    served(&ours, parts)
 }
 
-/// Starts a server and waits until it accepts connections; the suite waits until it is ready.
-fn start(server: &impl Server, patience: Duration) -> Result<Served> {
-    let mut parts = server.start()?;
-    let url = server.url();
-    let address = url.trim_start_matches("https://");
-    wait_until(&url, patience, || {
-        parts.iter_mut().try_for_each(Background::check_alive)?;
-        Ok(TcpStream::connect(address).is_ok() && server.token().is_ok())
-    })?;
+fn served(server: &impl Server, parts: Vec<Background>) -> Result<Served> {
     Ok(Served {
-        argument: format!("{}={url},{}", server.name(), server.token()?),
+        argument: format!("{}={},{}", server.name(), server.url(), server.token()?),
         parts,
     })
 }

@@ -1,10 +1,11 @@
 //! What may come into the workspace: from where, under which licences, and which crates not at all.
 //!
-//! Known vulnerabilities are not looked for here: their database is on no package registry.
+//! The rules are those of `deny.toml`, so that cargo-deny, which takes minutes to build, can be used on
+//! them too. Known vulnerabilities are left to it: their database is on no package registry.
 
 mod licences;
 
-use std::{collections::BTreeMap, process::Command};
+use std::{collections::BTreeMap, fs, process::Command};
 
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
@@ -13,18 +14,29 @@ use crate::run::root;
 
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-const BANNED: &[(&str, &str)] = &[
-    ("native-tls", "rustls with ring needs no system library"),
-    ("openssl", "rustls with ring needs no system library"),
-    (
-        "serde_yaml",
-        "deprecated; manifests::yaml reads YAML the way kubectl does",
-    ),
-    (
-        "serde_yml",
-        "deprecated; manifests::yaml reads YAML the way kubectl does",
-    ),
-];
+/// What we read of `deny.toml`; the rest is for cargo-deny itself.
+#[derive(Deserialize)]
+struct Rules {
+    licenses: LicenceRules,
+    bans: BanRules,
+}
+
+#[derive(Deserialize)]
+struct LicenceRules {
+    allow: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct BanRules {
+    deny: Vec<Ban>,
+}
+
+#[derive(Deserialize)]
+struct Ban {
+    #[serde(rename = "crate")]
+    name: String,
+    reason: String,
+}
 
 #[derive(Deserialize)]
 struct Metadata {
@@ -42,6 +54,7 @@ struct Package {
 }
 
 pub(crate) fn run() -> Result<()> {
+    let rules = rules()?;
     let Metadata {
         packages,
         workspace_members,
@@ -50,7 +63,10 @@ pub(crate) fn run() -> Result<()> {
         .iter()
         .filter(|package| !workspace_members.contains(&package.id))
         .collect();
-    let problems: Vec<String> = foreign.iter().flat_map(|package| problems(package)).collect();
+    let problems: Vec<String> = foreign
+        .iter()
+        .flat_map(|package| problems(package, &rules))
+        .collect();
     for problem in &problems {
         println!("deny: {problem}");
     }
@@ -63,6 +79,12 @@ pub(crate) fn run() -> Result<()> {
         println!("deny: in more than one version: {}", repeated.join(", "));
     }
     Ok(())
+}
+
+fn rules() -> Result<Rules> {
+    let path = root().join("deny.toml");
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("cannot read `{}`", path.display()))
 }
 
 /// What cargo would build for the system the binary runs on, by the lock file as it is.
@@ -82,20 +104,20 @@ fn metadata() -> Result<Metadata> {
     serde_json::from_slice(&output.stdout).context("cannot read what cargo metadata says")
 }
 
-fn problems(package: &Package) -> Vec<String> {
+fn problems(package: &Package, rules: &Rules) -> Vec<String> {
     let mut problems = Vec::new();
     let shown = format!("{} {}", package.name, package.version);
     if package.source.as_deref() != Some(REGISTRY) {
         problems.push(format!("{shown} does not come from the registry"));
     }
     let licence = package.license.as_deref().unwrap_or_default();
-    if !licences::is_allowed(licence) {
+    if !licences::is_allowed(licence, &rules.licenses.allow) {
         problems.push(format!(
             "{shown} is under `{licence}`, which allows no licence of ours"
         ));
     }
-    if let Some((_, reason)) = BANNED.iter().find(|(name, _)| *name == package.name) {
-        problems.push(format!("{shown} is banned: {reason}"));
+    if let Some(ban) = rules.bans.deny.iter().find(|ban| ban.name == package.name) {
+        problems.push(format!("{shown} is banned: {}", ban.reason));
     }
     problems
 }

@@ -4,31 +4,30 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::run::{check, root};
+use crate::run::{check, root, target_dir};
 
-const TARGET: &str = "x86_64-unknown-linux-gnu";
+/// The binary is copied into images and onto nodes; it stays small.
+const MAX_SIZE: u64 = 40_000_000;
 
 pub(crate) fn run() -> Result<()> {
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let folder = target_dir().join("dist");
     // Naming the target keeps the flag away from build scripts and proc macros, which must be dynamic.
     let mut build = Command::new("cargo");
     build
-        .args([
-            "build",
-            "--release",
-            "--package",
-            "trainyard",
-            "--target",
-            TARGET,
-            "--target-dir",
-            "target/dist",
-        ])
+        .args(["build", "--release", "--package", "trainyard"])
+        .args(["--target", &target, "--target-dir"])
+        .arg(&folder)
         .env("RUSTFLAGS", "-C target-feature=+crt-static")
         .current_dir(root());
     check(&mut build)?;
-    let binary = root().join("target/dist").join(TARGET).join("release/trainyard");
+    let binary = folder.join(target).join("release/trainyard");
     let size = std::fs::metadata(&binary)
         .with_context(|| format!("`{}` is missing", binary.display()))?
         .len();
+    if size > MAX_SIZE {
+        bail!("`{}` has {:.1} MB", binary.display(), size as f64 / 1e6);
+    }
     let linked = Command::new("ldd")
         .arg(&binary)
         .output()

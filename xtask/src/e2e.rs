@@ -16,6 +16,7 @@ use crate::{
     processes::{Background, wait_until},
     real_kubernetes::{self, Component},
     run,
+    servers::{self, Ours, Profile, start_and_wait},
 };
 
 #[derive(clap::Args)]
@@ -95,23 +96,16 @@ struct Cluster {
 
 impl Cluster {
     fn start(work: &Path) -> Result<Self> {
-        let data = work.join("data");
-        let kubeconfig = data.join("kubeconfig");
-        run::run("cargo", &["build", "--package", "trainyard"])?;
+        let binaries = servers::build(Profile::Debug, &[])?;
+        let ours = Ours::prepare(&binaries, work)?;
+        let kubeconfig = ours.kubeconfig();
         let mut cluster = Self {
             work: work.to_owned(),
             kubeconfig: kubeconfig.clone(),
-            parts: Vec::new(),
+            parts: start_and_wait(&ours, Duration::from_secs(20))?,
         };
-        let server = run::root().join("target/debug/trainyard");
-        cluster.add(
-            "trainyard",
-            Command::new(server)
-                .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
-                .arg(&data),
-        )?;
-        wait_until("the API server", Duration::from_secs(20), || {
-            Ok(data.join("instance.json").exists())
+        wait_until("the kubeconfig", Duration::from_secs(20), || {
+            Ok(kubeconfig.exists())
         })?;
         let disabled = OWN_CONTROLLERS.map(|name| format!("-{name}")).join(",");
         let component =

@@ -12,8 +12,10 @@ mod conformance;
 mod deny;
 mod dist;
 mod e2e;
+mod fuzz;
 mod processes;
 mod real_kubernetes;
+mod real_server;
 mod run;
 mod servers;
 mod test;
@@ -40,6 +42,8 @@ enum Command {
     Tidy,
     /// Check what the workspace depends on: sources, licences, banned crates
     Deny,
+    /// Try made-up inputs: `[--seconds N] [--seed N] [--input FILE] [TARGET]...`
+    Fuzz(fuzz::Arguments),
     /// Build the fully static binary
     Dist,
     /// Build the pinned upstream Kubernetes components into the cache
@@ -48,6 +52,8 @@ enum Command {
         #[arg(value_enum)]
         components: Vec<real_kubernetes::Component>,
     },
+    /// Run a real control plane without nodes, to try things on
+    RealServer(real_server::Arguments),
     /// Run one suite of API checks against the embedded server and a real one, and compare
     Conformance(conformance::Arguments),
     /// Put the same work on ours and a real server, side by side, and compare the times
@@ -63,8 +69,10 @@ fn main() -> anyhow::Result<()> {
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
         Command::Deny => deny::run(),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Dist => dist::run(),
         Command::RealKubernetes { components } => real_kubernetes::run(&components),
+        Command::RealServer(arguments) => real_server::run(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::E2e(arguments) => e2e::run(&arguments),

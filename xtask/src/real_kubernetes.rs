@@ -27,11 +27,10 @@ pub(crate) enum Component {
     E2eTest,
     Ginkgo,
     Kwok,
-    Helm,
 }
 
 impl Component {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 8] = [
         Self::KubeApiserver,
         Self::Etcd,
         Self::Kubectl,
@@ -40,7 +39,6 @@ impl Component {
         Self::E2eTest,
         Self::Ginkgo,
         Self::Kwok,
-        Self::Helm,
     ];
 
     fn binary(self) -> &'static str {
@@ -53,7 +51,6 @@ impl Component {
             Self::E2eTest => "e2e.test",
             Self::Ginkgo => "ginkgo",
             Self::Kwok => "kwok",
-            Self::Helm => "helm",
         }
     }
 
@@ -81,11 +78,6 @@ impl Component {
                 module: "sigs.k8s.io/kwok",
                 version: "v0.8.0",
                 package: "sigs.k8s.io/kwok/cmd/kwok",
-            },
-            Self::Helm => Source {
-                module: "helm.sh/helm/v4",
-                version: "v4.3.1",
-                package: "helm.sh/helm/v4/cmd/helm",
             },
         }
     }
@@ -155,6 +147,10 @@ pub(crate) fn ensure(component: Component) -> Result<PathBuf> {
         .current_dir(&work)
         .env("CGO_ENABLED", "0")
         .env("GOFLAGS", "-mod=mod -buildvcs=false");
+    eprintln!(
+        "building {}; the first time this takes minutes",
+        component.binary()
+    );
     run::check(&mut command)?;
     fs::rename(&building, &target).context("cannot move the built program to its place")?;
     Ok(target)

@@ -5,8 +5,9 @@ mod real;
 
 use std::{
     fs,
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -16,7 +17,10 @@ pub(crate) use self::{
     ours::{Ours, Profile, build},
     real::{Durability, Real},
 };
-use crate::{processes::Background, run};
+use crate::{
+    processes::{Background, wait_until},
+    run,
+};
 
 /// One of the two.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,6 +43,18 @@ pub(crate) trait Server {
 
     /// The token of an administrator, known once the server is ready.
     fn token(&self) -> Result<String>;
+}
+
+/// Starts a server and waits until it accepts connections.
+pub(crate) fn start_and_wait(server: &impl Server, patience: Duration) -> Result<Vec<Background>> {
+    let mut parts = server.start()?;
+    let url = server.url();
+    let address = url.trim_start_matches("https://");
+    wait_until(&url, patience, || {
+        parts.iter_mut().try_for_each(Background::check_alive)?;
+        Ok(TcpStream::connect(address).is_ok() && server.token().is_ok())
+    })?;
+    Ok(parts)
 }
 
 /// Whether there is a real server to compare with. Without one the half that can run does.

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::run::{self, root};
+use crate::run::{root, target_dir};
 
 #[derive(Default, clap::Args)]
 pub(crate) struct Arguments {
@@ -16,16 +16,16 @@ pub(crate) struct Arguments {
     cargo: Vec<String>,
 }
 
-/// Builds and tests choose the whole workspace, so that each dependency is built once, with one set
-/// of features.
+/// The whole workspace at once, so that each dependency is built once, with one set of features.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    run::run("cargo", &["build", "--workspace", "--bins"])?;
     let mut tests = Command::new("cargo");
     tests
         .args(["test", "--workspace", "--no-fail-fast"])
         .args(&arguments.cargo);
-    if std::env::var_os(PROGRAM).is_none() {
-        tests.env(PROGRAM, run::target_dir().join("debug/trainyard"));
+    // For the tests of `trainyard` cargo builds the program, before any test runs. When only some are
+    // wanted, those that need it build it themselves.
+    if arguments.cargo.is_empty() && std::env::var_os(PROGRAM).is_none() {
+        tests.env(PROGRAM, target_dir().join("debug/trainyard"));
     }
     count(&mut tests)
 }

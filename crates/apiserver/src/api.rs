@@ -283,3 +283,20 @@ async fn verb(call: &Call, method: &Method, body: &Received) -> Result<Answer> {
         _ => Err(ApiError::method_not_allowed()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_that_panics_is_answered() {
+        let answer = answered(None, async { panic!("on purpose") }).await;
+        assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+    }
+
+    #[tokio::test]
+    async fn a_request_that_takes_too_long_is_answered() {
+        let answer = answered(Some(Duration::ZERO), std::future::pending()).await;
+        assert_eq!(answer.status(), StatusCode::GATEWAY_TIMEOUT);
+    }
+}

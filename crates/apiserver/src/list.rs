@@ -235,7 +235,7 @@ fn in_form(call: &Call, page: &Page) -> Result<Answer> {
     let shown = match call.representation.form {
         Form::Object => json!({
             "kind": call.kind.list_kind, "apiVersion": call.kind.api_version,
-            "metadata": object_list_metadata(&call.kind, &page),
+            "metadata": object_list_metadata(&call.kind, page),
             "items": values.collect::<Vec<_>>(),
         }),
         Form::Metadata => json!({

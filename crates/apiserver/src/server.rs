@@ -137,7 +137,7 @@ async fn connection(
 /// Resolves when a connection has not asked for anything within the time it has for that.
 async fn nothing_asked(asked: &Notify, patience: Duration) {
     if timeout(patience, asked.notified()).await.is_ok() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

@@ -25,7 +25,8 @@ fn build() -> PathBuf {
             "--quiet",
             // The whole workspace, so that dependencies are those of `cargo test --workspace`.
             "--workspace",
-            "--bins",
+            "--bin",
+            "trainyard",
             "--message-format",
             "json-render-diagnostics",
         ])

@@ -9,7 +9,6 @@
 #![expect(
     clippy::missing_panics_doc,
     clippy::panic,
-    clippy::unwrap_used,
     reason = "a panic is how a test fails"
 )]
 

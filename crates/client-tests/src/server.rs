@@ -10,7 +10,10 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{binary, real::Real};
+use crate::{
+    binary,
+    real::{self, Real},
+};
 
 /// A running Kubernetes API, and a folder for whatever the test's clients write.
 #[derive(Debug)]
@@ -31,12 +34,14 @@ impl Server {
     #[track_caller]
     pub fn start() -> Self {
         let home = TempDir::new().expect("a temporary folder can be made");
-        let running = if is_real() {
-            Running::Real(Real::start(home.path()))
-        } else {
-            Running::Trainyard(start_trainyard(home.path()))
-        };
-        Self { running, home }
+        if !is_real() {
+            let running = Running::Trainyard(start_trainyard(home.path()));
+            return Self { running, home };
+        }
+        let running = Running::Real(Real::start(home.path()));
+        let server = Self { running, home };
+        real::wait_until_ready(&server.address(), &server.token());
+        server
     }
 
     /// The test's own folder: clients have it as their home and working directory.

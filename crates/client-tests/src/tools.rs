@@ -45,21 +45,6 @@ fn cache() -> PathBuf {
     base.unwrap_or_else(home).join("trainyard")
 }
 
-/// A component of the real control plane: from the cache, or built now by the developer command.
-pub(crate) fn real_kubernetes(name: &str) -> Tool {
-    let path = cache().join("real-kubernetes/v1.34.4/bin").join(name);
-    if path.is_file() {
-        return Ok(path);
-    }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command
-        .args(["xtask", "real-kubernetes", name])
-        .current_dir(env!("CARGO_MANIFEST_DIR"));
-    make(&format!("the real {name}"), &mut command)?;
-    Ok(path)
-}
-
 fn on_path(name: &str) -> Tool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)

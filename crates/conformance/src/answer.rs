@@ -1,10 +1,10 @@
 //! An answer of the server, and what can be asked of it.
 
+use https_client::Head;
 use serde_json::{Value, json};
 
 use crate::{
     failure::{Failure, Outcome},
-    http::Head,
     pattern::{Extent, compare, is_like},
 };
 

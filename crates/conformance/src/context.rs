@@ -8,12 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use https_client::Server;
 use serde_json::{Value, json};
 
 use crate::{
     answer::Answer,
     failure::{Failure, Outcome},
-    http::Server,
     request::Request,
     webhook::{Webhooks, WebhooksCell},
 };

@@ -13,7 +13,6 @@ mod areas;
 mod context;
 mod differences;
 mod failure;
-mod http;
 mod pattern;
 mod protobuf;
 mod report;
@@ -26,7 +25,7 @@ pub use areas::checks;
 pub use context::Context;
 pub use differences::{Difference, listed};
 pub use failure::{Failure, Outcome};
-pub use http::{Server, ServerError};
+pub use https_client::{Server, ServerError};
 pub use report::Report;
 pub use runner::{Options, Run, run};
 

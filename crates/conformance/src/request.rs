@@ -2,12 +2,12 @@
 
 use std::fmt::{Display, Write as _};
 
+use https_client::Server;
 use serde_json::Value;
 
 use crate::{
     answer::Answer,
     failure::{Failure, Outcome},
-    http::Server,
     watch::Watch,
 };
 

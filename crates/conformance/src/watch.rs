@@ -5,11 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use https_client::{Body, Head};
 use serde_json::{Value, json};
 
 use crate::{
     failure::{Failure, Outcome},
-    http::{Body, Head},
     pattern::{Extent, compare},
 };
 

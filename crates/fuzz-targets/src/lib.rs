@@ -18,4 +18,4 @@ mod runner;
 mod targets;
 
 pub use runner::{Finding, Progress, fuzz};
-pub use targets::{TARGETS, Target, target};
+pub use targets::{TARGETS, Target, run, target};

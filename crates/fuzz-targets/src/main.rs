@@ -29,6 +29,9 @@ struct Arguments {
     targets: Vec<String>,
 }
 
+/// An input that takes longer is worth a look.
+const SLOW: Duration = Duration::from_secs(1);
+
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let named = arguments.targets.iter();
@@ -39,7 +42,9 @@ fn main() -> Result<ExitCode> {
     }
     if let Some(path) = &arguments.input {
         let input = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-        targets.iter().for_each(|target| (target.run)(&input));
+        for target in targets {
+            (target.run)(&input);
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
@@ -57,20 +62,32 @@ fn main() -> Result<ExitCode> {
 
 fn is_sound(target: &Target, seed: u64, duration: Duration) -> Result<bool> {
     let started = Instant::now();
+    let keep = |what: &str, input: &[u8]| -> Result<String> {
+        let path = std::env::temp_dir().join(format!("{}-{seed}.{what}", target.name));
+        fs::write(&path, input).with_context(|| format!("cannot write `{}`", path.display()))?;
+        Ok(format!(
+            "cargo xtask fuzz {} --input {}",
+            target.name,
+            path.display()
+        ))
+    };
     match fuzz(target, seed, |_| started.elapsed() < duration) {
         Ok(progress) => {
-            let (name, inputs) = (target.name, progress.inputs);
-            println!("{name}: {inputs} inputs, the slowest took {:?}", progress.slowest);
+            let (slowest, input) = &progress.slowest;
+            println!(
+                "{}: {} inputs, the slowest took {slowest:?}",
+                target.name, progress.inputs
+            );
+            if *slowest > SLOW {
+                println!("  that is long; repeat it with `{}`", keep("slow", input)?);
+            }
             Ok(true)
         }
         Err(finding) => {
-            let path = std::env::temp_dir().join(format!("{}-{seed}.finding", target.name));
-            fs::write(&path, &finding.input).with_context(|| format!("cannot write `{}`", path.display()))?;
+            let repeat = keep("finding", &finding.input)?;
             println!(
-                "{}: found something with seed {seed}; repeat it with `cargo xtask fuzz {} --input {}`",
-                target.name,
-                target.name,
-                path.display()
+                "{}: found something with seed {seed}; repeat it with `{repeat}`",
+                target.name
             );
             Ok(false)
         }

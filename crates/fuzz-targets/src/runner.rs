@@ -14,22 +14,37 @@ pub struct Finding {
 }
 
 /// How far a run has come.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Progress {
     pub inputs: u64,
-    /// The longest any input took.
-    pub slowest: Duration,
+    /// The longest any input took, and which.
+    pub slowest: (Duration, Vec<u8>),
 }
 
+/// The stack of the server's threads, on which everything that recurses must find room.
+const STACK: usize = 8 << 20;
+
 /// Tries inputs for as long as `go_on` says. The corpus comes first, whole.
-pub fn fuzz(target: &Target, seed: u64, go_on: impl Fn(Progress) -> bool) -> Result<Progress, Finding> {
+pub fn fuzz(
+    target: &Target,
+    seed: u64,
+    go_on: impl Fn(&Progress) -> bool + Send,
+) -> Result<Progress, Finding> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let running = thread.spawn_scoped(scope, || run(target, seed, go_on));
+        running.unwrap().join().unwrap()
+    })
+}
+
+fn run(target: &Target, seed: u64, go_on: impl Fn(&Progress) -> bool) -> Result<Progress, Finding> {
     let corpus = (target.corpus)();
     let mut dice = Dice::new(seed);
     let mut progress = Progress::default();
     for input in &corpus {
         attempt(target, input, &mut progress)?;
     }
-    while go_on(progress) {
+    while go_on(&progress) {
         let input = mutate::made_of(&corpus, target.words, &mut dice);
         attempt(target, &input, &mut progress)?;
     }
@@ -42,6 +57,8 @@ fn attempt(target: &Target, input: &[u8], progress: &mut Progress) -> Result<(),
         input: input.to_vec(),
     })?;
     progress.inputs += 1;
-    progress.slowest = progress.slowest.max(started.elapsed());
+    if started.elapsed() > progress.slowest.0 {
+        progress.slowest = (started.elapsed(), input.to_vec());
+    }
     Ok(())
 }

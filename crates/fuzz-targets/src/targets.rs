@@ -263,6 +263,12 @@ pub const TARGETS: &[Target] = &[
     },
 ];
 
+/// Tries one input, for fuzzers that bring their own.
+pub fn run(name: &str, input: &[u8]) {
+    let target = target(name).unwrap_or_else(|| panic!("there is no target `{name}`"));
+    (target.run)(input);
+}
+
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }

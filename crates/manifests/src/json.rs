@@ -8,6 +8,7 @@ mod order;
 mod repair;
 mod syntax;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -205,6 +206,7 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let depth = self.enter()?;
         let mut object = Map::new();
+        let mut repeated = HashSet::new();
         while let Some(name) = fields.next_key::<String>()? {
             let seen = self.duplicates.len();
             let value = fields.next_value_seed(Node {
@@ -217,7 +219,9 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
                     entry.insert(value);
                 }
                 Entry::Occupied(mut entry) => {
-                    report(self.duplicates, seen, Place::Field(&self.place, entry.key()));
+                    if seen < MAX_DUPLICATES && repeated.insert(entry.key().clone()) {
+                        report(self.duplicates, seen, Place::Field(&self.place, entry.key()));
+                    }
                     entry.insert(value);
                 }
             }

@@ -163,7 +163,7 @@ fn median(samples: &[f64]) -> Option<f64> {
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
     let upper = *sorted.get(middle)?;
-    Some(if sorted.len() % 2 == 0 {
+    Some(if sorted.len().is_multiple_of(2) {
         f64::midpoint(sorted[middle - 1], upper)
     } else {
         upper

@@ -57,6 +57,11 @@ impl Ours {
         })
     }
 
+    /// Where its kubeconfig is once it is ready.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.data().join("kubeconfig")
+    }
+
     fn data(&self) -> PathBuf {
         self.work.join("data")
     }

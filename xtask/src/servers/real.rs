@@ -5,11 +5,12 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result};
 
-use super::{Server, free_ports};
+use super::{Server, free_ports, start_and_wait};
 use crate::{
     processes::Background,
     real_kubernetes::{self, Component},
@@ -37,7 +38,7 @@ const CONTROLLERS: [&str; 11] = [
     "volumeattributesclass-protection-controller",
 ];
 
-const TOKEN: &str = "real-admin";
+const TOKEN: &str = "real-admin-token";
 
 pub(super) fn is_built() -> Result<bool> {
     for component in COMPONENTS {
@@ -77,11 +78,19 @@ impl Real {
             peers,
             port,
         };
-        write_credentials(work, &real.url())?;
+        write_credentials(work, &real.url(), &real.authority())?;
         Ok(real)
     }
 
-    pub(crate) fn start_controllers(&self) -> Result<Background> {
+    /// Starts all of it and waits until the API server accepts connections.
+    pub(crate) fn start_with_controllers(&self) -> Result<Vec<Background>> {
+        let mut parts = start_and_wait(self, Duration::from_mins(1))?;
+        // Only now: the controllers give up when nobody answers for ten seconds.
+        parts.insert(0, self.start_controllers()?);
+        Ok(parts)
+    }
+
+    fn start_controllers(&self) -> Result<Background> {
         let mut command = Command::new(real_kubernetes::ensure(Component::KubeControllerManager)?);
         command
             .arg("--kubeconfig")
@@ -157,22 +166,36 @@ impl Server for Real {
     }
 }
 
-fn write_credentials(work: &Path, url: &str) -> Result<()> {
+fn write_credentials(work: &Path, url: &str, authority: &Path) -> Result<()> {
     let key = rcgen::KeyPair::generate().context("cannot make a key")?;
     fs::write(work.join("accounts.key"), key.serialize_pem())?;
     fs::write(work.join("accounts.pub"), key.public_key_pem())?;
     fs::write(
         work.join("tokens.csv"),
-        format!("{TOKEN},admin,1,system:masters\n"),
+        format!("{TOKEN},trainyard-admin,1,system:masters\n"),
     )?;
+    // Written like ours, so that the same sessions run against both.
     let kubeconfig = format!(
         "apiVersion: v1
 kind: Config
-current-context: real
-clusters: [{{name: real, cluster: {{server: '{url}', insecure-skip-tls-verify: true}}}}]
-users: [{{name: admin, user: {{token: {TOKEN}}}}}]
-contexts: [{{name: real, context: {{cluster: real, user: admin}}}}]
-"
+current-context: trainyard
+clusters:
+- name: trainyard
+  cluster:
+    server: {url}
+    certificate-authority: {authority}
+users:
+- name: trainyard-admin
+  user:
+    token: {TOKEN}
+contexts:
+- name: trainyard
+  context:
+    cluster: trainyard
+    user: trainyard-admin
+    namespace: default
+",
+        authority = authority.display(),
     );
     fs::write(work.join("kubeconfig"), kubeconfig)?;
     Ok(())

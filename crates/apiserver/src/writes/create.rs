@@ -127,11 +127,11 @@ fn prepare(writer: &mut Writer<'_>, object: &mut Value) {
 fn validate(writer: &mut Writer<'_>, object: &Value) -> Result<()> {
     let kind = &writer.call.kind;
     let (errors, warnings) = kind.validate_create(object);
-    writer.warn(warnings);
-    if errors.is_empty() {
-        return Ok(());
+    if !errors.is_empty() {
+        return Err(kind.invalid(object, &errors));
     }
-    Err(kind.invalid(object, &errors))
+    writer.warn(warnings);
+    Ok(())
 }
 
 /// `generateName` plus five characters that make no words.

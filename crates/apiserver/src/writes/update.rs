@@ -279,9 +279,9 @@ fn spec_changed(kind: &crate::kind::Kind, new: &Value, old: &Value) -> bool {
 fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Result<()> {
     let kind = &writer.call.kind;
     let (errors, warnings) = kind.validate_update(part, new, old);
-    writer.warn(warnings);
-    if errors.is_empty() {
-        return Ok(());
+    if !errors.is_empty() {
+        return Err(kind.invalid(new, &errors));
     }
-    Err(kind.invalid(new, &errors))
+    writer.warn(warnings);
+    Ok(())
 }

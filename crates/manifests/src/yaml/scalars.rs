@@ -42,11 +42,10 @@ impl Scalar<'_> {
         let text = || Meaning::Text(self.text.clone().into_owned());
         match self.core_tag() {
             None if self.plain && self.tag.is_none() => Ok(resolve(&self.text)),
-            None | Some("str") => Ok(text()),
             Some("binary") => decode(&self.text).map(Meaning::Text),
             Some("timestamp") if is_date(&self.text) => Ok(text()),
             Some(tag @ ("bool" | "int" | "float" | "null" | "timestamp")) => self.as_tagged(tag),
-            Some(_) => Ok(text()),
+            _ => Ok(text()),
         }
     }
 

@@ -93,6 +93,42 @@ async fn no_depth_of_nesting_ends_the_server() {
     }
 }
 
+#[tokio::test]
+async fn no_depth_of_an_expression_ends_the_server() {
+    let place = Place::new();
+    let server = place.start();
+    let connection = server.client.connect(Version::Http2).await.unwrap();
+    let policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+    for depth in [50, 120, 240, 249, 250, 251, 5_000] {
+        for (open, close) in [
+            ("(", ")"),
+            ("object.f(", ")"),
+            ("[", "]"),
+            ("{1:", "}"),
+            ("!", ""),
+            ("1 + ", ""),
+            ("a ? ", ": 1"),
+            ("f(", ""),
+        ] {
+            let expression = format!("{}1{} == 1", open.repeat(depth), close.repeat(depth));
+            let policy = json!({
+                "metadata": { "name": "deep" },
+                "spec": {
+                    "matchConstraints": { "resourceRules": [{ "apiGroups": ["x.y"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"] }] },
+                    "validations": [{ "expression": expression }],
+                },
+            });
+            let answer = connection.post(policies, &policy).await;
+            let answer = answer.unwrap_or_else(|_| panic!("lost at {depth} times {open}"));
+            assert!(answer.code != 500, "{depth} times {open}: {answer:?}");
+            connection
+                .send(Method::DELETE, &format!("{policies}/deep"), "", "")
+                .await
+                .unwrap();
+        }
+    }
+}
+
 /// Each round puts all that is there below one more stack of fields.
 fn deepening(rounds: usize) -> Value {
     let mut tower = json!({});

@@ -10,7 +10,7 @@ use std::{
 
 use rustls::ClientConfig;
 
-use super::{Body, Connection, Head, tls};
+use crate::{Body, Connection, Head, tls};
 
 /// No answer of a healthy server takes longer.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -73,7 +73,7 @@ fn read_authority(path: &str) -> Result<Vec<u8>, ServerError> {
 
 impl Server {
     /// The host and port as they stand in a `Host` header.
-    pub(crate) fn authority(&self) -> String {
+    pub fn authority(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
@@ -96,7 +96,7 @@ impl Server {
     }
 
     /// Sends the bytes of a request and reads the whole answer.
-    pub(crate) fn exchange(&self, request: &[u8], no_body: bool) -> io::Result<(Head, Vec<u8>)> {
+    pub fn exchange(&self, request: &[u8], no_body: bool) -> io::Result<(Head, Vec<u8>)> {
         let deadline = Instant::now() + PATIENCE;
         let (head, mut body) = self.open(request, no_body)?;
         let bytes = body.read_to_end(deadline)?;
@@ -110,7 +110,7 @@ impl Server {
     }
 
     /// Sends the bytes of a request and reads only the head of the answer; the body can be streamed.
-    pub(crate) fn open(&self, request: &[u8], no_body: bool) -> io::Result<(Head, Body)> {
+    pub fn open(&self, request: &[u8], no_body: bool) -> io::Result<(Head, Body)> {
         let deadline = Instant::now() + PATIENCE;
         let reused = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         if let Some(mut connection) = reused {

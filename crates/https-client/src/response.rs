@@ -5,17 +5,17 @@ use std::{
     time::Instant,
 };
 
-use super::Connection;
+use crate::Connection;
 
 /// Status and headers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Head {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
+pub struct Head {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
 }
 
 impl Head {
-    pub(super) fn parse(bytes: &[u8]) -> io::Result<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> io::Result<Self> {
         let text = String::from_utf8_lossy(bytes);
         let mut lines = text.split("\r\n");
         let status = lines
@@ -32,7 +32,7 @@ impl Head {
         })
     }
 
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
             .find(|(key, _)| key.eq_ignore_ascii_case(name))
@@ -50,13 +50,13 @@ enum Framing {
 
 /// The body of an answer, read as it comes.
 #[derive(Debug)]
-pub(crate) struct Body {
+pub struct Body {
     connection: Connection,
     framing: Framing,
 }
 
 impl Body {
-    pub(super) fn new(connection: Connection, head: &Head, no_body: bool) -> Self {
+    pub(crate) fn new(connection: Connection, head: &Head, no_body: bool) -> Self {
         let length = head
             .header("content-length")
             .and_then(|length| length.parse().ok());
@@ -73,7 +73,7 @@ impl Body {
         Self { connection, framing }
     }
 
-    pub(super) fn read_to_end(&mut self, deadline: Instant) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_to_end(&mut self, deadline: Instant) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
         while let Some(part) = self.next(deadline)? {
             all.extend_from_slice(&part);
@@ -82,7 +82,7 @@ impl Body {
     }
 
     /// The next part, or none at the end.
-    pub(crate) fn next(&mut self, deadline: Instant) -> io::Result<Option<Vec<u8>>> {
+    pub fn next(&mut self, deadline: Instant) -> io::Result<Option<Vec<u8>>> {
         let part = match self.framing {
             Framing::Finished => return Ok(None),
             Framing::Length(0) => Vec::new(),
@@ -109,7 +109,7 @@ impl Body {
     }
 
     /// The connection, when another request may follow on it.
-    pub(super) fn into_reusable(self, head: &Head) -> Option<Connection> {
+    pub(crate) fn into_reusable(self, head: &Head) -> Option<Connection> {
         let closing = head
             .header("connection")
             .is_some_and(|value| value.eq_ignore_ascii_case("close"));

@@ -10,7 +10,7 @@ use std::{
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use rustls_pki_types::ServerName;
 
-use super::Head;
+use crate::Head;
 
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -19,7 +19,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn open(host: &str, port: u16, config: Arc<ClientConfig>) -> io::Result<Self> {
+    pub(crate) fn open(host: &str, port: u16, config: Arc<ClientConfig>) -> io::Result<Self> {
         let socket = TcpStream::connect((host, port))?;
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(Duration::from_secs(30)))?;
@@ -33,11 +33,11 @@ impl Connection {
 
     /// Sends a request. A failure shows in reading the answer: a server may refuse a body before
     /// it has read all of it, and then the answer counts, not the broken pipe.
-    pub(super) fn send(&mut self, request: &[u8]) {
+    pub(crate) fn send(&mut self, request: &[u8]) {
         let _ = self.stream.write_all(request).and_then(|()| self.stream.flush());
     }
 
-    pub(super) fn read_head(&mut self, deadline: Instant) -> io::Result<Head> {
+    pub(crate) fn read_head(&mut self, deadline: Instant) -> io::Result<Head> {
         loop {
             if let Some(end) = find(&self.buffer, b"\r\n\r\n") {
                 let head = self.take(end + 4);
@@ -50,7 +50,7 @@ impl Connection {
     }
 
     /// Reads a line that ends in `\r\n`, without its end.
-    pub(super) fn read_line(&mut self, deadline: Instant) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_line(&mut self, deadline: Instant) -> io::Result<Vec<u8>> {
         loop {
             if let Some(end) = find(&self.buffer, b"\r\n") {
                 let mut line = self.take(end + 2);
@@ -63,7 +63,7 @@ impl Connection {
         }
     }
 
-    pub(super) fn read_exactly(&mut self, count: usize, deadline: Instant) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_exactly(&mut self, count: usize, deadline: Instant) -> io::Result<Vec<u8>> {
         while self.buffer.len() < count {
             if self.fill(deadline)? == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
@@ -73,7 +73,7 @@ impl Connection {
     }
 
     /// Whatever comes next; empty at the end of the connection.
-    pub(super) fn read_some(&mut self, deadline: Instant) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_some(&mut self, deadline: Instant) -> io::Result<Vec<u8>> {
         if self.buffer.is_empty() {
             self.fill(deadline)?;
         }

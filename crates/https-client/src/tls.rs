@@ -9,9 +9,9 @@ use rustls::{
 };
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject};
 
-use super::ServerError;
+use crate::ServerError;
 
-pub(super) fn client_config(authority: Option<&[u8]>) -> Result<ClientConfig, ServerError> {
+pub(crate) fn client_config(authority: Option<&[u8]>) -> Result<ClientConfig, ServerError> {
     let provider = Arc::new(ring::default_provider());
     let builder =
         ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;

@@ -1,0 +1,38 @@
+//! The program behind `trainyard __sandbox DIR`: one pod's namespaces, containers, logs and control
+//! socket. It has one thread and no asynchronous runtime, so that it may fork and change namespaces.
+
+mod attach;
+mod command;
+mod connection;
+mod containers;
+mod credentials;
+mod error;
+mod events;
+mod exec;
+mod init;
+mod launch;
+mod logs;
+mod members;
+mod namespaces;
+mod output;
+mod process;
+mod reap;
+mod report;
+mod root;
+mod seccomp;
+mod server;
+mod stdio;
+
+use std::{io::Write as _, path::Path, process::ExitCode};
+
+/// Starts the sandbox described by `dir/sandbox.json` in the background and returns when it answers
+/// on `dir/sandbox.sock`. What goes wrong before that is said on standard error.
+pub fn main(dir: &Path) -> ExitCode {
+    match launch::launch(dir) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "{error}");
+            ExitCode::from(2)
+        }
+    }
+}

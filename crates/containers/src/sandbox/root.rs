@@ -1,0 +1,67 @@
+//! The file system a container sees. It is built on an empty folder inside a mount namespace of its
+//! own, so nothing has to be undone. After `pivot_root` every target is resolved by the kernel inside
+//! the new root: no symbolic link of an image leads out of it.
+
+mod base;
+mod devices;
+mod kernel;
+mod mirror;
+mod mounts;
+mod volumes;
+
+use std::{env, path::Path};
+
+use nix::{
+    mount::{MntFlags, MsFlags, mount, umount2},
+    sched::{CloneFlags, unshare},
+    unistd::pivot_root,
+};
+
+use super::{
+    error::{Doing as _, SetupError},
+    namespaces::Surroundings,
+};
+use crate::spec::{Container, Root};
+
+/// Gives this process the container's file system.
+pub(super) fn build(spec: &Container, surroundings: &Surroundings) -> Result<(), SetupError> {
+    unshare(CloneFlags::CLONE_NEWNS).doing(|| "make a mount namespace")?;
+    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    mount(None::<&str>, "/", None::<&str>, private, None::<&str>).doing(|| "separate the mounts")?;
+    // Sources are named as the host sees them; open, they can be used after the host is out of sight.
+    let volumes = volumes::open(&spec.mounts)?;
+    let devices = devices::open(spec, surroundings)?;
+    let kernel = kernel::open()?;
+
+    base::mount_root(&spec.root, &surroundings.staging)?;
+    kernel::mount_proc(&surroundings.staging)?;
+    enter(&surroundings.staging)?;
+    let mut mirrors = Vec::new();
+    kernel::mount_sys(&kernel, spec)?;
+    devices::mount_all(&devices)?;
+    if let Root::Host { hidden, private } = &spec.root {
+        base::replace_private(private)?;
+        base::hide(hidden)?;
+    }
+    volumes::mount_all(&volumes, &mut mirrors)?;
+    kernel::mask(spec)?;
+    for mirror in &mirrors {
+        mounts::remount_read_only(mirror)?;
+    }
+    leave_host()?;
+    if spec.read_only_root || matches!(spec.root, Root::Host { .. }) {
+        mounts::remount_read_only(Path::new("/"))?;
+    }
+    Ok(())
+}
+
+/// Makes `root` the root; the host's stays mounted on top of it, reachable only as `.`.
+fn enter(root: &Path) -> Result<(), SetupError> {
+    env::set_current_dir(root).doing(|| "enter the new root")?;
+    pivot_root(".", ".").doing(|| "change the root")
+}
+
+fn leave_host() -> Result<(), SetupError> {
+    umount2(".", MntFlags::MNT_DETACH).doing(|| "leave the host's root")?;
+    env::set_current_dir("/").doing(|| "enter the new root")
+}

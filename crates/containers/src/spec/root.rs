@@ -1,0 +1,82 @@
+//! The file system a container sees.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What `/` is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Root {
+    /// This machine's own file system, read-only.
+    Host {
+        /// Replaced by an empty folder that cannot be written: the data directory.
+        hidden: Vec<PathBuf>,
+        /// Replaced by an empty writable folder in memory: `/tmp`, the home folder.
+        private: Vec<PathBuf>,
+    },
+    /// An image: its layers from the top down, and where its changes go.
+    Layers {
+        lower: Vec<PathBuf>,
+        upper: PathBuf,
+        work: PathBuf,
+    },
+    /// A folder that holds a whole file system, used as it is.
+    Directory(PathBuf),
+}
+
+impl Root {
+    /// The host's file system with what every container has for itself.
+    pub fn host(hidden: Vec<PathBuf>, home: Option<PathBuf>) -> Self {
+        let private = ["/tmp", "/var/tmp", "/run"]
+            .into_iter()
+            .map(PathBuf::from)
+            .chain(home)
+            .collect();
+        Self::Host { hidden, private }
+    }
+}
+
+impl Default for Root {
+    fn default() -> Self {
+        Self::host(Vec::new(), None)
+    }
+}
+
+/// Something to be seen at `target`, in the order given but parents before children.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mount {
+    Bind(Bind),
+    /// Memory, gone with the container.
+    Memory {
+        target: PathBuf,
+        bytes: Option<u64>,
+    },
+}
+
+/// A file or folder of the host inside the container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bind {
+    /// Resolved by whoever made this: symbolic links in it are followed on the host.
+    pub source: PathBuf,
+    pub target: PathBuf,
+    #[serde(default)]
+    pub read_only: bool,
+}
+
+/// A device node of the host at a place under `/dev`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    pub source: PathBuf,
+    pub target: PathBuf,
+}
+
+impl Mount {
+    pub fn target(&self) -> &PathBuf {
+        match self {
+            Self::Bind(bind) => &bind.target,
+            Self::Memory { target, .. } => target,
+        }
+    }
+}
