@@ -83,7 +83,11 @@ impl Api {
         };
         answer.headers_mut().insert(AUDIT_ID, id);
         // Over HTTP/2 a body that nobody may read breaks the stream.
-        if is_head { answer.map(|_| response::full(Bytes::new())) } else { answer }
+        if is_head {
+            answer.map(|_| response::full(Bytes::new()))
+        } else {
+            answer
+        }
     }
 
     /// Answers a request of a known user.

@@ -3,9 +3,12 @@
 //! the folder observes and applies.
 
 mod amounts;
+mod cron_jobs;
 mod deployments;
 mod endpoints;
+mod finished_jobs;
 mod hash;
+mod jobs;
 mod ownership;
 mod pods;
 mod replica_sets;
@@ -25,6 +28,9 @@ use world::World;
 pub fn start(client: Client) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let world = Arc::new(World::new(client, &mut tasks));
+    cron_jobs::start(&world, &mut tasks);
+    finished_jobs::start(&world, &mut tasks);
+    jobs::start(&world, &mut tasks);
     replica_sets::start(&world, &mut tasks);
     deployments::start(&world, &mut tasks);
     endpoints::start(&world, &mut tasks);

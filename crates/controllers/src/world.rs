@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use k8s_openapi::api::{
     apps::v1::{ControllerRevision, Deployment, ReplicaSet, StatefulSet},
+    batch::v1::{CronJob, Job},
     core::v1::{Endpoints, Node, PersistentVolumeClaim, Pod, ReplicationController, Service},
     discovery::v1::EndpointSlice,
 };
@@ -14,6 +15,8 @@ use tokio::task::JoinSet;
 
 pub(crate) struct World {
     pub client: Client,
+    pub cron_jobs: Informer<CronJob>,
+    pub jobs: Informer<Job>,
     pub pods: Informer<Pod>,
     pub deployments: Informer<Deployment>,
     pub replica_sets: Informer<ReplicaSet>,
@@ -30,6 +33,8 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(client: Client, tasks: &mut JoinSet<()>) -> Self {
         Self {
+            cron_jobs: follow(&client, tasks),
+            jobs: follow(&client, tasks),
             pods: follow(&client, tasks),
             deployments: follow(&client, tasks),
             replica_sets: follow(&client, tasks),

@@ -9,7 +9,7 @@ pub mod job;
 pub mod pod_template;
 pub mod replica_set;
 pub mod replication_controller;
-mod schedule;
+pub mod schedule;
 pub mod stateful_set;
 
 use manifests::field::{FieldError, Path};

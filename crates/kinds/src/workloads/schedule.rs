@@ -8,14 +8,27 @@ use manifests::field::quoted;
 static TIME_ZONES: LazyLock<HashSet<&'static str>> =
     LazyLock::new(|| include_str!("time_zones.txt").lines().collect());
 
-const WORDS: &[&str] = &[
-    "@yearly",
-    "@annually",
-    "@monthly",
-    "@weekly",
-    "@daily",
-    "@midnight",
-    "@hourly",
+/// Words and the fields they stand for.
+const WORDS: &[(&str, &str)] = &[
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+    ("@monthly", "0 0 1 * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@hourly", "0 * * * *"),
+];
+
+/// Units of time and their seconds.
+const UNITS: &[(&str, f64)] = &[
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("µs", 1e-6),
+    ("μs", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("m", 60.0),
+    ("h", 3600.0),
 ];
 
 struct Field {
@@ -54,20 +67,74 @@ const FIELDS: [Field; 5] = [
     },
 ];
 
-/// Checks a schedule, in the words of the library the real server uses.
-pub(super) fn parse(schedule: &str) -> Result<(), String> {
+/// When something is due, as its user wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// The time zone that stands before the times; an old habit, refused in new objects.
+    pub zone: Option<String>,
+    pub times: Times,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// Whenever so many seconds have passed.
+    Every(u64),
+    /// At each minute that all sets name; of days and weekdays one is enough if both are restricted.
+    At {
+        minutes: Set,
+        hours: Set,
+        days: Set,
+        months: Set,
+        weekdays: Set,
+    },
+}
+
+/// Numbers below 64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Set {
+    bits: u64,
+    /// Written with a star: no restriction at all, which for days is not the same as naming each.
+    pub is_any: bool,
+}
+
+impl Set {
+    pub fn contains(self, number: u32) -> bool {
+        1_u64.checked_shl(number).is_some_and(|bit| self.bits & bit != 0)
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            bits: self.bits | other.bits,
+            is_any: self.is_any || other.is_any,
+        }
+    }
+}
+
+/// Reads a schedule; what is wrong with it is told in the words of the library the real server uses.
+pub fn parse(schedule: &str) -> Result<Schedule, String> {
     let mut rest = schedule;
+    let mut named_zone = None;
     if let Some(zone) = rest.strip_prefix("TZ=").or_else(|| rest.strip_prefix("CRON_TZ=")) {
         let (zone, times) = zone.split_once(' ').unwrap_or((zone, ""));
         if !is_time_zone(zone) {
             return Err(format!("provided bad location {zone}: unknown time zone {zone}"));
         }
+        named_zone = Some(zone.to_owned());
         rest = times.trim();
     }
-    if rest.starts_with('@') {
-        return parse_word(rest);
-    }
-    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let times = if rest.starts_with('@') {
+        parse_word(rest)?
+    } else {
+        parse_fields(rest)?
+    };
+    Ok(Schedule {
+        zone: named_zone,
+        times,
+    })
+}
+
+fn parse_fields(written: &str) -> Result<Times, String> {
+    let fields: Vec<&str> = written.split_whitespace().collect();
     if fields.len() != FIELDS.len() {
         return Err(format!(
             "expected exactly 5 fields, found {}: [{}]",
@@ -75,31 +142,41 @@ pub(super) fn parse(schedule: &str) -> Result<(), String> {
             fields.join(" ")
         ));
     }
-    for (written, field) in fields.iter().zip(&FIELDS) {
+    let mut sets = [Set::default(); FIELDS.len()];
+    for ((written, field), set) in fields.iter().zip(&FIELDS).zip(&mut sets) {
         for range in written.split(',').filter(|range| !range.is_empty()) {
-            parse_range(range, field)?;
+            *set = set.or(parse_range(range, field)?);
         }
     }
-    Ok(())
+    let [minutes, hours, days, months, weekdays] = sets;
+    Ok(Times::At {
+        minutes,
+        hours,
+        days,
+        months,
+        weekdays,
+    })
 }
 
-fn parse_word(word: &str) -> Result<(), String> {
-    if WORDS.contains(&word) {
-        return Ok(());
+fn parse_word(word: &str) -> Result<Times, String> {
+    if let Some((_, fields)) = WORDS.iter().find(|(known, _)| *known == word) {
+        return parse_fields(fields);
     }
     match word.strip_prefix("@every ") {
-        Some(duration) => {
-            parse_duration(duration).map_err(|error| format!("failed to parse duration {word}: {error}"))
-        }
+        Some(duration) => parse_duration(duration)
+            // Less than a second is never meant.
+            .map(|seconds| Times::Every(seconds.max(1.0) as u64))
+            .map_err(|error| format!("failed to parse duration {word}: {error}")),
         None => Err(format!("unrecognized descriptor: {word}")),
     }
 }
 
 /// One of `*`, `5`, `mon`, `1-5`, and each with a step: `*/15`.
-fn parse_range(range: &str, field: &Field) -> Result<(), String> {
+fn parse_range(range: &str, field: &Field) -> Result<Set, String> {
     let steps: Vec<&str> = range.split('/').collect();
     let ends: Vec<&str> = steps[0].split('-').collect();
-    let (start, mut end) = if matches!(ends[0], "*" | "?") {
+    let is_star = matches!(ends[0], "*" | "?");
+    let (start, mut end) = if is_star {
         (field.low, field.high)
     } else {
         let start = parse_number_or_name(ends[0], field)?;
@@ -136,7 +213,11 @@ fn parse_range(range: &str, field: &Field) -> Result<(), String> {
     if step == 0 {
         return Err(format!("step of range should be a positive number: {range}"));
     }
-    Ok(())
+    let numbers = (start..=end).step_by(usize::try_from(step).unwrap_or(usize::MAX));
+    Ok(Set {
+        bits: numbers.fold(0, |bits, number| bits | 1 << number),
+        is_any: is_star && step == 1,
+    })
 }
 
 fn parse_number_or_name(written: &str, field: &Field) -> Result<i64, String> {
@@ -167,16 +248,17 @@ fn parse_number(written: &str) -> Result<i64, String> {
     Ok(number)
 }
 
-/// A duration in Go's notation: `1h30m`, `1.5h`, `-2s`.
-fn parse_duration(written: &str) -> Result<(), String> {
+/// The seconds of a duration in Go's notation: `1h30m`, `1.5h`, `-2s`.
+fn parse_duration(written: &str) -> Result<f64, String> {
     let invalid = || format!("time: invalid duration {}", quoted(written));
     let mut rest = written.strip_prefix(['+', '-']).unwrap_or(written);
     if rest == "0" {
-        return Ok(());
+        return Ok(0.0);
     }
     if rest.is_empty() {
         return Err(invalid());
     }
+    let mut seconds = 0.0;
     while !rest.is_empty() {
         let is_number = |c: char| c.is_ascii_digit() || c == '.';
         let number = &rest[..rest.find(|c| !is_number(c)).unwrap_or(rest.len())];
@@ -188,16 +270,21 @@ fn parse_duration(written: &str) -> Result<(), String> {
         if unit.is_empty() {
             return Err(format!("time: missing unit in duration {}", quoted(written)));
         }
-        if !["ns", "us", "µs", "μs", "ms", "s", "m", "h"].contains(&unit) {
+        let Some((_, scale)) = UNITS.iter().find(|(known, _)| *known == unit) else {
             return Err(format!(
                 "time: unknown unit {} in duration {}",
                 quoted(unit),
                 quoted(written)
             ));
-        }
+        };
+        seconds += number.parse::<f64>().map_err(|_| invalid())? * scale;
         rest = &rest[unit.len()..];
     }
-    Ok(())
+    Ok(if written.starts_with('-') {
+        -seconds
+    } else {
+        seconds
+    })
 }
 
 fn is_time_zone(name: &str) -> bool {
@@ -251,8 +338,33 @@ mod tests {
             "0 0 1,15 JAN *",
             "? 0/2 * * 0",
         ] {
-            assert_eq!(parse(schedule), Ok(()), "for {schedule}");
+            assert!(parse(schedule).is_ok(), "for {schedule}");
         }
+    }
+
+    #[test]
+    fn a_field_names_numbers_and_a_star_is_more_than_all_of_them() {
+        let Ok(Times::At {
+            minutes,
+            hours,
+            days,
+            weekdays,
+            ..
+        }) = parse("*/20 22-23,5 */1 * 0-6").map(|schedule| schedule.times)
+        else {
+            panic!("five fields");
+        };
+        let named = |set: Set| (0..60).filter(|number| set.contains(*number)).collect::<Vec<_>>();
+        assert_eq!(named(minutes), [0, 20, 40]);
+        assert_eq!(named(hours), [5, 22, 23]);
+        assert!(days.is_any && !minutes.is_any && !weekdays.is_any);
+    }
+
+    #[test]
+    fn durations_are_at_least_a_second_and_whole() {
+        let every = |written| parse(written).map(|schedule| schedule.times);
+        assert_eq!(every("@every 1h30m1.7s"), Ok(Times::Every(5401)));
+        assert_eq!(every("@every -5m"), Ok(Times::Every(1)));
     }
 
     #[test]
