@@ -18,7 +18,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("binary", &["trainyard"]),
     ("surfaces", &["cli"]),
     ("engines", &["apiserver"]),
-    ("adapters", &["store"]),
+    ("adapters", &["store", "network"]),
     ("pure", &["kinds", "schemas", "field-docs"]),
     ("documents", &["manifests"]),
 ];

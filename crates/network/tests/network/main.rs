@@ -1,0 +1,11 @@
+//! The network process with real namespaces, as root and as an ordinary user.
+//!
+//! As root both tiers are tested, the second through `setpriv`; an ordinary user tests their own.
+
+mod life;
+mod names;
+mod outside;
+mod pods;
+mod services;
+mod speed;
+mod world;
