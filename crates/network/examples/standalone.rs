@@ -24,7 +24,10 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["__network", folder] => {
-            tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(false).init();
+            tracing_subscriber::fmt()
+                .with_writer(io::stderr)
+                .with_ansi(false)
+                .init();
             network::process::main(Path::new(folder))
         }
         ["pod", user_namespace] => finish(pod(Some(user_namespace))),
@@ -46,7 +49,9 @@ fn finish(outcome: io::Result<()>) -> ExitCode {
 
 /// Starts a network process and waits to be killed.
 fn start(binary: &Path, folder: &Path) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let options = network::Options::default();
     let start = network::Network::start(binary, folder, &options);
     runtime.block_on(start).map_err(io::Error::other)?;
@@ -162,7 +167,11 @@ fn echo(to: SocketAddr, bytes: usize) -> io::Result<String> {
     reader.read_line(&mut String::new())?;
     let mut echoed = Vec::new();
     reader.read_to_end(&mut echoed)?;
-    Ok(if echoed == expected { "same".to_owned() } else { format!("{} bytes came back", echoed.len()) })
+    Ok(if echoed == expected {
+        "same".to_owned()
+    } else {
+        format!("{} bytes came back", echoed.len())
+    })
 }
 
 fn push(to: SocketAddr, mebibytes: usize) -> io::Result<String> {
@@ -174,7 +183,10 @@ fn push(to: SocketAddr, mebibytes: usize) -> io::Result<String> {
     }
     stream.shutdown(std::net::Shutdown::Write)?;
     stream.read_to_string(&mut String::new())?;
-    Ok(format!("{:.0} MiB/s", mebibytes as f64 / started.elapsed().as_secs_f64()))
+    Ok(format!(
+        "{:.0} MiB/s",
+        mebibytes as f64 / started.elapsed().as_secs_f64()
+    ))
 }
 
 fn ask_udp(from: u16, to: SocketAddr, text: &str) -> io::Result<String> {
@@ -200,12 +212,26 @@ fn resolve(server: SocketAddr, name: &str, kind: &str, tcp: bool) -> io::Result<
     let mut query = Message::query();
     query.add_query(Query::query(name, kind));
     let query = query.to_vec().map_err(io::Error::other)?;
-    let bytes = if tcp { exchange_tcp(server, &query)? } else { exchange_udp(server, &query)? };
+    let bytes = if tcp {
+        exchange_tcp(server, &query)?
+    } else {
+        exchange_udp(server, &query)?
+    };
     let message = Message::from_vec(&bytes).map_err(io::Error::other)?;
     let mut answers: Vec<String> = message.answers.iter().map(|record| shown(&record.data)).collect();
     answers.sort();
-    let truncated = if message.metadata.truncation { " truncated" } else { "" };
-    Ok(format!("{:?}{truncated} {}", message.metadata.response_code, answers.join(" ")).trim_end().to_owned())
+    let truncated = if message.metadata.truncation {
+        " truncated"
+    } else {
+        ""
+    };
+    Ok(format!(
+        "{:?}{truncated} {}",
+        message.metadata.response_code,
+        answers.join(" ")
+    )
+    .trim_end()
+    .to_owned())
 }
 
 fn exchange_udp(server: SocketAddr, query: &[u8]) -> io::Result<Vec<u8>> {

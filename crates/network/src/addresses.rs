@@ -26,8 +26,12 @@ const FIRST: u32 = 2;
 impl Addresses {
     /// Starts from what an earlier process had handed out, as far as it lies in the range.
     pub(crate) fn new(range: Ipv4Net, by_pod: BTreeMap<String, Ipv4Addr>) -> Self {
-        let mut addresses =
-            Self { range, by_pod: BTreeMap::new(), taken: BTreeSet::new(), next: FIRST };
+        let mut addresses = Self {
+            range,
+            by_pod: BTreeMap::new(),
+            taken: BTreeSet::new(),
+            next: FIRST,
+        };
         for (pod, address) in by_pod {
             if addresses.is_for_pods(address) && addresses.taken.insert(address) {
                 addresses.next = addresses.next.max(addresses.place(address) + 1);
@@ -44,7 +48,9 @@ impl Addresses {
         }
         let last = self.last();
         let places = (self.next..=last).chain(FIRST..=last);
-        let address = places.map(|place| self.at(place)).find(|address| !self.taken.contains(address))?;
+        let address = places
+            .map(|place| self.at(place))
+            .find(|address| !self.taken.contains(address))?;
         self.next = self.place(address) + 1;
         self.taken.insert(address);
         self.by_pod.insert(pod.to_owned(), address);
@@ -115,7 +121,11 @@ mod tests {
     #[test]
     fn what_lies_outside_the_range_is_forgotten() {
         let old = BTreeMap::from([("a".to_owned(), "10.1.0.1".parse().unwrap())]);
-        assert!(Addresses::new("10.244.0.0/29".parse().unwrap(), old).by_pod().is_empty());
+        assert!(
+            Addresses::new("10.244.0.0/29".parse().unwrap(), old)
+                .by_pod()
+                .is_empty()
+        );
     }
 
     proptest! {

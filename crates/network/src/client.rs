@@ -72,7 +72,10 @@ pub struct Network {
 impl Network {
     /// Runs `BINARY __network FOLDER` and waits until it answers.
     pub async fn start(binary: &Path, folder: &Path, options: &Options) -> Result<Self, Error> {
-        let unprepared = |source| Error::Folder { folder: folder.to_owned(), source };
+        let unprepared = |source| Error::Folder {
+            folder: folder.to_owned(),
+            source,
+        };
         folder::create(folder).map_err(unprepared)?;
         options.write(folder).map_err(unprepared)?;
         let log = folder::log(folder).map_err(unprepared)?;
@@ -83,7 +86,10 @@ impl Network {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
-            .map_err(|source| Error::Start { binary: binary.to_owned(), source })?;
+            .map_err(|source| Error::Start {
+                binary: binary.to_owned(),
+                source,
+            })?;
         let started = Instant::now();
         loop {
             match Self::adopt(folder).await {
@@ -92,7 +98,9 @@ impl Network {
                 _ => {}
             }
             if let Ok(Some(_)) = child.try_wait() {
-                return Err(Error::Died { last_words: folder::last_words(folder) });
+                return Err(Error::Died {
+                    last_words: folder::last_words(folder),
+                });
             }
             sleep(Duration::from_millis(1)).await;
         }
@@ -100,13 +108,18 @@ impl Network {
 
     /// Finds the process that serves a folder: the one it names must live, and must answer.
     pub async fn adopt(folder: &Path) -> Result<Self, Error> {
-        let absent = || Error::Absent { folder: folder.to_owned() };
+        let absent = || Error::Absent {
+            folder: folder.to_owned(),
+        };
         let state = folder::read_state(folder).map_err(|_| absent())?;
         if folder::start_time(state.pid) != Some(state.start_time) {
             return Err(absent());
         }
         match ask(folder, &Request::Describe, None).await? {
-            (Answer::Described(description), _) => Ok(Self { folder: folder.to_owned(), description }),
+            (Answer::Described(description), _) => Ok(Self {
+                folder: folder.to_owned(),
+                description,
+            }),
             _ => Err(Error::Confused),
         }
     }
@@ -138,7 +151,16 @@ impl Network {
             Namespace::OfProcess(process) => (Some(process), None),
             Namespace::Open(open) => (None, Some(open)),
         };
-        match self.ask(&Request::Attach { pod: pod.to_owned(), process }, passed).await? {
+        match self
+            .ask(
+                &Request::Attach {
+                    pod: pod.to_owned(),
+                    process,
+                },
+                passed,
+            )
+            .await?
+        {
             (Answer::Attached(address), _) => Ok(address),
             _ => Err(Error::Confused),
         }
@@ -210,9 +232,10 @@ async fn ask(
         wire::receive(&mut stream).await
     };
     match exchange.await.map_err(Error::Silent)? {
-        (Answer::Failed(failure), _) => {
-            Err(Error::Refused { message: failure.message, code: failure.code })
-        }
+        (Answer::Failed(failure), _) => Err(Error::Refused {
+            message: failure.message,
+            code: failure.code,
+        }),
         answer => Ok(answer),
     }
 }

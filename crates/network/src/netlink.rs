@@ -123,8 +123,13 @@ impl Socket {
     }
 
     fn open(protocol: SockProtocol) -> Result<Self, Error> {
-        let fd = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)
-            .map_err(io::Error::from)?;
+        let fd = socket(
+            AddressFamily::Netlink,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC,
+            protocol,
+        )
+        .map_err(io::Error::from)?;
         bind(fd.as_raw_fd(), &NetlinkAddr::new(0, 0)).map_err(io::Error::from)?;
         Ok(Self(fd))
     }
@@ -144,13 +149,15 @@ impl Socket {
         let mut refusal = None;
         let mut buffer = vec![0; 32 << 10];
         while expected > 0 {
-            let length =
-                recv(self.0.as_raw_fd(), &mut buffer, MsgFlags::empty()).map_err(io::Error::from)?;
+            let length = recv(self.0.as_raw_fd(), &mut buffer, MsgFlags::empty()).map_err(io::Error::from)?;
             for (sequence, code) in acknowledgements(&buffer[..length])? {
                 expected = expected.saturating_sub(1);
                 let message = messages.get(sequence as usize);
                 if let (Some(source), None, Some(message)) = (code, &refusal, message) {
-                    refusal = Some(Error::Refused { request: message.request, source });
+                    refusal = Some(Error::Refused {
+                        request: message.request,
+                        source,
+                    });
                 }
             }
         }
@@ -174,7 +181,9 @@ fn acknowledgements(mut bytes: &[u8]) -> Result<Vec<(u32, Option<Errno>)>, Error
             let code = number(HEADER)? as i32;
             answers.push((number(8)?, (code != 0).then(|| Errno::from_raw(-code))));
         }
-        bytes = bytes.get(length.next_multiple_of(ALIGNMENT)..).unwrap_or_default();
+        bytes = bytes
+            .get(length.next_multiple_of(ALIGNMENT)..)
+            .unwrap_or_default();
     }
     Ok(answers)
 }

@@ -80,7 +80,10 @@ fn run(folder: &Path) -> Result<(), Error> {
     allow_many_files();
     let tier = user_namespace::enter(options.user_namespace.as_deref()).map_err(Error::UserNamespace)?;
     let namespace = namespaces::new_network().map_err(Error::NetworkNamespace)?;
-    let host = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Serve)?;
+    let host = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Error::Serve)?;
     let node = sides::node_runtime(namespace).map_err(Error::Serve)?;
     let sides = Sides::new(host.handle().clone(), node.handle().clone());
     let served = host.block_on(serve(folder, options, tier, sides));
@@ -89,8 +92,15 @@ fn run(folder: &Path) -> Result<(), Error> {
 }
 
 /// Serves until told to stop, and by whom, if it was not by a signal.
-async fn serve(folder: &Path, options: Options, tier: Tier, sides: Sides) -> Result<Option<UnixStream>, Error> {
-    let before = folder::read_state(folder).map(|state| state.addresses).unwrap_or_default();
+async fn serve(
+    folder: &Path,
+    options: Options,
+    tier: Tier,
+    sides: Sides,
+) -> Result<Option<UnixStream>, Error> {
+    let before = folder::read_state(folder)
+        .map(|state| state.addresses)
+        .unwrap_or_default();
     let start_time = folder::start_time(id()).unwrap_or_default();
     let description = Description {
         pid: id(),

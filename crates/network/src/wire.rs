@@ -29,10 +29,18 @@ const LARGEST: usize = 256 << 20;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// The pod's network namespace is that of a process, or is passed beside the request.
-    Attach { pod: String, process: Option<u32> },
-    Detach { pod: String },
+    Attach {
+        pod: String,
+        process: Option<u32>,
+    },
+    Detach {
+        pod: String,
+    },
     SetTable(Table),
-    Dial { to: SocketAddrV4, protocol: Protocol },
+    Dial {
+        to: SocketAddrV4,
+        protocol: Protocol,
+    },
     Describe,
     Stop,
 }
@@ -63,21 +71,30 @@ pub(crate) async fn send<T: Serialize>(
 ) -> io::Result<()> {
     let bytes = serde_json::to_vec(value)?;
     let length = (bytes.len() as u32).to_ne_bytes();
-    let sent = stream.async_io(Interest::WRITABLE, || send_length(stream, &length, passed)).await?;
+    let sent = stream
+        .async_io(Interest::WRITABLE, || send_length(stream, &length, passed))
+        .await?;
     stream.write_all(&length[sent..]).await?;
     stream.write_all(&bytes).await
 }
 
-pub(crate) async fn receive<T: DeserializeOwned>(stream: &mut UnixStream) -> io::Result<(T, Option<OwnedFd>)> {
+pub(crate) async fn receive<T: DeserializeOwned>(
+    stream: &mut UnixStream,
+) -> io::Result<(T, Option<OwnedFd>)> {
     let mut length = [0; 4];
-    let (read, passed) = stream.async_io(Interest::READABLE, || receive_length(stream, &mut length)).await?;
+    let (read, passed) = stream
+        .async_io(Interest::READABLE, || receive_length(stream, &mut length))
+        .await?;
     if read == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     stream.read_exact(&mut length[read..]).await?;
     let length = u32::from_ne_bytes(length) as usize;
     if length > LARGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the message is too long"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the message is too long",
+        ));
     }
     let mut bytes = vec![0; length];
     stream.read_exact(&mut bytes).await?;
@@ -91,14 +108,23 @@ fn send_length(stream: &UnixStream, length: &[u8; 4], passed: Option<BorrowedFd<
     if let Some(passed) = &passed {
         beside.push(SendAncillaryMessage::ScmRights(passed));
     }
-    Ok(rustix::net::sendmsg(stream, &[IoSlice::new(length)], &mut beside, SendFlags::NOSIGNAL)?)
+    Ok(rustix::net::sendmsg(
+        stream,
+        &[IoSlice::new(length)],
+        &mut beside,
+        SendFlags::NOSIGNAL,
+    )?)
 }
 
 fn receive_length(stream: &UnixStream, length: &mut [u8; 4]) -> io::Result<(usize, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut beside = RecvAncillaryBuffer::new(&mut space);
-    let received =
-        rustix::net::recvmsg(stream, &mut [IoSliceMut::new(length)], &mut beside, RecvFlags::CMSG_CLOEXEC)?;
+    let received = rustix::net::recvmsg(
+        stream,
+        &mut [IoSliceMut::new(length)],
+        &mut beside,
+        RecvFlags::CMSG_CLOEXEC,
+    )?;
     let passed = beside.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut passed) => passed.next(),
         _ => None,

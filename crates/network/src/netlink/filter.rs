@@ -35,17 +35,26 @@ pub(crate) enum Step {
 pub(crate) fn install(rules: &[&[Step]]) -> Vec<Message> {
     let mut messages = vec![border(libc::NFNL_MSG_BATCH_BEGIN as u16)];
     messages.push(
-        request("create the filter's table", libc::NFT_MSG_NEWTABLE, libc::NLM_F_CREATE).text(1, TABLE),
+        request(
+            "create the filter's table",
+            libc::NFT_MSG_NEWTABLE,
+            libc::NLM_F_CREATE,
+        )
+        .text(1, TABLE),
     );
     messages.push(
-        request("create the filter's chain", libc::NFT_MSG_NEWCHAIN, libc::NLM_F_CREATE)
-            .text(1, TABLE)
-            .text(3, CHAIN)
-            .nested(4, |hook| {
-                hook.attribute(1, &BEFORE_ROUTING.to_be_bytes())
-                    .attribute(2, &PRIORITY.to_be_bytes())
-            })
-            .text(7, "filter"),
+        request(
+            "create the filter's chain",
+            libc::NFT_MSG_NEWCHAIN,
+            libc::NLM_F_CREATE,
+        )
+        .text(1, TABLE)
+        .text(3, CHAIN)
+        .nested(4, |hook| {
+            hook.attribute(1, &BEFORE_ROUTING.to_be_bytes())
+                .attribute(2, &PRIORITY.to_be_bytes())
+        })
+        .text(7, "filter"),
     );
     messages.extend(rules.iter().map(|steps| rule(steps)));
     messages.push(border(libc::NFNL_MSG_BATCH_END as u16));
@@ -53,10 +62,16 @@ pub(crate) fn install(rules: &[&[Step]]) -> Vec<Message> {
 }
 
 fn rule(steps: &[Step]) -> Message {
-    request("add a rule to the filter", libc::NFT_MSG_NEWRULE, libc::NLM_F_CREATE | libc::NLM_F_APPEND)
-        .text(1, TABLE)
-        .text(2, CHAIN)
-        .nested(4, |list| steps.iter().fold(list, |list, step| expressions(list, *step)))
+    request(
+        "add a rule to the filter",
+        libc::NFT_MSG_NEWRULE,
+        libc::NLM_F_CREATE | libc::NLM_F_APPEND,
+    )
+    .text(1, TABLE)
+    .text(2, CHAIN)
+    .nested(4, |list| {
+        steps.iter().fold(list, |list, step| expressions(list, *step))
+    })
 }
 
 fn expressions(list: Message, step: Step) -> Message {

@@ -36,21 +36,26 @@ const FORWARDING: u16 = 1;
 /// peer is still down: it cannot come up before it has its own.
 pub(crate) fn add_pair(name: &str, number: u32, peer: &str, namespace: BorrowedFd<'_>, mtu: u32) -> Message {
     let header = link_header(number, true);
-    Message::new("create a pair of devices", libc::RTM_NEWLINK, CREATE | libc::NLM_F_EXCL, &header)
-        .text(libc::IFLA_IFNAME, name)
-        .attribute(libc::IFLA_MTU, &mtu.to_ne_bytes())
-        .nested(libc::IFLA_LINKINFO, |info| {
-            info.text(libc::IFLA_INFO_KIND, "veth")
-                .nested(libc::IFLA_INFO_DATA, |data| {
-                    data.nested(VETH_PEER, |other| {
-                        other
-                            .raw(&link_header(number, false))
-                            .text(libc::IFLA_IFNAME, peer)
-                            .attribute(libc::IFLA_MTU, &mtu.to_ne_bytes())
-                            .attribute(libc::IFLA_NET_NS_FD, &namespace.as_raw_fd().to_ne_bytes())
-                    })
+    Message::new(
+        "create a pair of devices",
+        libc::RTM_NEWLINK,
+        CREATE | libc::NLM_F_EXCL,
+        &header,
+    )
+    .text(libc::IFLA_IFNAME, name)
+    .attribute(libc::IFLA_MTU, &mtu.to_ne_bytes())
+    .nested(libc::IFLA_LINKINFO, |info| {
+        info.text(libc::IFLA_INFO_KIND, "veth")
+            .nested(libc::IFLA_INFO_DATA, |data| {
+                data.nested(VETH_PEER, |other| {
+                    other
+                        .raw(&link_header(number, false))
+                        .text(libc::IFLA_IFNAME, peer)
+                        .attribute(libc::IFLA_MTU, &mtu.to_ne_bytes())
+                        .attribute(libc::IFLA_NET_NS_FD, &namespace.as_raw_fd().to_ne_bytes())
                 })
-        })
+            })
+    })
 }
 
 pub(crate) fn remove_link(number: u32) -> Message {
@@ -85,13 +90,25 @@ pub(crate) fn forward_from(number: u32) -> Message {
 pub(crate) fn add_address(device: u32, address: Ipv4Addr) -> Message {
     let mut header = vec![libc::AF_INET as u8, 32, 0, libc::RT_SCOPE_UNIVERSE];
     header.extend(device.to_ne_bytes());
-    Message::new("add an address", libc::RTM_NEWADDR, CREATE | libc::NLM_F_REPLACE, &header)
-        .attribute(libc::IFA_LOCAL, &address.octets())
-        .attribute(libc::IFA_ADDRESS, &address.octets())
+    Message::new(
+        "add an address",
+        libc::RTM_NEWADDR,
+        CREATE | libc::NLM_F_REPLACE,
+        &header,
+    )
+    .attribute(libc::IFA_LOCAL, &address.octets())
+    .attribute(libc::IFA_ADDRESS, &address.octets())
 }
 
 pub(crate) fn add_route(to: Ipv4Net, route: Route, table: u8) -> Message {
-    route_message("add a route", libc::RTM_NEWROUTE, CREATE | libc::NLM_F_REPLACE, to, route, table)
+    route_message(
+        "add a route",
+        libc::RTM_NEWROUTE,
+        CREATE | libc::NLM_F_REPLACE,
+        to,
+        route,
+        table,
+    )
 }
 
 pub(crate) fn remove_route(to: Ipv4Net, route: Route, table: u8) -> Message {
@@ -104,8 +121,13 @@ pub(crate) fn add_rule(mark: u32, table: u8) -> Message {
     const MARK: u16 = 10;
     const TO_TABLE: u8 = 1;
     let header = [libc::AF_INET as u8, 0, 0, 0, table, 0, 0, TO_TABLE, 0, 0, 0, 0];
-    Message::new("add a routing rule", libc::RTM_NEWRULE, CREATE | libc::NLM_F_EXCL, &header)
-        .attribute(MARK, &mark.to_ne_bytes())
+    Message::new(
+        "add a routing rule",
+        libc::RTM_NEWRULE,
+        CREATE | libc::NLM_F_EXCL,
+        &header,
+    )
+    .attribute(MARK, &mark.to_ne_bytes())
 }
 
 fn route_message(
@@ -123,10 +145,22 @@ fn route_message(
         Route::Unreachable => (libc::RT_SCOPE_UNIVERSE, libc::RTN_UNREACHABLE),
     };
     let family = libc::AF_INET as u8;
-    let header =
-        [family, to.prefix_len(), 0, 0, table, libc::RTPROT_BOOT, scope, kind_of_route, 0, 0, 0, 0];
-    let message = Message::new(request, kind, flags, &header)
-        .attribute(libc::RTA_DST, &to.network().octets());
+    let header = [
+        family,
+        to.prefix_len(),
+        0,
+        0,
+        table,
+        libc::RTPROT_BOOT,
+        scope,
+        kind_of_route,
+        0,
+        0,
+        0,
+        0,
+    ];
+    let message =
+        Message::new(request, kind, flags, &header).attribute(libc::RTA_DST, &to.network().octets());
     match route {
         Route::Neighbours { device, source } => {
             let message = message.attribute(libc::RTA_OIF, &device.to_ne_bytes());

@@ -28,7 +28,9 @@ pub(crate) async fn serve(listener: &UnixListener, node: &Arc<Node>) -> Option<U
 }
 
 async fn answer(mut stream: UnixStream, node: Arc<Node>, stop: mpsc::Sender<UnixStream>) {
-    let Ok((request, passed)) = wire::receive::<Request>(&mut stream).await else { return };
+    let Ok((request, passed)) = wire::receive::<Request>(&mut stream).await else {
+        return;
+    };
     if matches!(request, Request::Stop) {
         let _ = stop.send(stream).await;
         return;
@@ -53,5 +55,8 @@ async fn answer(mut stream: UnixStream, node: Arc<Node>, stop: mpsc::Sender<Unix
 }
 
 fn failure(error: &io::Error) -> Failure {
-    Failure { message: chain(error), code: error.raw_os_error() }
+    Failure {
+        message: chain(error),
+        code: error.raw_os_error(),
+    }
 }

@@ -62,7 +62,10 @@ impl Server {
         match answer::answer(&names, query, tcp)? {
             Answer::Done(answer) => Some(answer),
             Answer::Elsewhere(refusal) => self.forwarder.ask(query, tcp).await.or(Some(refusal)),
-            Answer::Alias { query: next, mut partial } => {
+            Answer::Alias {
+                query: next,
+                mut partial,
+            } => {
                 let next = self.forwarder.ask(&next, true).await;
                 answer::complete(&mut partial, next.as_deref());
                 answer::encode(partial, answer::limit(query, tcp))
@@ -74,8 +77,12 @@ impl Server {
 async fn datagrams(socket: Arc<UdpSocket>, server: Arc<Server>) {
     let mut buffer = vec![0; LARGEST_QUERY];
     loop {
-        let Ok((length, client)) = socket.recv_from(&mut buffer).await else { continue };
-        let Ok(permit) = server.in_work.clone().acquire_owned().await else { return };
+        let Ok((length, client)) = socket.recv_from(&mut buffer).await else {
+            continue;
+        };
+        let Ok(permit) = server.in_work.clone().acquire_owned().await else {
+            return;
+        };
         let (query, socket, server) = (buffer[..length].to_vec(), socket.clone(), server.clone());
         tokio::spawn(async move {
             if let Some(answer) = server.answer(&query, false).await {
@@ -90,7 +97,9 @@ async fn connections(listener: TcpListener, server: Arc<Server>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let Ok(permit) = server.in_work.clone().acquire_owned().await else { return };
+                let Ok(permit) = server.in_work.clone().acquire_owned().await else {
+                    return;
+                };
                 let server = server.clone();
                 tokio::spawn(async move {
                     let _ = connection(stream, &server).await;
@@ -105,7 +114,9 @@ async fn connections(listener: TcpListener, server: Arc<Server>) {
 async fn connection(mut stream: TcpStream, server: &Server) -> io::Result<()> {
     loop {
         let query = timeout(SILENCE, read_message(&mut stream)).await??;
-        let Some(answer) = server.answer(&query, true).await else { return Ok(()) };
+        let Some(answer) = server.answer(&query, true).await else {
+            return Ok(());
+        };
         write_message(&mut stream, &answer).await?;
     }
 }

@@ -88,10 +88,8 @@ fn redirect(options: &Options, port: u16) -> Result<(), netlink::Error> {
 /// Whether a pod may get to an address by way of the host: not to what listens on the host for the host
 /// alone, and not back into the cluster.
 fn is_outside(address: Ipv4Addr, closed: [Ipv4Net; 2]) -> bool {
-    let special = address.is_loopback()
-        || address.octets()[0] == 0
-        || address.is_multicast()
-        || address.is_broadcast();
+    let special =
+        address.is_loopback() || address.octets()[0] == 0 || address.is_multicast() || address.is_broadcast();
     !special && !closed.iter().any(|range| range.contains(&address))
 }
 
@@ -126,22 +124,35 @@ async fn dial(stream: &TcpStream, closed: [Ipv4Net; 2], sides: &Sides) -> io::Re
         _ => return Err(io::ErrorKind::AddrNotAvailable.into()),
     };
     let dial = sides.on(Side::Host, connect_tcp(None, to));
-    timeout(PATIENCE, dial).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    timeout(PATIENCE, dial)
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 async fn udp(socket: UdpSocket, closed: [Ipv4Net; 2], sides: Sides) {
     let flows = Arc::new(Flows::default());
     let mut buffer = vec![0; LARGEST_DATAGRAM];
     loop {
-        let received = socket.async_io(Interest::READABLE, || receive(&socket, &mut buffer)).await;
-        let Ok((length, client, to)) = received else { continue };
+        let received = socket
+            .async_io(Interest::READABLE, || receive(&socket, &mut buffer))
+            .await;
+        let Ok((length, client, to)) = received else {
+            continue;
+        };
         if !is_outside(*to.ip(), closed) {
             continue;
         }
-        let key = Key { client: client.into(), to: Some(to) };
+        let key = Key {
+            client: client.into(),
+            to: Some(to),
+        };
         if !flows.is_known(key) {
-            let Ok(behind) = sides.on(Side::Host, connect_udp(None, to)).await else { continue };
-            let Ok(front) = bind_udp(to.into(), Posing::Anybody) else { continue };
+            let Ok(behind) = sides.on(Side::Host, connect_udp(None, to)).await else {
+                continue;
+            };
+            let Ok(front) = bind_udp(to.into(), Posing::Anybody) else {
+                continue;
+            };
             flows.add(key, to, behind, Arc::new(front));
         }
         flows.forward(key, &buffer[..length]);
@@ -152,8 +163,12 @@ async fn udp(socket: UdpSocket, closed: [Ipv4Net; 2], sides: Sides) {
 fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<(usize, SocketAddrV4, SocketAddrV4)> {
     let mut beside = cmsg_space!(libc::sockaddr_in);
     let mut into = [IoSliceMut::new(buffer)];
-    let received =
-        recvmsg::<SockaddrIn>(socket.as_raw_fd(), &mut into, Some(&mut beside), MsgFlags::empty())?;
+    let received = recvmsg::<SockaddrIn>(
+        socket.as_raw_fd(),
+        &mut into,
+        Some(&mut beside),
+        MsgFlags::empty(),
+    )?;
     let to = received.cmsgs()?.find_map(|message| match message {
         ControlMessageOwned::Ipv4OrigDstAddr(address) => Some(SockaddrIn::from(address)),
         _ => None,
@@ -172,7 +187,13 @@ mod tests {
     fn pods_do_not_get_to_the_hosts_loopback_nor_back_into_the_cluster() {
         let closed = ["10.244.0.0/24".parse().unwrap(), "10.96.0.0/16".parse().unwrap()];
         let outside = |address: &str| is_outside(address.parse().unwrap(), closed);
-        for address in ["127.0.0.1", "127.9.9.9", "0.0.0.0", "224.0.0.1", "255.255.255.255"] {
+        for address in [
+            "127.0.0.1",
+            "127.9.9.9",
+            "0.0.0.0",
+            "224.0.0.1",
+            "255.255.255.255",
+        ] {
             assert!(!outside(address), "{address}");
         }
         assert!(!outside("10.244.0.9"));

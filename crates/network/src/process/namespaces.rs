@@ -43,7 +43,11 @@ pub(crate) fn within<T: Send>(
 
 fn on_own_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
-        let thread = thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, work)?;
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
+        let thread = thread::Builder::new()
+            .stack_size(64 << 10)
+            .spawn_scoped(scope, work)?;
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
     })
 }

@@ -58,7 +58,9 @@ impl Node {
                 Ok(pods) => pods,
                 Err(error) => return Ok(Err(Error::Node(error))),
             };
-            let no_egress = egress::start(&on_node, &to_sides).err().map(|error| chain(&error));
+            let no_egress = egress::start(&on_node, &to_sides)
+                .err()
+                .map(|error| chain(&error));
             let names = names(&on_node, &Table::default());
             let name_server = Server::start(&on_node, names, &to_sides).map_err(Error::NameServer);
             Ok(name_server.map(|name_server| (pods, no_egress, name_server)))
@@ -98,7 +100,10 @@ impl Node {
             (_, Some(passed)) => passed.into(),
             (Some(process), None) => namespaces::of_process(process)?,
             (None, None) => {
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, "no network namespace is named"));
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    "no network namespace is named",
+                ));
             }
         };
         let attached = self.with_pods(move |pods| pods.attach(&pod, &namespace)).await?;
@@ -133,7 +138,12 @@ impl Node {
         }
         self.name_server.set_names(names(&self.options, &table));
         let wanted = relays(&table, &self.options.node_ports);
-        let added = self.foreign(wanted.keys().filter(|place| place.side == Side::Node).map(|place| place.address));
+        let added = self.foreign(
+            wanted
+                .keys()
+                .filter(|place| place.side == Side::Node)
+                .map(|place| place.address),
+        );
         self.with_pods(move |pods| pods.own(added)).await?;
         let problems = relaying.apply(&wanted).await;
         self.write_down(|description| description.table = table.number)?;
@@ -163,7 +173,11 @@ impl Node {
         work: impl FnOnce(&mut Pods) -> Result<T, pods::Error> + Send + 'static,
     ) -> io::Result<T> {
         let pods = self.pods.clone();
-        self.sides.blocking_on(Side::Node, move || work(&mut pods.lock()).map_err(io::Error::other)).await
+        self.sides
+            .blocking_on(Side::Node, move || {
+                work(&mut pods.lock()).map_err(io::Error::other)
+            })
+            .await
     }
 
     fn write_down_addresses(&self) -> io::Result<()> {

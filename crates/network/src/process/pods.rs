@@ -28,6 +28,8 @@ use crate::{
 };
 
 const MAIN: u8 = libc::RT_TABLE_MAIN;
+/// The only table in which the packet filter looks for what is our own.
+const LOCAL: u8 = libc::RT_TABLE_LOCAL;
 /// Device numbers of pods start here, above whatever the kernel puts into a new namespace by itself.
 const FIRST_DEVICE: u32 = 1000;
 /// Packets never leave the machine, so they may be as large as the loopback's.
@@ -62,17 +64,26 @@ type NamespaceId = (u64, u64);
 
 impl Pods {
     /// Prepares the node's namespace: its own address, and nobody at the addresses of pods that are not.
-    pub(crate) fn start(options: &Options, before: BTreeMap<String, Ipv4Addr>) -> Result<Self, netlink::Error> {
+    pub(crate) fn start(
+        options: &Options,
+        before: BTreeMap<String, Ipv4Addr>,
+    ) -> Result<Self, netlink::Error> {
         let socket = Socket::route()?;
         let gateway = options.gateway();
         socket.execute(&[
             bring_up(LOOPBACK),
             add_address(LOOPBACK, gateway),
             add_route(options.pods, Route::Unreachable, MAIN),
-            add_route(options.services, Route::Own, MAIN),
+            add_route(options.services, Route::Own, LOCAL),
         ])?;
         let addresses = Addresses::new(options.pods, before);
-        Ok(Self { socket, gateway, addresses, attached: BTreeMap::new(), own: BTreeSet::new() })
+        Ok(Self {
+            socket,
+            gateway,
+            addresses,
+            attached: BTreeMap::new(),
+            own: BTreeSet::new(),
+        })
     }
 
     pub(crate) fn addresses(&self) -> &BTreeMap<String, Ipv4Addr> {
@@ -113,9 +124,9 @@ impl Pods {
     /// Makes these addresses outside the ranges the node's own, and no others.
     pub(crate) fn own(&mut self, addresses: BTreeSet<Ipv4Addr>) -> Result<(), Error> {
         let added = addresses.difference(&self.own);
-        let added = added.map(|address| add_route(host(*address), Route::Own, MAIN));
+        let added = added.map(|address| add_route(host(*address), Route::Own, LOCAL));
         let removed = self.own.difference(&addresses);
-        let removed = removed.map(|address| remove_route(host(*address), Route::Own, MAIN));
+        let removed = removed.map(|address| remove_route(host(*address), Route::Own, LOCAL));
         let messages: Vec<Message> = added.chain(removed).collect();
         self.socket.execute(&messages).map_err(Error::NodeSide)?;
         self.own = addresses;
@@ -135,7 +146,10 @@ impl Pods {
     fn wire(&self, address: Ipv4Addr, namespace: &File) -> Result<(), Error> {
         let device = self.device(address);
         let name = format!("pod{}", self.addresses.place(address));
-        let to_pod = Route::Neighbours { device, source: Some(self.gateway) };
+        let to_pod = Route::Neighbours {
+            device,
+            source: Some(self.gateway),
+        };
         let node_side = [
             add_pair(&name, device, "eth0", namespace.as_fd(), LARGEST_PACKET),
             forward_from(device),
@@ -148,7 +162,13 @@ impl Pods {
             bring_up(device),
             add_address(device, address),
             add_route(host(self.gateway), to_gateway, MAIN),
-            add_route(Ipv4Net::default(), Route::Gateway { gateway: self.gateway }, MAIN),
+            add_route(
+                Ipv4Net::default(),
+                Route::Gateway {
+                    gateway: self.gateway,
+                },
+                MAIN,
+            ),
         ];
         let wire_pod_side = || Socket::route()?.execute(&pod_side);
         namespaces::within(namespace, || wire_pod_side().map_err(io::Error::other)).map_err(Error::PodSide)
@@ -166,4 +186,3 @@ impl Pods {
         FIRST_DEVICE + self.addresses.place(address)
     }
 }
-

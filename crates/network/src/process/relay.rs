@@ -43,8 +43,7 @@ impl Surroundings {
     pub(crate) fn name_for(&self, client: IpAddr, backend: Backend) -> Option<Ipv4Addr> {
         let IpAddr::V4(client) = client else { return None };
         let is_pod = self.pods.contains(&client) && client != self.gateway;
-        let poses =
-            self.may_pose && is_pod && backend.side == Side::Node && *backend.address.ip() != client;
+        let poses = self.may_pose && is_pod && backend.side == Side::Node && *backend.address.ip() != client;
         poses.then_some(client)
     }
 }
@@ -81,12 +80,19 @@ pub(crate) struct Problem {
 
 impl Relaying {
     pub(crate) fn new(surroundings: Arc<Surroundings>) -> Self {
-        Self { surroundings, running: BTreeMap::new() }
+        Self {
+            surroundings,
+            running: BTreeMap::new(),
+        }
     }
 
     /// Gets from the relays in force to these. What cannot be opened is tried again next time.
     pub(crate) async fn apply(&mut self, wanted: &Relays) -> Vec<Problem> {
-        let running = self.running.iter().map(|(place, relay)| (*place, relay.backends.clone())).collect();
+        let running = self
+            .running
+            .iter()
+            .map(|(place, relay)| (*place, relay.backends.clone()))
+            .collect();
         let difference = difference(&running, wanted);
         for place in difference.close {
             self.running.remove(&place);
@@ -97,15 +103,23 @@ impl Relaying {
             }
         }
         let mut problems = Vec::new();
-        let (host, node): (Relays, Relays) =
-            difference.open.into_iter().partition(|(place, _)| place.side == Side::Host);
+        let (host, node): (Relays, Relays) = difference
+            .open
+            .into_iter()
+            .partition(|(place, _)| place.side == Side::Host);
         for (side, relays) in [(Side::Host, host), (Side::Node, node)] {
             let surroundings = self.surroundings.clone();
             let open_all = async move {
                 let open = |(place, backends)| (place, Relay::open(place, backends, &surroundings));
                 Ok(relays.into_iter().map(open).collect::<Vec<_>>())
             };
-            for (place, opened) in self.surroundings.sides.on(side, open_all).await.unwrap_or_default() {
+            for (place, opened) in self
+                .surroundings
+                .sides
+                .on(side, open_all)
+                .await
+                .unwrap_or_default()
+            {
                 match opened {
                     Ok(relay) => {
                         self.running.insert(place, relay);
@@ -122,12 +136,19 @@ impl Relay {
     /// Must be called on a thread of the place's side.
     fn open(place: Place, backends: Backends, surroundings: &Arc<Surroundings>) -> Result<Self, Problem> {
         let address = SocketAddr::new(place.address, place.port);
-        let problem = |source| Problem { address, protocol: place.protocol, source };
+        let problem = |source| Problem {
+            address,
+            protocol: place.protocol,
+            source,
+        };
         let choice = Arc::new(Mutex::new(Choice::new(backends.clone())));
         let (flows, task) = match place.protocol {
             Protocol::Tcp => {
                 let listener = listen_tcp(address, Posing::OwnOnly).map_err(problem)?;
-                (None, tokio::spawn(serve::tcp(listener, choice.clone(), surroundings.clone())))
+                (
+                    None,
+                    tokio::spawn(serve::tcp(listener, choice.clone(), surroundings.clone())),
+                )
             }
             Protocol::Udp => {
                 let socket = bind_udp(address, Posing::OwnOnly).map_err(problem)?;
@@ -136,7 +157,12 @@ impl Relay {
                 (Some(flows), tokio::spawn(task))
             }
         };
-        Ok(Self { backends, choice, flows, task: task.abort_handle() })
+        Ok(Self {
+            backends,
+            choice,
+            flows,
+            task: task.abort_handle(),
+        })
     }
 
     /// Connections stay with the backend they have; datagrams to one that is gone go to another.

@@ -42,7 +42,10 @@ impl Sides {
         T: Send + 'static,
         F: Future<Output = io::Result<T>> + Send + 'static,
     {
-        self.handle(side).spawn(work).await.unwrap_or_else(|error| Err(io::Error::other(error)))
+        self.handle(side)
+            .spawn(work)
+            .await
+            .unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 
     /// As [`Sides::on`] for work that waits for the kernel.
@@ -51,7 +54,10 @@ impl Sides {
         T: Send + 'static,
         F: FnOnce() -> io::Result<T> + Send + 'static,
     {
-        self.handle(side).spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)))
+        self.handle(side)
+            .spawn_blocking(work)
+            .await
+            .unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 
     pub(crate) fn handle(&self, side: Side) -> &Handle {

@@ -7,7 +7,8 @@ use std::{
 };
 
 use nix::sys::socket::{
-    AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, listen, setsockopt, socket, sockopt,
+    AddressFamily, Backlog, MsgFlags, SockFlag, SockType, SockaddrStorage, bind, listen, send, sendto,
+    setsockopt, socket, sockopt,
 };
 use tokio::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 
@@ -35,7 +36,9 @@ pub(crate) fn bind_udp(address: SocketAddr, posing: Posing) -> io::Result<UdpSoc
 /// Connects in the name of `source`, or in our own.
 pub(crate) async fn connect_tcp(source: Option<Ipv4Addr>, to: SocketAddrV4) -> io::Result<TcpStream> {
     let fd = from(SockType::Stream, source)?;
-    TcpSocket::from_std_stream(StdTcpStream::from(fd)).connect(to.into()).await
+    TcpSocket::from_std_stream(StdTcpStream::from(fd))
+        .connect(to.into())
+        .await
 }
 
 /// A datagram socket with one peer, in the name of `source`, or in our own.
@@ -45,8 +48,28 @@ pub(crate) async fn connect_udp(source: Option<Ipv4Addr>, to: SocketAddrV4) -> i
     Ok(socket)
 }
 
+/// Sends a datagram, to the socket's one peer or to another, if the kernel takes it now; if not it is
+/// lost, as datagrams may be. A new socket can send before the runtime has seen that it can.
+pub(crate) fn send_now(socket: &UdpSocket, datagram: &[u8], to: Option<SocketAddr>) {
+    let (fd, flags) = (
+        socket.as_raw_fd(),
+        MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL,
+    );
+    let sent = match to {
+        Some(to) => sendto(fd, datagram, &SockaddrStorage::from(to), flags),
+        None => send(fd, datagram, flags),
+    };
+    if let Err(error) = sent {
+        tracing::debug!(%error, "a datagram is lost");
+    }
+}
+
 fn bound(kind: SockType, address: SocketAddr, posing: Posing) -> io::Result<OwnedFd> {
-    let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let family = if address.is_ipv4() {
+        AddressFamily::Inet
+    } else {
+        AddressFamily::Inet6
+    };
     let fd = open(family, kind)?;
     setsockopt(&fd, sockopt::ReuseAddr, &true)?;
     if address.is_ipv4() {
@@ -65,11 +88,19 @@ fn from(kind: SockType, source: Option<Ipv4Addr>) -> io::Result<OwnedFd> {
         setsockopt(&fd, sockopt::IpTransparent, &true)?;
         // The port is chosen when the peer is known, so that each peer has all ports to itself.
         setsockopt(&fd, sockopt::IpBindAddressNoPort, &true)?;
-        bind(fd.as_raw_fd(), &SockaddrStorage::from(SocketAddrV4::new(source, 0)))?;
+        bind(
+            fd.as_raw_fd(),
+            &SockaddrStorage::from(SocketAddrV4::new(source, 0)),
+        )?;
     }
     Ok(fd)
 }
 
 fn open(family: AddressFamily, kind: SockType) -> io::Result<OwnedFd> {
-    Ok(socket(family, kind, SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK, None)?)
+    Ok(socket(
+        family,
+        kind,
+        SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
+        None,
+    )?)
 }

@@ -36,7 +36,10 @@ const SYS_ADMIN: u64 = 1 << 21;
 pub(crate) fn enter(existing: Option<&Path>) -> Result<Tier, Error> {
     if let Some(path) = existing {
         let join = || setns(File::open(path)?, CloneFlags::CLONE_NEWUSER).map_err(io::Error::from);
-        join().map_err(|source| Error::Join { path: path.to_owned(), source })?;
+        join().map_err(|source| Error::Join {
+            path: path.to_owned(),
+            source,
+        })?;
         return Ok(Tier::Rootless);
     }
     if may_administer(&fs::read_to_string("/proc/self/status").unwrap_or_default()) {
@@ -54,7 +57,9 @@ pub(crate) fn enter(existing: Option<&Path>) -> Result<Tier, Error> {
 
 fn may_administer(status: &str) -> bool {
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let capabilities = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    let capabilities = effective
+        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
+        .unwrap_or(0);
     capabilities & (NET_ADMIN | SYS_ADMIN) == NET_ADMIN | SYS_ADMIN
 }
 
@@ -78,13 +83,18 @@ fn map_self(user: u32, group: u32) -> Result<(), Error> {
 /// and waits for the end of its input.
 struct Helpers(Child);
 
-const SCRIPT: &str = r#"cat >/dev/null; newuidmap "$1" 0 "$2" 1 1 "$3" "$4" && newgidmap "$1" 0 "$5" 1 1 "$6" "$7""#;
+const SCRIPT: &str =
+    r#"cat >/dev/null; newuidmap "$1" 0 "$2" 1 1 "$3" "$4" && newgidmap "$1" 0 "$5" 1 1 "$6" "$7""#;
 
 impl Helpers {
     /// Nothing to start if the machine has no such helpers, or no ids for this user.
     fn start() -> Result<Option<Self>, Error> {
         let (user, group) = (geteuid(), getegid());
-        let name = User::from_uid(user).ok().flatten().map(|user| user.name).unwrap_or_default();
+        let name = User::from_uid(user)
+            .ok()
+            .flatten()
+            .map(|user| user.name)
+            .unwrap_or_default();
         let granted = |file: &str| {
             let text = fs::read_to_string(file).unwrap_or_default();
             granted(&text, &name, user.as_raw())
@@ -95,7 +105,15 @@ impl Helpers {
         if !is_installed("newuidmap") || !is_installed("newgidmap") {
             return Ok(None);
         }
-        let numbers = [id(), user.as_raw(), users.0, users.1, group.as_raw(), groups.0, groups.1];
+        let numbers = [
+            id(),
+            user.as_raw(),
+            users.0,
+            users.1,
+            group.as_raw(),
+            groups.0,
+            groups.1,
+        ];
         let child = Command::new("sh")
             .args(["-c", SCRIPT, "sh"])
             .args(numbers.map(|number| number.to_string()))
@@ -108,7 +126,11 @@ impl Helpers {
     fn finish(mut self) -> Result<(), Error> {
         // Waiting closes the shell's input.
         let status = self.0.wait().map_err(Error::Helpers)?;
-        if status.success() { Ok(()) } else { Err(Error::HelpersFailed) }
+        if status.success() {
+            Ok(())
+        } else {
+            Err(Error::HelpersFailed)
+        }
     }
 }
 
@@ -124,7 +146,9 @@ fn granted(text: &str, name: &str, id: u32) -> Option<(u32, u32)> {
 }
 
 fn is_installed(program: &str) -> bool {
-    ["/usr/bin", "/bin", "/usr/local/bin"].iter().any(|folder| Path::new(folder).join(program).exists())
+    ["/usr/bin", "/bin", "/usr/local/bin"]
+        .iter()
+        .any(|folder| Path::new(folder).join(program).exists())
 }
 
 #[cfg(test)]

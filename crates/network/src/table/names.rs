@@ -17,7 +17,10 @@ pub(crate) enum Data {
     /// Another name for the same.
     Alias(String),
     /// A port, and the name of the machine that has it.
-    Location { port: u16, machine: String },
+    Location {
+        port: u16,
+        machine: String,
+    },
     /// The name of an address.
     Pointer(String),
 }
@@ -47,8 +50,11 @@ const REVERSE: &str = ".in-addr.arpa";
 impl Names {
     /// Addresses of these ranges belong to the cluster, also those that nobody has.
     pub(crate) fn new(table: &Table, domain: &str, ranges: &[Ipv4Net]) -> Self {
-        let mut names =
-            Self { domain: domain.to_lowercase(), reverse_ranges: ranges.to_vec(), ..Self::default() };
+        let mut names = Self {
+            domain: domain.to_lowercase(),
+            reverse_ranges: ranges.to_vec(),
+            ..Self::default()
+        };
         names.add_parents(&format!("pod.{}", names.domain));
         names.add_parents(&format!("svc.{}", names.domain));
         for service in &table.services {
@@ -89,7 +95,10 @@ impl Names {
         }
         if !service.addresses.is_empty() {
             for port in &service.ports {
-                let location = Data::Location { port: port.port, machine: base.clone() };
+                let location = Data::Location {
+                    port: port.port,
+                    machine: base.clone(),
+                };
                 self.add_location(&base, &port.name, port.protocol, location);
             }
         }
@@ -100,7 +109,10 @@ impl Names {
     }
 
     fn add_endpoint(&mut self, service: &Service, endpoint: &Endpoint, base: &str) {
-        let own = endpoint.hostname.clone().unwrap_or_else(|| dashed(endpoint.address));
+        let own = endpoint
+            .hostname
+            .clone()
+            .unwrap_or_else(|| dashed(endpoint.address));
         let machine = format!("{own}.{base}").to_lowercase();
         self.add(&machine, Data::Address(endpoint.address));
         self.add(&reverse(endpoint.address), Data::Pointer(machine.clone()));
@@ -110,7 +122,10 @@ impl Names {
         self.add(base, Data::Address(endpoint.address));
         for port in &service.ports {
             if let Some(number) = endpoint.ports.get(&port.name) {
-                let location = Data::Location { port: *number, machine: machine.clone() };
+                let location = Data::Location {
+                    port: *number,
+                    machine: machine.clone(),
+                };
                 self.add_location(base, &port.name, port.protocol, location);
             }
         }
@@ -138,7 +153,9 @@ impl Names {
     fn add_parents(&mut self, name: &str) {
         let mut rest = name;
         while rest != self.domain && is_below(rest, &self.domain) {
-            let Some((_, parent)) = rest.split_once('.') else { return };
+            let Some((_, parent)) = rest.split_once('.') else {
+                return;
+            };
             if !self.parents.insert(parent.to_owned()) {
                 return;
             }
@@ -157,7 +174,9 @@ impl Names {
     }
 
     fn is_own_reverse(&self, name: &str) -> bool {
-        let Some(text) = name.strip_suffix(REVERSE) else { return false };
+        let Some(text) = name.strip_suffix(REVERSE) else {
+            return false;
+        };
         let mut octets: Vec<&str> = text.split('.').collect();
         octets.reverse();
         let address: Option<Ipv4Addr> = octets.join(".").parse().ok();
@@ -166,7 +185,8 @@ impl Names {
 }
 
 fn is_below(name: &str, domain: &str) -> bool {
-    name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    name.strip_suffix(domain)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
 fn dashed(address: Ipv4Addr) -> String {

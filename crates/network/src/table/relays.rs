@@ -42,7 +42,11 @@ pub(crate) type Relays = BTreeMap<Place, Backends>;
 /// The relays of a table. A port without a ready endpoint has none, so the kernel refuses connections.
 pub(crate) fn relays(table: &Table, node_ports: &[IpAddr]) -> Relays {
     let mut relays = Relays::new();
-    for service in table.services.iter().filter(|service| service.external_name.is_none()) {
+    for service in table
+        .services
+        .iter()
+        .filter(|service| service.external_name.is_none())
+    {
         for port in &service.ports {
             let all = backends(service, &port.name);
             if all.is_empty() {
@@ -51,11 +55,24 @@ pub(crate) fn relays(table: &Table, node_ports: &[IpAddr]) -> Relays {
             let inside = service.addresses.iter().chain(&service.external_addresses);
             let inside = inside.map(|address| (Side::Node, IpAddr::V4(*address), port.port));
             let outside = port.node_port.into_iter().flat_map(|node_port| {
-                node_ports.iter().map(move |address| (Side::Host, *address, node_port))
+                node_ports
+                    .iter()
+                    .map(move |address| (Side::Host, *address, node_port))
             });
             for (side, address, number) in inside.chain(outside) {
-                let place = Place { side, address, port: number, protocol: port.protocol };
-                relays.insert(place, Backends { all: all.clone(), affinity: service.affinity });
+                let place = Place {
+                    side,
+                    address,
+                    port: number,
+                    protocol: port.protocol,
+                };
+                relays.insert(
+                    place,
+                    Backends {
+                        all: all.clone(),
+                        affinity: service.affinity,
+                    },
+                );
             }
         }
     }
@@ -85,8 +102,15 @@ pub(crate) struct Difference {
 }
 
 pub(crate) fn difference(old: &Relays, new: &Relays) -> Difference {
-    let close = old.keys().filter(|place| !new.contains_key(place)).copied().collect();
-    let mut difference = Difference { close, ..Difference::default() };
+    let close = old
+        .keys()
+        .filter(|place| !new.contains_key(place))
+        .copied()
+        .collect();
+    let mut difference = Difference {
+        close,
+        ..Difference::default()
+    };
     for (place, backends) in new {
         match old.get(place) {
             None => difference.open.insert(*place, backends.clone()),

@@ -16,9 +16,17 @@ fn a_second_process_is_refused() {
     each_tier(async |tier| {
         let world = World::start(tier).await;
         let refused = Network::start(&world.binary, &world.folder, &Options::default()).await;
-        let Err(Error::Died { last_words }) = refused else { panic!("two processes serve one folder") };
-        assert!(last_words.contains("another process serves this folder"), "{last_words}");
-        assert_eq!(Network::adopt(&world.folder).await.unwrap().description().pid, world.network.description().pid);
+        let Err(Error::Died { last_words }) = refused else {
+            panic!("two processes serve one folder")
+        };
+        assert!(
+            last_words.contains("another process serves this folder"),
+            "{last_words}"
+        );
+        assert_eq!(
+            Network::adopt(&world.folder).await.unwrap().description().pid,
+            world.network.description().pid
+        );
         world.stop().await;
     });
 }
@@ -29,12 +37,18 @@ fn everything_goes_on_when_the_starter_is_gone() {
         let world = World::unstarted(tier);
         // A starter that is killed as soon as the process answers.
         let mut starter = Command::new(&world.binary)
-            .args(["start", world.binary.to_str().unwrap(), world.folder.to_str().unwrap()])
+            .args([
+                "start",
+                world.binary.to_str().unwrap(),
+                world.folder.to_str().unwrap(),
+            ])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(starter.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(starter.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         assert_eq!(line, "started\n");
         starter.kill().unwrap();
         starter.wait().unwrap();
@@ -45,8 +59,16 @@ fn everything_goes_on_when_the_starter_is_gone() {
         server.run("listen tcp 8080 server");
         let endpoints = vec![endpoint(server.address, true, 8080)];
         let address = Ipv4Addr::new(10, 96, 0, 10);
-        world.set(table(1, vec![service("web", address, vec![port(Protocol::Tcp, 80)], endpoints)])).await;
-        assert_eq!(client.run("ask tcp 10.96.0.10:80"), format!("server {}", client.address));
+        world
+            .set(table(
+                1,
+                vec![service("web", address, vec![port(Protocol::Tcp, 80)], endpoints)],
+            ))
+            .await;
+        assert_eq!(
+            client.run("ask tcp 10.96.0.10:80"),
+            format!("server {}", client.address)
+        );
         world.stop().await;
     });
 }
@@ -83,7 +105,9 @@ fn a_process_that_was_killed_is_followed_by_one_with_the_same_addresses() {
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
         let (binary, folder) = (world.binary.clone(), world.folder.clone());
-        let network = Network::start(&binary, &folder, &Options::default()).await.unwrap();
+        let network = Network::start(&binary, &folder, &Options::default())
+            .await
+            .unwrap();
         let again = world.with_network(network);
         assert_eq!(again.pod("second").await.address, second.address);
         assert_ne!(again.pod("third").await.address, first.address);

@@ -16,8 +16,14 @@ fn pods_reach_the_hosts_other_addresses_and_what_is_behind_them() {
         let world = World::start(tier).await;
         assert_eq!(world.network.description().no_egress, None);
         let mut pod = world.pod("pod").await;
-        assert_eq!(pod.run(&format!("ask tcp {address}:{tcp}")), format!("outside {address}"));
-        assert_eq!(pod.run(&format!("ask udp {address}:{udp} hello")), format!("outside {address} hello"));
+        assert_eq!(
+            pod.run(&format!("ask tcp {address}:{tcp}")),
+            format!("outside {address}")
+        );
+        assert_eq!(
+            pod.run(&format!("ask udp {address}:{udp} hello")),
+            format!("outside {address} hello")
+        );
         assert_eq!(pod.run(&format!("ask tcp {address}:1")), "error: ConnectionReset");
         world.stop().await;
     });
@@ -29,9 +35,18 @@ fn pods_do_not_reach_the_hosts_loopback() {
     each_tier(async |tier| {
         let world = World::start(tier).await;
         let mut pod = world.pod("pod").await;
-        assert_eq!(pod.run(&format!("ask tcp 127.0.0.1:{tcp}")), "error: ConnectionRefused");
-        assert_eq!(pod.run(&format!("ask tcp 10.244.0.1:{tcp}")), "error: ConnectionRefused");
-        assert_eq!(pod.run(&format!("ask tcp 0.0.0.0:{tcp}")), "error: ConnectionRefused");
+        assert_eq!(
+            pod.run(&format!("ask tcp 127.0.0.1:{tcp}")),
+            "error: ConnectionRefused"
+        );
+        assert_eq!(
+            pod.run(&format!("ask tcp 10.244.0.1:{tcp}")),
+            "error: ConnectionRefused"
+        );
+        assert_eq!(
+            pod.run(&format!("ask tcp 0.0.0.0:{tcp}")),
+            "error: ConnectionRefused"
+        );
         world.stop().await;
     });
 }
@@ -49,7 +64,10 @@ fn own_address() -> Option<Ipv4Addr> {
 fn servers(address: Ipv4Addr) -> (u16, u16) {
     let listener = TcpListener::bind((address, 0)).unwrap();
     let socket = UdpSocket::bind((address, 0)).unwrap();
-    let ports = (listener.local_addr().unwrap().port(), socket.local_addr().unwrap().port());
+    let ports = (
+        listener.local_addr().unwrap().port(),
+        socket.local_addr().unwrap().port(),
+    );
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let peer = stream.peer_addr().unwrap().ip();

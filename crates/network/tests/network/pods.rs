@@ -17,11 +17,23 @@ fn pods_talk_by_address_and_have_all_ports_to_themselves() {
             assert_eq!(pod.run(&format!("listen udp 29500 {name}")), "ok");
         }
         let (one, two) = (first.address, second.address);
-        assert_eq!(second.run(&format!("ask tcp {one}:29500")), format!("first {two}"));
-        assert_eq!(first.run(&format!("ask tcp {two}:29500")), format!("second {one}"));
-        assert_eq!(second.run(&format!("ask udp {one}:29500 hello")), format!("first {two} hello"));
+        assert_eq!(
+            second.run(&format!("ask tcp {one}:29500")),
+            format!("first {two}")
+        );
+        assert_eq!(
+            first.run(&format!("ask tcp {two}:29500")),
+            format!("second {one}")
+        );
+        assert_eq!(
+            second.run(&format!("ask udp {one}:29500 hello")),
+            format!("first {two} hello")
+        );
         assert_eq!(second.run("ask tcp 127.0.0.1:29500"), "second 127.0.0.1");
-        assert_eq!(second.run(&format!("ask tcp {two}:29500")), format!("second {two}"));
+        assert_eq!(
+            second.run(&format!("ask tcp {two}:29500")),
+            format!("second {two}")
+        );
         world.stop().await;
     });
 }
@@ -32,7 +44,10 @@ fn a_port_where_nobody_listens_and_an_address_that_nobody_has_are_refused_at_onc
         let world = World::start(tier).await;
         let mut first = world.pod("first").await;
         let second = world.pod("second").await;
-        assert_eq!(first.run(&format!("ask tcp {}:81", second.address)), "error: ConnectionRefused");
+        assert_eq!(
+            first.run(&format!("ask tcp {}:81", second.address)),
+            "error: ConnectionRefused"
+        );
         assert_eq!(first.run("ask tcp 10.244.0.200:81"), "error: HostUnreachable");
         world.stop().await;
     });
@@ -43,15 +58,25 @@ fn attaching_and_detaching_twice_changes_nothing() {
     each_tier(async |tier| {
         let world = World::start(tier).await;
         let mut pod = world.pod("pod").await;
-        let again = world.network.attach("pod", Namespace::OfProcess(pod.child.id())).await.unwrap();
+        let again = world
+            .network
+            .attach("pod", Namespace::OfProcess(pod.child.id()))
+            .await
+            .unwrap();
         assert_eq!(again, pod.address);
         pod.run("listen tcp 80 pod");
-        assert_eq!(pod.run(&format!("ask tcp {}:80", pod.address)), format!("pod {}", pod.address));
+        assert_eq!(
+            pod.run(&format!("ask tcp {}:80", pod.address)),
+            format!("pod {}", pod.address)
+        );
 
         world.network.detach("pod").await.unwrap();
         world.network.detach("pod").await.unwrap();
         assert!(world.network.describe().await.unwrap().addresses.is_empty());
-        assert_eq!(pod.run(&format!("ask tcp {}:80", pod.address)), "error: NetworkUnreachable");
+        assert_eq!(
+            pod.run(&format!("ask tcp {}:80", pod.address)),
+            "error: NetworkUnreachable"
+        );
         world.stop().await;
     });
 }
@@ -64,10 +89,17 @@ fn a_pod_whose_sandbox_is_new_keeps_its_address() {
         let old = world.pod("server").await;
         let mut new = world.unattached_pod();
         let namespace = File::open(format!("/proc/{}/ns/net", new.child.id())).unwrap();
-        let address = world.network.attach("server", Namespace::Open(namespace.as_fd())).await.unwrap();
+        let address = world
+            .network
+            .attach("server", Namespace::Open(namespace.as_fd()))
+            .await
+            .unwrap();
         assert_eq!(address, old.address);
         new.run("listen tcp 80 new");
-        assert_eq!(client.run(&format!("ask tcp {address}:80")), format!("new {}", client.address));
+        assert_eq!(
+            client.run(&format!("ask tcp {address}:80")),
+            format!("new {}", client.address)
+        );
         world.stop().await;
     });
 }
@@ -79,16 +111,28 @@ fn the_agent_reaches_into_pods() {
         let mut pod = world.pod("pod").await;
         pod.run("listen tcp 80 pod");
         pod.run("listen udp 80 pod");
-        let stream = world.network.dial(format!("{}:80", pod.address).parse().unwrap()).await.unwrap();
+        let stream = world
+            .network
+            .dial(format!("{}:80", pod.address).parse().unwrap())
+            .await
+            .unwrap();
         assert_eq!(world.first_line(stream).await, "pod 10.244.0.1");
 
-        let socket = world.network.dial_udp(format!("{}:80", pod.address).parse().unwrap()).await.unwrap();
+        let socket = world
+            .network
+            .dial_udp(format!("{}:80", pod.address).parse().unwrap())
+            .await
+            .unwrap();
         socket.send(b"hello").await.unwrap();
         let mut buffer = [0; 100];
         let length = socket.recv(&mut buffer).await.unwrap();
         assert_eq!(&buffer[..length], b"pod 10.244.0.1 hello");
 
-        let refused = world.network.dial(format!("{}:81", pod.address).parse().unwrap()).await.unwrap_err();
+        let refused = world
+            .network
+            .dial(format!("{}:81", pod.address).parse().unwrap())
+            .await
+            .unwrap_err();
         assert_eq!(refused.kind(), Some(std::io::ErrorKind::ConnectionRefused));
         world.stop().await;
     });

@@ -18,7 +18,11 @@ fn clients_are_spread_over_the_ready_endpoints_which_see_who_asks() {
     each_tier(async |tier| {
         let world = World::start(tier).await;
         let mut client = world.pod("client").await;
-        let mut servers = [world.pod("one").await, world.pod("two").await, world.pod("three").await];
+        let mut servers = [
+            world.pod("one").await,
+            world.pod("two").await,
+            world.pod("three").await,
+        ];
         for (number, server) in servers.iter_mut().enumerate() {
             server.run(&format!("listen tcp 8080 {number}"));
         }
@@ -27,7 +31,12 @@ fn clients_are_spread_over_the_ready_endpoints_which_see_who_asks() {
             endpoint(servers[1].address, true, 8080),
             endpoint(servers[2].address, false, 8080),
         ];
-        world.set(table(1, vec![service("web", ADDRESS, vec![port(Protocol::Tcp, 80)], endpoints)])).await;
+        world
+            .set(table(
+                1,
+                vec![service("web", ADDRESS, vec![port(Protocol::Tcp, 80)], endpoints)],
+            ))
+            .await;
         let answers: BTreeSet<String> = (0..6).map(|_| client.run("ask tcp 10.96.0.10:80")).collect();
         let expected = [0, 1].map(|number| format!("{number} {}", client.address));
         assert_eq!(answers, BTreeSet::from(expected));
@@ -43,7 +52,12 @@ fn much_data_goes_through_unchanged_and_the_half_that_is_closed_is_only_half() {
         let mut server = world.pod("server").await;
         server.run("listen tcp 8080 server");
         let endpoints = vec![endpoint(server.address, true, 8080)];
-        world.set(table(1, vec![service("web", ADDRESS, vec![port(Protocol::Tcp, 80)], endpoints)])).await;
+        world
+            .set(table(
+                1,
+                vec![service("web", ADDRESS, vec![port(Protocol::Tcp, 80)], endpoints)],
+            ))
+            .await;
         assert_eq!(client.run("echo 10.96.0.10:80 20000"), "same");
         world.stop().await;
     });
@@ -58,7 +72,9 @@ fn a_pod_reaches_itself_through_its_service() {
         pod.run("listen udp 8080 pod");
         let ports = vec![port(Protocol::Tcp, 80), port(Protocol::Udp, 80)];
         let endpoints = vec![endpoint(pod.address, true, 8080)];
-        world.set(table(1, vec![service("web", ADDRESS, ports, endpoints)])).await;
+        world
+            .set(table(1, vec![service("web", ADDRESS, ports, endpoints)]))
+            .await;
         assert_eq!(pod.run("ask tcp 10.96.0.10:80"), "pod 10.244.0.1");
         assert_eq!(pod.run("ask udp 10.96.0.10:80 hello"), "pod 10.244.0.1 hello");
         world.stop().await;
@@ -74,7 +90,9 @@ fn a_service_without_endpoints_refuses() {
         world.set(table(1, vec![web(vec![])])).await;
         assert_eq!(client.run("ask tcp 10.96.0.10:80"), "error: ConnectionRefused");
         client.run("listen tcp 8080 client");
-        world.set(table(2, vec![web(vec![endpoint(client.address, true, 8080)])])).await;
+        world
+            .set(table(2, vec![web(vec![endpoint(client.address, true, 8080)])]))
+            .await;
         assert_eq!(client.run("ask tcp 10.96.0.10:80"), "client 10.244.0.1");
         world.set(table(3, vec![web(vec![])])).await;
         assert_eq!(client.run("ask tcp 10.96.0.10:80"), "error: ConnectionRefused");
@@ -90,10 +108,21 @@ fn an_endpoint_that_does_not_accept_is_passed_over() {
         let dead = world.pod("dead").await;
         let mut server = world.pod("server").await;
         server.run("listen tcp 8080 server");
-        let endpoints = vec![endpoint(dead.address, true, 8080), endpoint(server.address, true, 8080)];
-        world.set(table(1, vec![service("web", ADDRESS, vec![port(Protocol::Tcp, 80)], endpoints)])).await;
+        let endpoints = vec![
+            endpoint(dead.address, true, 8080),
+            endpoint(server.address, true, 8080),
+        ];
+        world
+            .set(table(
+                1,
+                vec![service("web", ADDRESS, vec![port(Protocol::Tcp, 80)], endpoints)],
+            ))
+            .await;
         for _ in 0..3 {
-            assert_eq!(client.run("ask tcp 10.96.0.10:80"), format!("server {}", client.address));
+            assert_eq!(
+                client.run("ask tcp 10.96.0.10:80"),
+                format!("server {}", client.address)
+            );
         }
         world.stop().await;
     });
@@ -112,7 +141,10 @@ fn datagrams_go_to_another_endpoint_when_theirs_is_gone() {
             let endpoints = vec![endpoint(server.address, true, 8080)];
             let web = service("web", ADDRESS, vec![port(Protocol::Udp, 53)], endpoints);
             world.set(table(number as u64 + 1, vec![web])).await;
-            assert_eq!(client.run("ask-from 7777 10.96.0.10:53 hello"), format!("{number} {} hello", client.address));
+            assert_eq!(
+                client.run("ask-from 7777 10.96.0.10:53 hello"),
+                format!("{number} {} hello", client.address)
+            );
         }
         world.stop().await;
     });
@@ -127,7 +159,10 @@ fn a_client_with_affinity_stays_with_its_endpoint() {
         for (number, server) in servers.iter_mut().enumerate() {
             server.run(&format!("listen tcp 8080 {number}"));
         }
-        let endpoints = servers.iter().map(|server| endpoint(server.address, true, 8080)).collect();
+        let endpoints = servers
+            .iter()
+            .map(|server| endpoint(server.address, true, 8080))
+            .collect();
         let web = Service {
             affinity: Some(Affinity { timeout_seconds: 100 }),
             ..service("web", ADDRESS, vec![port(Protocol::Tcp, 80)], endpoints)
@@ -136,6 +171,12 @@ fn a_client_with_affinity_stays_with_its_endpoint() {
         for client in &mut clients {
             let answers: BTreeSet<String> = (0..4).map(|_| client.run("ask tcp 10.96.0.10:80")).collect();
             assert_eq!(answers.len(), 1);
+            assert!(
+                answers
+                    .iter()
+                    .all(|answer| answer.ends_with(&client.address.to_string())),
+                "{answers:?}"
+            );
         }
         world.stop().await;
     });
@@ -145,17 +186,30 @@ fn a_client_with_affinity_stays_with_its_endpoint() {
 fn the_host_reaches_a_node_port() {
     each_tier(async |tier| {
         let node_ports = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
-        let world = World::with(tier, Options { node_ports, ..Options::default() }).await;
+        let world = World::with(
+            tier,
+            Options {
+                node_ports,
+                ..Options::default()
+            },
+        )
+        .await;
         let mut server = world.pod("server").await;
         server.run("listen tcp 8080 server");
         server.run("listen udp 8080 server");
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let free = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let mut ports = vec![port(Protocol::Tcp, 80), port(Protocol::Udp, 80)];
         for port in &mut ports {
             port.node_port = Some(free);
         }
         let endpoints = vec![endpoint(server.address, true, 8080)];
-        world.set(table(1, vec![service("web", ADDRESS, ports, endpoints)])).await;
+        world
+            .set(table(1, vec![service("web", ADDRESS, ports, endpoints)]))
+            .await;
 
         let mut stream = TcpStream::connect(("127.0.0.1", free)).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
@@ -176,12 +230,28 @@ fn the_host_reaches_a_node_port() {
 fn a_node_port_that_is_taken_is_told_and_tried_again() {
     each_tier(async |tier| {
         let node_ports = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
-        let world = World::with(tier, Options { node_ports, ..Options::default() }).await;
+        let world = World::with(
+            tier,
+            Options {
+                node_ports,
+                ..Options::default()
+            },
+        )
+        .await;
         let server = world.pod("server").await;
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut web = service("web", ADDRESS, vec![port(Protocol::Tcp, 80)], vec![endpoint(server.address, true, 8080)]);
+        let mut web = service(
+            "web",
+            ADDRESS,
+            vec![port(Protocol::Tcp, 80)],
+            vec![endpoint(server.address, true, 8080)],
+        );
         web.ports[0].node_port = Some(taken.local_addr().unwrap().port());
-        let problems = world.network.set_table(table(1, vec![web.clone()])).await.unwrap();
+        let problems = world
+            .network
+            .set_table(table(1, vec![web.clone()]))
+            .await
+            .unwrap();
         assert_eq!(problems.len(), 1);
         assert!(problems[0].contains("Address already in use"), "{problems:?}");
         drop(taken);
@@ -203,7 +273,12 @@ fn an_endpoint_may_be_on_the_host_even_on_its_loopback() {
             }
         });
         let endpoints = vec![host_endpoint(Ipv4Addr::LOCALHOST, listens_at)];
-        let api = service("kubernetes", Ipv4Addr::new(10, 96, 0, 1), vec![port(Protocol::Tcp, 443)], endpoints);
+        let api = service(
+            "kubernetes",
+            Ipv4Addr::new(10, 96, 0, 1),
+            vec![port(Protocol::Tcp, 443)],
+            endpoints,
+        );
         world.set(table(1, vec![api])).await;
         assert_eq!(client.run("ask tcp 10.96.0.1:443"), "the API");
         world.stop().await;
@@ -219,10 +294,18 @@ fn a_service_is_reached_at_its_external_addresses() {
         server.run("listen tcp 8080 server");
         let web = Service {
             external_addresses: vec![Ipv4Addr::new(203, 0, 113, 7)],
-            ..service("web", ADDRESS, vec![port(Protocol::Tcp, 80)], vec![endpoint(server.address, true, 8080)])
+            ..service(
+                "web",
+                ADDRESS,
+                vec![port(Protocol::Tcp, 80)],
+                vec![endpoint(server.address, true, 8080)],
+            )
         };
         world.set(table(1, vec![web])).await;
-        assert_eq!(client.run("ask tcp 203.0.113.7:80"), format!("server {}", client.address));
+        assert_eq!(
+            client.run("ask tcp 203.0.113.7:80"),
+            format!("server {}", client.address)
+        );
         world.stop().await;
     });
 }
@@ -237,7 +320,12 @@ fn thousands_of_services_are_cheap() {
         let services: Vec<Service> = (0..2000)
             .map(|number| {
                 let endpoints = vec![endpoint(pod.address, true, 8080)];
-                service(&format!("s{number}"), at(number), vec![port(Protocol::Tcp, 80)], endpoints)
+                service(
+                    &format!("s{number}"),
+                    at(number),
+                    vec![port(Protocol::Tcp, 80)],
+                    endpoints,
+                )
             })
             .collect();
         let started = std::time::Instant::now();

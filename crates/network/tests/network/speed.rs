@@ -16,7 +16,11 @@ fn how_long_a_pod_takes_to_attach() {
         for (number, pod) in pods.iter().enumerate() {
             let started = Instant::now();
             let namespace = Namespace::OfProcess(pod.child.id());
-            world.network.attach(&format!("pod-{number}"), namespace).await.unwrap();
+            world
+                .network
+                .attach(&format!("pod-{number}"), namespace)
+                .await
+                .unwrap();
             times.push(started.elapsed());
         }
         times.sort();
@@ -27,7 +31,10 @@ fn how_long_a_pod_takes_to_attach() {
             gone.push(started.elapsed());
         }
         gone.sort();
-        println!("{tier:?}: attach median {:?} worst {:?}, detach median {:?}", times[20], times[39], gone[20]);
+        println!(
+            "{tier:?}: attach median {:?} worst {:?}, detach median {:?}",
+            times[20], times[39], gone[20]
+        );
         world.stop().await;
     });
 }
@@ -42,7 +49,12 @@ fn how_much_goes_through() {
         server.run("sink 8080");
         let endpoints = vec![endpoint(server.address, true, 8080)];
         let address = Ipv4Addr::new(10, 96, 0, 10);
-        world.set(table(1, vec![service("web", address, vec![port(Protocol::Tcp, 80)], endpoints)])).await;
+        world
+            .set(table(
+                1,
+                vec![service("web", address, vec![port(Protocol::Tcp, 80)], endpoints)],
+            ))
+            .await;
         for _ in 0..3 {
             let direct = client.run(&format!("push {}:8080 4000", server.address));
             let relayed = client.run("push 10.96.0.10:80 4000");

@@ -21,8 +21,15 @@ const NOBODY: u32 = 65_534;
 
 /// Runs a test in every tier that this user can have.
 pub(crate) fn each_tier(test: impl AsyncFn(Tier)) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let tiers: &[Tier] = if is_root() { &[Tier::Root, Tier::Rootless] } else { &[Tier::Rootless] };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let tiers: &[Tier] = if is_root() {
+        &[Tier::Root, Tier::Rootless]
+    } else {
+        &[Tier::Rootless]
+    };
     for tier in tiers {
         runtime.block_on(test(*tier));
     }
@@ -56,8 +63,19 @@ impl Prepared {
 
     fn with(self, network: Network) -> World {
         assert_eq!(network.description().tier, self.tier);
-        let Self { folder, binary, tier, temporary } = self;
-        World { network, folder, tier, binary, temporary }
+        let Self {
+            folder,
+            binary,
+            tier,
+            temporary,
+        } = self;
+        World {
+            network,
+            folder,
+            tier,
+            binary,
+            temporary,
+        }
     }
 }
 
@@ -68,7 +86,9 @@ impl World {
 
     pub(crate) async fn with(tier: Tier, options: Options) -> Self {
         let prepared = Self::unstarted(tier);
-        let network = Network::start(&prepared.binary, &prepared.folder, &options).await.unwrap();
+        let network = Network::start(&prepared.binary, &prepared.folder, &options)
+            .await
+            .unwrap();
         prepared.with(network)
     }
 
@@ -82,7 +102,12 @@ impl World {
                 chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
             }
         }
-        Prepared { folder, binary, tier, temporary: Arc::new(temporary) }
+        Prepared {
+            folder,
+            binary,
+            tier,
+            temporary: Arc::new(temporary),
+        }
     }
 
     /// The same folder with another process.
@@ -103,24 +128,40 @@ impl World {
 
     pub(crate) async fn first_line(&self, stream: TcpStream) -> String {
         let mut line = String::new();
-        tokio::io::BufReader::new(stream).read_line(&mut line).await.unwrap();
+        tokio::io::BufReader::new(stream)
+            .read_line(&mut line)
+            .await
+            .unwrap();
         line.trim_end().to_owned()
     }
 
     /// A process in its own network namespace, with an address.
     pub(crate) async fn pod(&self, name: &str) -> Pod {
         let mut pod = self.unattached_pod();
-        pod.address = self.network.attach(name, Namespace::OfProcess(pod.child.id())).await.unwrap();
+        pod.address = self
+            .network
+            .attach(name, Namespace::OfProcess(pod.child.id()))
+            .await
+            .unwrap();
         pod
     }
 
     pub(crate) fn unattached_pod(&self) -> Pod {
         let mut command = Command::new(&self.binary);
         command.arg("pod").args(self.network.user_namespace());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let mut pod = Pod { child, input, output, address: Ipv4Addr::UNSPECIFIED };
+        let mut pod = Pod {
+            child,
+            input,
+            output,
+            address: Ipv4Addr::UNSPECIFIED,
+        };
         assert_eq!(pod.answer(), "ready");
         pod
     }
@@ -187,7 +228,10 @@ fn program(tier: Tier, temporary: &TempDir) -> PathBuf {
     fs::copy(built, &copy).unwrap();
     let script = temporary.path().join("unprivileged");
     let ids = format!("--reuid={NOBODY} --regid={NOBODY} --clear-groups");
-    let text = format!("#!/bin/sh\nexec setpriv {ids} {} \"$@\"\n", copy.display());
+    let copy_path = copy.display();
+    let text = format!(
+        "#!/bin/sh\n[ $(id -u) = 0 ] && exec setpriv {ids} {copy_path} \"$@\"\nexec {copy_path} \"$@\"\n"
+    );
     fs::write(&script, text).unwrap();
     for path in [&copy, &script] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -212,14 +256,28 @@ pub(crate) fn service(name: &str, address: Ipv4Addr, ports: Vec<Port>, endpoints
 
 /// All ports of a test's services lead to the one port of an endpoint.
 pub(crate) fn port(protocol: Protocol, port: u16) -> Port {
-    Port { name: "main".to_owned(), protocol, port, node_port: None }
+    Port {
+        name: "main".to_owned(),
+        protocol,
+        port,
+        node_port: None,
+    }
 }
 
 pub(crate) fn endpoint(address: Ipv4Addr, ready: bool, port: u16) -> Endpoint {
     let ports = BTreeMap::from([("main".to_owned(), port)]);
-    Endpoint { address, host: false, ready, hostname: None, ports }
+    Endpoint {
+        address,
+        host: false,
+        ready,
+        hostname: None,
+        ports,
+    }
 }
 
 pub(crate) fn host_endpoint(address: Ipv4Addr, port: u16) -> Endpoint {
-    Endpoint { host: true, ..endpoint(address, true, port) }
+    Endpoint {
+        host: true,
+        ..endpoint(address, true, port)
+    }
 }

@@ -22,7 +22,10 @@ pub(crate) enum Answer {
     /// The name is not of the cluster. The message is for when nobody can be asked.
     Elsewhere(Vec<u8>),
     /// The name stands for one elsewhere: what to ask there, and what to add the answer to.
-    Alias { query: Vec<u8>, partial: Message },
+    Alias {
+        query: Vec<u8>,
+        partial: Message,
+    },
 }
 
 /// Nothing is answered to what is no query.
@@ -71,20 +74,23 @@ pub(crate) fn complete(partial: &mut Message, found: Option<&[u8]>) {
 
 /// The message in bytes. Of answers that do not fit, as many as do, with a sign that there are more.
 pub(crate) fn encode(mut message: Message, limit: usize) -> Option<Vec<u8>> {
-    loop {
-        let bytes = message.to_vec().ok()?;
-        if bytes.len() <= limit {
-            return Some(bytes);
-        }
-        if !message.additionals.is_empty() {
-            message.additionals.clear();
-            continue;
-        }
-        message.metadata.truncation = true;
-        let fitting = message.answers.len() * limit / bytes.len();
-        let fewer = fitting.min(message.answers.len().checked_sub(1)?);
-        message.answers.truncate(fewer);
+    let fits = |bytes: &Vec<u8>| bytes.len() <= limit;
+    if let Some(bytes) = message.to_vec().ok().filter(fits) {
+        return Some(bytes);
     }
+    message.additionals.clear();
+    if let Some(bytes) = message.to_vec().ok().filter(fits) {
+        return Some(bytes);
+    }
+    message.metadata.truncation = true;
+    let all = std::mem::take(&mut message.answers);
+    let mut with = |count: usize| {
+        message.answers = all[..count].to_vec();
+        message.to_vec().ok().filter(fits)
+    };
+    let counts: Vec<usize> = (1..=all.len()).collect();
+    let fitting = counts.partition_point(|count| with(*count).is_some());
+    with(fitting)
 }
 
 /// How long an answer to this query may be.
@@ -123,9 +129,13 @@ fn full(name: &str) -> Option<Name> {
 }
 
 fn add(response: &mut Message, names: &Names, question: &Query, data: &[Data]) {
-    let wanted = data.iter().filter_map(record_data).filter(|data| matches(data, question.query_type));
-    let mut records: Vec<Record> =
-        wanted.map(|data| Record::from_rdata(question.name.clone(), LIFETIME, data)).collect();
+    let wanted = data
+        .iter()
+        .filter_map(record_data)
+        .filter(|data| matches(data, question.query_type));
+    let mut records: Vec<Record> = wanted
+        .map(|data| Record::from_rdata(question.name.clone(), LIFETIME, data))
+        .collect();
     // Clients that take the first address are spread over all.
     if !records.is_empty() {
         let first = usize::from(response.metadata.id) % records.len();
@@ -140,12 +150,16 @@ fn add(response: &mut Message, names: &Names, question: &Query, data: &[Data]) {
 }
 
 fn addresses(names: &Names, machine: &Name) -> Vec<Record> {
-    let Found::Data(data) = names.find(&plain(machine)) else { return Vec::new() };
+    let Found::Data(data) = names.find(&plain(machine)) else {
+        return Vec::new();
+    };
     let addresses = data.iter().filter_map(|data| match data {
         Data::Address(address) => Some(RData::A(A(*address))),
         _ => None,
     });
-    addresses.map(|data| Record::from_rdata(machine.clone(), LIFETIME, data)).collect()
+    addresses
+        .map(|data| Record::from_rdata(machine.clone(), LIFETIME, data))
+        .collect()
 }
 
 fn matches(data: &RData, kind: RecordType) -> bool {
@@ -168,7 +182,11 @@ fn alias(
     mut response: Message,
     limit: usize,
 ) -> Option<Answer> {
-    let record = Record::from_rdata(question.name.clone(), LIFETIME, RData::CNAME(CNAME(full(target)?)));
+    let record = Record::from_rdata(
+        question.name.clone(),
+        LIFETIME,
+        RData::CNAME(CNAME(full(target)?)),
+    );
     response.add_answer(record);
     if question.query_type == RecordType::CNAME {
         return encode(response, limit).map(Answer::Done);
@@ -179,7 +197,10 @@ fn alias(
             let mut query = Message::query();
             query.metadata.recursion_desired = true;
             query.add_query(next);
-            Some(Answer::Alias { query: query.to_vec().ok()?, partial: response })
+            Some(Answer::Alias {
+                query: query.to_vec().ok()?,
+                partial: response,
+            })
         }
         Found::NoSuchName => encode(response, limit).map(Answer::Done),
         Found::Data(data) => {

@@ -35,7 +35,11 @@ pub(crate) struct Forwarder {
 
 impl Forwarder {
     pub(crate) fn new(resolvers: PathBuf, sides: Sides) -> Self {
-        Self { resolvers, sides, silent_since: Mutex::default() }
+        Self {
+            resolvers,
+            sides,
+            silent_since: Mutex::default(),
+        }
     }
 
     /// The answer of the first server that has one.
@@ -48,7 +52,11 @@ impl Forwarder {
             }
             let query = query.to_vec();
             let exchange = self.sides.on(Side::Host, async move {
-                if tcp { by_connection(server, &query).await } else { by_datagram(server, &query).await }
+                if tcp {
+                    by_connection(server, &query).await
+                } else {
+                    by_datagram(server, &query).await
+                }
             });
             match timeout(PATIENCE, exchange).await {
                 Ok(Ok(answer)) => return Some(answer),
@@ -71,7 +79,10 @@ impl Forwarder {
 fn servers(text: &str) -> Vec<SocketAddr> {
     let named = text.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
-        let address: IpAddr = (words.next()? == "nameserver").then(|| words.next())??.parse().ok()?;
+        let address: IpAddr = (words.next()? == "nameserver")
+            .then(|| words.next())??
+            .parse()
+            .ok()?;
         Some(SocketAddr::new(address, PORT))
     });
     named.take(MOST_SERVERS).collect()
@@ -79,8 +90,11 @@ fn servers(text: &str) -> Vec<SocketAddr> {
 
 /// A socket of its own for each query: its port is as hard to guess as the query's number.
 async fn by_datagram(server: SocketAddr, query: &[u8]) -> io::Result<Vec<u8>> {
-    let any: IpAddr =
-        if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let any: IpAddr = if server.is_ipv4() {
+        Ipv4Addr::UNSPECIFIED.into()
+    } else {
+        Ipv6Addr::UNSPECIFIED.into()
+    };
     let socket = UdpSocket::bind((any, 0)).await?;
     socket.connect(server).await?;
     socket.send(query).await?;

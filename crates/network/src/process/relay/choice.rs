@@ -20,12 +20,17 @@ pub(crate) struct Choice {
 
 impl Choice {
     pub(crate) fn new(backends: Backends) -> Self {
-        Self { backends, next: 0, remembered: HashMap::new() }
+        Self {
+            backends,
+            next: 0,
+            remembered: HashMap::new(),
+        }
     }
 
     /// Clients stay with backends that are still there.
     pub(crate) fn replace(&mut self, backends: Backends) {
-        self.remembered.retain(|_, (backend, _)| backends.all.contains(backend));
+        self.remembered
+            .retain(|_, (backend, _)| backends.all.contains(backend));
         self.backends = backends;
     }
 
@@ -46,7 +51,8 @@ impl Choice {
     pub(crate) fn settle(&mut self, client: IpAddr, backend: Backend, now: Instant) {
         let Some(timeout) = self.timeout() else { return };
         if self.remembered.len() >= MOST_CLIENTS {
-            self.remembered.retain(|_, (_, last)| now.duration_since(*last) < timeout);
+            self.remembered
+                .retain(|_, (_, last)| now.duration_since(*last) < timeout);
         }
         if self.remembered.len() < MOST_CLIENTS || self.remembered.contains_key(&client) {
             self.remembered.insert(client, (backend, now));
@@ -57,7 +63,11 @@ impl Choice {
         let timeout = self.timeout()?;
         let (backend, last) = self.remembered.get(&client)?;
         let fresh = now.duration_since(*last) < timeout;
-        self.backends.all.iter().position(|one| one == backend).filter(|_| fresh)
+        self.backends
+            .all
+            .iter()
+            .position(|one| one == backend)
+            .filter(|_| fresh)
     }
 
     fn timeout(&self) -> Option<Duration> {
@@ -72,11 +82,17 @@ mod tests {
     use crate::table::{Affinity, relays::Side};
 
     fn backend(last: u8) -> Backend {
-        Backend { side: Side::Node, address: format!("10.244.0.{last}:80").parse().unwrap() }
+        Backend {
+            side: Side::Node,
+            address: format!("10.244.0.{last}:80").parse().unwrap(),
+        }
     }
 
     fn choice(affinity: Option<Affinity>) -> Choice {
-        Choice::new(Backends { all: vec![backend(2), backend(3), backend(4)], affinity })
+        Choice::new(Backends {
+            all: vec![backend(2), backend(3), backend(4)],
+            affinity,
+        })
     }
 
     fn client(last: u8) -> IpAddr {
@@ -111,7 +127,10 @@ mod tests {
         let mut choice = choice(Some(Affinity { timeout_seconds: 10 }));
         let now = Instant::now();
         choice.settle(client(9), backend(4), now);
-        choice.replace(Backends { all: vec![backend(2)], affinity: Some(Affinity { timeout_seconds: 10 }) });
+        choice.replace(Backends {
+            all: vec![backend(2)],
+            affinity: Some(Affinity { timeout_seconds: 10 }),
+        });
         assert_eq!(choice.order(client(9), now), [backend(2)]);
     }
 }

@@ -13,6 +13,8 @@ use std::{
 use parking_lot::Mutex;
 use tokio::{net::UdpSocket, task::AbortHandle, time::timeout};
 
+use crate::process::sockets::send_now;
+
 pub(crate) const LARGEST_DATAGRAM: usize = 65_535;
 const SILENCE: Duration = Duration::from_secs(60);
 /// Flows of one place; each takes a file or two.
@@ -52,7 +54,13 @@ impl Flows {
     }
 
     /// Starts a flow to a backend. What comes back is sent to the client through `front`.
-    pub(crate) fn add(self: &Arc<Self>, key: Key, backend: SocketAddrV4, behind: UdpSocket, front: Arc<UdpSocket>) {
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        key: Key,
+        backend: SocketAddrV4,
+        behind: UdpSocket,
+        front: Arc<UdpSocket>,
+    ) {
         let mut flows = self.0.lock();
         if flows.len() >= MOST_FLOWS {
             tracing::warn!("too many clients send datagrams");
@@ -61,14 +69,22 @@ impl Flows {
         let behind = Arc::new(behind);
         let task = answers(self.clone(), key, behind.clone(), front);
         let answers = tokio::spawn(task).abort_handle();
-        flows.insert(key, Flow { backend, behind, last: Instant::now(), answers });
+        flows.insert(
+            key,
+            Flow {
+                backend,
+                behind,
+                last: Instant::now(),
+                answers,
+            },
+        );
     }
 
-    /// Sends a client's datagram on. One that does not fit now is lost, as datagrams may be.
+    /// Sends a client's datagram on.
     pub(crate) fn forward(&self, key: Key, datagram: &[u8]) {
         if let Some(flow) = self.0.lock().get_mut(&key) {
             flow.last = Instant::now();
-            let _ = flow.behind.try_send(datagram);
+            send_now(&flow.behind, datagram, None);
         }
     }
 
@@ -78,7 +94,10 @@ impl Flows {
     }
 
     fn is_silent(&self, key: Key) -> bool {
-        self.0.lock().get(&key).is_none_or(|flow| flow.last.elapsed() >= SILENCE)
+        self.0
+            .lock()
+            .get(&key)
+            .is_none_or(|flow| flow.last.elapsed() >= SILENCE)
     }
 
     fn remove(&self, key: Key) {
@@ -104,7 +123,7 @@ async fn answers(flows: Arc<Flows>, key: Key, behind: Arc<UdpSocket>, front: Arc
 fn pass_back(behind: &UdpSocket, front: &UdpSocket, client: SocketAddr) -> io::Result<()> {
     BUFFER.with_borrow_mut(|buffer| match behind.try_recv(buffer) {
         Ok(length) => {
-            let _ = front.try_send_to(&buffer[..length], client);
+            send_now(front, &buffer[..length], Some(client));
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),

@@ -100,7 +100,9 @@ impl Pipe {
 
     async fn drain(&self, to: &TcpStream, mut length: usize) -> io::Result<()> {
         while length > 0 {
-            length -= to.async_io(Interest::WRITABLE, || move_bytes(&self.end, to, length)).await?;
+            length -= to
+                .async_io(Interest::WRITABLE, || move_bytes(&self.end, to, length))
+                .await?;
         }
         Ok(())
     }

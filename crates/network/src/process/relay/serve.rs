@@ -65,8 +65,12 @@ async fn connection(
 
 async fn dial(surroundings: &Surroundings, client: IpAddr, backend: Backend) -> io::Result<TcpStream> {
     let name = surroundings.name_for(client, backend);
-    let dial = surroundings.sides.on(backend.side, connect_tcp(name, backend.address));
-    timeout(PATIENCE, dial).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    let dial = surroundings
+        .sides
+        .on(backend.side, connect_tcp(name, backend.address));
+    timeout(PATIENCE, dial)
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 pub(crate) async fn udp(
@@ -87,10 +91,16 @@ pub(crate) async fn udp(
         };
         let key = Key { client, to: None };
         if !flows.is_known(key) {
-            let first = choice.lock().order(client.ip(), Instant::now()).into_iter().next();
+            let first = choice
+                .lock()
+                .order(client.ip(), Instant::now())
+                .into_iter()
+                .next();
             let Some(backend) = first else { continue };
             let name = surroundings.name_for(client.ip(), backend);
-            let connect = surroundings.sides.on(backend.side, connect_udp(name, backend.address));
+            let connect = surroundings
+                .sides
+                .on(backend.side, connect_udp(name, backend.address));
             let Ok(behind) = connect.await else { continue };
             choice.lock().settle(client.ip(), backend, Instant::now());
             flows.add(key, backend.address, behind, socket.clone());

@@ -4,7 +4,12 @@ use super::*;
 use crate::table::Port;
 
 fn port(name: &str, port: u16) -> Port {
-    Port { name: name.to_owned(), protocol: Protocol::Tcp, port, node_port: None }
+    Port {
+        name: name.to_owned(),
+        protocol: Protocol::Tcp,
+        port,
+        node_port: None,
+    }
 }
 
 fn endpoint(last: u8, hostname: Option<&str>, ready: bool) -> Endpoint {
@@ -43,13 +48,26 @@ fn names() -> Names {
         external_name: Some("Example.com.".to_owned()),
         ..Service::default()
     };
-    let early = Service { name: "early".to_owned(), publish_not_ready: true, ..job.clone() };
-    let table = Table { number: 1, services: vec![job, web, outside, early] };
-    Names::new(&table, "cluster.local", &["10.244.0.0/24".parse().unwrap(), "10.96.0.0/16".parse().unwrap()])
+    let early = Service {
+        name: "early".to_owned(),
+        publish_not_ready: true,
+        ..job.clone()
+    };
+    let table = Table {
+        number: 1,
+        services: vec![job, web, outside, early],
+    };
+    Names::new(
+        &table,
+        "cluster.local",
+        &["10.244.0.0/24".parse().unwrap(), "10.96.0.0/16".parse().unwrap()],
+    )
 }
 
 fn addresses(name: &str) -> Vec<String> {
-    let Found::Data(data) = names().find(name) else { panic!("no such name: {name}") };
+    let Found::Data(data) = names().find(name) else {
+        panic!("no such name: {name}")
+    };
     let addresses = data.into_iter().filter_map(|data| match data {
         Data::Address(address) => Some(address.to_string()),
         _ => None,
@@ -64,7 +82,10 @@ fn a_service_with_an_address_is_that_address() {
 
 #[test]
 fn a_service_without_an_address_is_its_ready_endpoints() {
-    assert_eq!(addresses("job.ns.svc.cluster.local"), ["10.244.0.2", "10.244.0.4"]);
+    assert_eq!(
+        addresses("job.ns.svc.cluster.local"),
+        ["10.244.0.2", "10.244.0.4"]
+    );
     assert_eq!(addresses("w-0.job.ns.svc.cluster.local"), ["10.244.0.2"]);
     assert_eq!(addresses("10-244-0-4.job.ns.svc.cluster.local"), ["10.244.0.4"]);
     assert_eq!(names().find("w-1.job.ns.svc.cluster.local"), Found::NoSuchName);
@@ -78,8 +99,14 @@ fn endpoints_that_are_not_ready_have_names_where_the_service_says_so() {
 
 #[test]
 fn ports_are_located_at_the_service_or_at_its_endpoints() {
-    let at = |port, machine: &str| Data::Location { port, machine: format!("{machine}.ns.svc.cluster.local") };
-    assert_eq!(names().find("_https._tcp.web.ns.svc.cluster.local"), Found::Data(vec![at(443, "web")]));
+    let at = |port, machine: &str| Data::Location {
+        port,
+        machine: format!("{machine}.ns.svc.cluster.local"),
+    };
+    assert_eq!(
+        names().find("_https._tcp.web.ns.svc.cluster.local"),
+        Found::Data(vec![at(443, "web")])
+    );
     assert_eq!(
         names().find("_rendezvous._tcp.job.ns.svc.cluster.local"),
         Found::Data(vec![at(29_500, "w-0.job"), at(29_500, "10-244-0-4.job")])
@@ -89,7 +116,10 @@ fn ports_are_located_at_the_service_or_at_its_endpoints() {
 #[test]
 fn pods_have_names_by_their_addresses() {
     assert_eq!(addresses("10-244-0-5.ns.pod.cluster.local"), ["10.244.0.5"]);
-    assert_eq!(names().find("10-244-0-999.ns.pod.cluster.local"), Found::NoSuchName);
+    assert_eq!(
+        names().find("10-244-0-999.ns.pod.cluster.local"),
+        Found::NoSuchName
+    );
     assert_eq!(names().find("10-244-0-5.pod.cluster.local"), Found::NoSuchName);
 }
 
@@ -112,10 +142,18 @@ fn an_external_name_is_an_alias() {
 
 #[test]
 fn names_between_exist_without_data_and_others_do_not() {
-    for name in ["cluster.local", "svc.cluster.local", "ns.svc.cluster.local", "_tcp.web.ns.svc.cluster.local"] {
+    for name in [
+        "cluster.local",
+        "svc.cluster.local",
+        "ns.svc.cluster.local",
+        "_tcp.web.ns.svc.cluster.local",
+    ] {
         assert_eq!(names().find(name), Found::Data(Vec::new()), "{name}");
     }
-    assert_eq!(names().find("example.com.ns.svc.cluster.local"), Found::NoSuchName);
+    assert_eq!(
+        names().find("example.com.ns.svc.cluster.local"),
+        Found::NoSuchName
+    );
     assert_eq!(names().find("notcluster.local"), Found::NotOurs);
     assert_eq!(names().find("example.com"), Found::NotOurs);
 }

@@ -20,21 +20,38 @@ fn service(endpoints: Vec<Endpoint>, node_port: Option<u16>) -> Service {
         namespace: "default".to_owned(),
         name: "web".to_owned(),
         addresses: vec![Ipv4Addr::new(10, 96, 0, 7)],
-        ports: vec![Port { name: String::new(), protocol: Protocol::Tcp, port: 80, node_port }],
+        ports: vec![Port {
+            name: String::new(),
+            protocol: Protocol::Tcp,
+            port: 80,
+            node_port,
+        }],
         endpoints,
         ..Service::default()
     }
 }
 
 fn of(service: Service) -> Relays {
-    relays(&Table { number: 1, services: vec![service] }, &["0.0.0.0".parse().unwrap()])
+    relays(
+        &Table {
+            number: 1,
+            services: vec![service],
+        },
+        &["0.0.0.0".parse().unwrap()],
+    )
 }
 
 #[test]
 fn only_ready_endpoints_get_connections() {
-    let relays = of(service(vec![endpoint(2, true, 8080), endpoint(3, false, 8080)], None));
+    let relays = of(service(
+        vec![endpoint(2, true, 8080), endpoint(3, false, 8080)],
+        None,
+    ));
     let (place, backends) = relays.first_key_value().unwrap();
-    assert_eq!((place.side, place.address.to_string().as_str(), place.port), (Side::Node, "10.96.0.7", 80));
+    assert_eq!(
+        (place.side, place.address.to_string().as_str(), place.port),
+        (Side::Node, "10.96.0.7", 80)
+    );
     assert_eq!(backends.all.len(), 1);
     assert_eq!(backends.all[0].address.to_string(), "10.244.0.2:8080");
 }
@@ -47,7 +64,11 @@ fn a_port_that_nobody_serves_is_not_listened_at() {
 #[test]
 fn a_node_port_listens_on_the_host() {
     let relays = of(service(vec![endpoint(2, true, 8080)], Some(30_080)));
-    let host: Vec<u16> = relays.keys().filter(|place| place.side == Side::Host).map(|place| place.port).collect();
+    let host: Vec<u16> = relays
+        .keys()
+        .filter(|place| place.side == Side::Host)
+        .map(|place| place.port)
+        .collect();
     assert_eq!(host, [30_080]);
 }
 
