@@ -72,7 +72,7 @@ pub(crate) async fn send<T: Serialize>(
     let bytes = serde_json::to_vec(value)?;
     let length = (bytes.len() as u32).to_ne_bytes();
     let sent = stream
-        .async_io(Interest::WRITABLE, || send_length(stream, &length, passed))
+        .async_io(Interest::WRITABLE, || send_length(stream, length, passed))
         .await?;
     stream.write_all(&length[sent..]).await?;
     stream.write_all(&bytes).await
@@ -101,7 +101,7 @@ pub(crate) async fn receive<T: DeserializeOwned>(
     Ok((serde_json::from_slice(&bytes)?, passed))
 }
 
-fn send_length(stream: &UnixStream, length: &[u8; 4], passed: Option<BorrowedFd<'_>>) -> io::Result<usize> {
+fn send_length(stream: &UnixStream, length: [u8; 4], passed: Option<BorrowedFd<'_>>) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut beside = SendAncillaryBuffer::new(&mut space);
     let passed = passed.map(|passed| [passed]);
@@ -110,7 +110,7 @@ fn send_length(stream: &UnixStream, length: &[u8; 4], passed: Option<BorrowedFd<
     }
     Ok(rustix::net::sendmsg(
         stream,
-        &[IoSlice::new(length)],
+        &[IoSlice::new(&length)],
         &mut beside,
         SendFlags::NOSIGNAL,
     )?)

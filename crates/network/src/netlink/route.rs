@@ -28,34 +28,69 @@ pub(crate) enum Route {
 
 const CREATE: i32 = libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE;
 const VETH_PEER: u16 = 1;
-/// `IFLA_INET_CONF`, and in it the switch for forwarding between devices.
+/// `IFLA_INET_CONF`, and in it the switches for forwarding between devices and for strict sources.
 const IPV4_SETTINGS: u16 = 1;
 const FORWARDING: u16 = 1;
+const SOURCE_CHECK: u16 = 8;
 
-/// A pair of linked devices of the same number: `name` here, `peer` in the other network namespace. The
-/// peer is still down: it cannot come up before it has its own.
-pub(crate) fn add_pair(name: &str, number: u32, peer: &str, namespace: BorrowedFd<'_>, mtu: u32) -> Message {
+/// What a device is called on its own wire.
+pub(crate) type Hardware = [u8; 6];
+
+/// One end of a pair of devices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End<'name> {
+    pub(crate) name: &'name str,
+    pub(crate) hardware: Hardware,
+}
+
+/// A pair of linked devices of the same number: `here`, and `there` in the other network namespace. The
+/// other is still down: it cannot come up before it has its peer.
+pub(crate) fn add_pair(
+    number: u32,
+    here: End<'_>,
+    there: End<'_>,
+    namespace: BorrowedFd<'_>,
+    mtu: u32,
+) -> Message {
+    let described = |message: Message, end: End<'_>| {
+        message
+            .text(libc::IFLA_IFNAME, end.name)
+            .attribute(libc::IFLA_ADDRESS, &end.hardware)
+            .attribute(libc::IFLA_MTU, &mtu.to_ne_bytes())
+    };
     let header = link_header(number, true);
-    Message::new(
+    let message = Message::new(
         "create a pair of devices",
         libc::RTM_NEWLINK,
         CREATE | libc::NLM_F_EXCL,
         &header,
-    )
-    .text(libc::IFLA_IFNAME, name)
-    .attribute(libc::IFLA_MTU, &mtu.to_ne_bytes())
-    .nested(libc::IFLA_LINKINFO, |info| {
+    );
+    described(message, here).nested(libc::IFLA_LINKINFO, |info| {
         info.text(libc::IFLA_INFO_KIND, "veth")
             .nested(libc::IFLA_INFO_DATA, |data| {
-                data.nested(VETH_PEER, |other| {
-                    other
-                        .raw(&link_header(number, false))
-                        .text(libc::IFLA_IFNAME, peer)
-                        .attribute(libc::IFLA_MTU, &mtu.to_ne_bytes())
+                data.nested(VETH_PEER, |peer| {
+                    described(peer.raw(&link_header(number, false)), there)
                         .attribute(libc::IFLA_NET_NS_FD, &namespace.as_raw_fd().to_ne_bytes())
                 })
             })
     })
+}
+
+/// Says for good which device has an address, so that nobody needs to ask on the wire.
+pub(crate) fn add_neighbour(device: u32, address: Ipv4Addr, hardware: Hardware) -> Message {
+    const PERMANENT: u16 = 0x80;
+    let mut header = vec![libc::AF_INET as u8, 0, 0, 0];
+    header.extend(device.to_ne_bytes());
+    header.extend(PERMANENT.to_ne_bytes());
+    header.extend([0, 0]);
+    Message::new(
+        "add a neighbour",
+        libc::RTM_NEWNEIGH,
+        CREATE | libc::NLM_F_REPLACE,
+        &header,
+    )
+    .attribute(libc::NDA_DST, &address.octets())
+    .attribute(libc::NDA_LLADDR, &hardware)
 }
 
 pub(crate) fn remove_link(number: u32) -> Message {
@@ -76,12 +111,14 @@ pub(crate) fn bring_up(number: u32) -> Message {
     )
 }
 
-/// Lets packets that come in by this device go out by another.
+/// Lets packets that come in by this device go out by another, if they come from where answers would go.
 pub(crate) fn forward_from(number: u32) -> Message {
     bring_up(number).nested(libc::IFLA_AF_SPEC, |families| {
         families.nested(libc::AF_INET as u16, |inet| {
             inet.nested(IPV4_SETTINGS, |settings| {
-                settings.attribute(FORWARDING, &1_u32.to_ne_bytes())
+                settings
+                    .attribute(FORWARDING, &1_u32.to_ne_bytes())
+                    .attribute(SOURCE_CHECK, &1_u32.to_ne_bytes())
             })
         })
     })

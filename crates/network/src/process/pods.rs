@@ -20,8 +20,8 @@ use crate::{
     netlink::{
         self, Message, Socket,
         route::{
-            LOOPBACK, Route, add_address, add_pair, add_route, bring_up, forward_from, host, remove_link,
-            remove_route,
+            End, Hardware, LOOPBACK, Route, add_address, add_neighbour, add_pair, add_route, bring_up,
+            forward_from, host, remove_link, remove_route,
         },
     },
     options::Options,
@@ -34,6 +34,8 @@ const LOCAL: u8 = libc::RT_TABLE_LOCAL;
 const FIRST_DEVICE: u32 = 1000;
 /// Packets never leave the machine, so they may be as large as the loopback's.
 const LARGEST_PACKET: u32 = 65_535;
+/// What every device on the node's side is called; each is alone with its pod.
+const NODE: Hardware = [0x02, 0, 0, 0, 0, 1];
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -150,10 +152,19 @@ impl Pods {
             device,
             source: Some(self.gateway),
         };
+        let here = End {
+            name: &name,
+            hardware: NODE,
+        };
+        let there = End {
+            name: "eth0",
+            hardware: hardware_of(address),
+        };
         let node_side = [
-            add_pair(&name, device, "eth0", namespace.as_fd(), LARGEST_PACKET),
+            add_pair(device, here, there, namespace.as_fd(), LARGEST_PACKET),
             forward_from(device),
             add_route(host(address), to_pod, MAIN),
+            add_neighbour(device, address, there.hardware),
         ];
         self.socket.execute(&node_side).map_err(Error::NodeSide)?;
         let to_gateway = Route::Neighbours { device, source: None };
@@ -185,4 +196,10 @@ impl Pods {
     fn device(&self, address: Ipv4Addr) -> u32 {
         FIRST_DEVICE + self.addresses.place(address)
     }
+}
+
+/// Any number would do that is not the node's; this one tells a reader whose it is.
+fn hardware_of(address: Ipv4Addr) -> Hardware {
+    let [a, b, c, d] = address.octets();
+    [0x06, 0, a, b, c, d]
 }

@@ -14,7 +14,7 @@ use std::{
 
 use ipnet::Ipv4Net;
 use parking_lot::Mutex;
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 
 use super::{
     sides::Sides,
@@ -54,19 +54,13 @@ pub(crate) struct Relaying {
     running: BTreeMap<Place, Relay>,
 }
 
-/// One listener. It ends when this is dropped; its connections do not.
+/// One listener.
 #[derive(Debug)]
 struct Relay {
     backends: Backends,
     choice: Arc<Mutex<Choice>>,
     flows: Option<Arc<Flows>>,
-    task: AbortHandle,
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
+    task: JoinHandle<()>,
 }
 
 /// A place at which we cannot listen.
@@ -95,7 +89,9 @@ impl Relaying {
             .collect();
         let difference = difference(&running, wanted);
         for place in difference.close {
-            self.running.remove(&place);
+            if let Some(relay) = self.running.remove(&place) {
+                relay.close().await;
+            }
         }
         for (place, backends) in difference.change {
             if let Some(relay) = self.running.get_mut(&place) {
@@ -161,8 +157,17 @@ impl Relay {
             backends,
             choice,
             flows,
-            task: task.abort_handle(),
+            task,
         })
+    }
+
+    /// The place is free afterwards. Connections go on, as they do when a backend is no longer chosen.
+    async fn close(self) {
+        if let Some(flows) = &self.flows {
+            flows.keep(|_| false);
+        }
+        self.task.abort();
+        let _ = self.task.await;
     }
 
     /// Connections stay with the backend they have; datagrams to one that is gone go to another.

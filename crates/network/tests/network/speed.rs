@@ -56,8 +56,8 @@ fn how_much_goes_through() {
             ))
             .await;
         for _ in 0..3 {
-            let direct = client.run(&format!("push {}:8080 4000", server.address));
-            let relayed = client.run("push 10.96.0.10:80 4000");
+            let direct = client.run(&format!("push {}:8080 500", server.address));
+            let relayed = client.run("push 10.96.0.10:80 500");
             println!("{tier:?}: pod to pod {direct}, through a service {relayed}");
         }
         world.stop().await;

@@ -16,7 +16,7 @@ use tokio::{net::UdpSocket, task::AbortHandle, time::timeout};
 use crate::process::sockets::send_now;
 
 pub(crate) const LARGEST_DATAGRAM: usize = 65_535;
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_mins(1);
 /// Flows of one place; each takes a file or two.
 const MOST_FLOWS: usize = 8192;
 
