@@ -114,6 +114,10 @@ impl Guest {
         self.request("POST", path, &object.to_string())
     }
 
+    pub(crate) fn delete(&self, path: &str) -> String {
+        self.request("DELETE", path, "")
+    }
+
     pub(crate) fn merge(&self, path: &str, patch: &Value) -> String {
         self.request("PATCH", path, &patch.to_string())
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod cluster;
+mod extremes;
 mod floods;
 mod slow_readers;
 mod slow_senders;

@@ -89,3 +89,31 @@ async fn a_client_that_leaves_in_the_middle_of_a_body_leaves_nothing() {
     let list = cluster.ok(&admin.get(CONFIG_MAPS)).await;
     assert!(!list.to_string().contains("half"), "{list}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_dawdles_over_a_large_body_loses_its_place() {
+    let cluster = Cluster::start(Limits {
+        large_body: Duration::from_millis(500),
+        ..Limits::default()
+    })
+    .await;
+    let admin = cluster.admin();
+    let large = |name: &str| {
+        let map = json!({ "metadata": { "name": name }, "data": { "k": "x".repeat(200_000) } });
+        admin.post(CONFIG_MAPS, &map)
+    };
+    let mut slow = Vec::new();
+    for _ in 0..64 {
+        let mut stream = cluster.stream().await;
+        stream
+            .write_all(&large("slow").as_bytes()[..100_000])
+            .await
+            .unwrap();
+        slow.push(stream);
+    }
+    for mut stream in slow {
+        let answer = read_to_end(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 504"), "{answer:.300}");
+    }
+    cluster.ok(&large("quick")).await;
+}
