@@ -113,7 +113,7 @@ mod tests {
         written.parse().unwrap()
     }
 
-    fn look(schedule: &str, last: &str, deadline: Value, now: &str) -> (Option<String>, Missed) {
+    fn look(schedule: &str, last: &str, deadline: Value, now: &str) -> (Option<Timestamp>, Missed) {
         let cron_job: CronJob = serde_json::from_value(json!({
             "metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"},
             "spec": {"schedule": schedule, "startingDeadlineSeconds": deadline, "jobTemplate": {}},
@@ -122,11 +122,7 @@ mod tests {
         .unwrap();
         let table = Timetable::read(schedule, TimeZone::UTC).unwrap();
         let due = due(&cron_job, &table, time(now)).unwrap();
-        (due.at.map(|at| at.to_string()), due.missed)
-    }
-
-    fn some(written: &str) -> Option<String> {
-        Some(written.to_owned())
+        (due.at, due.missed)
     }
 
     #[test]
@@ -136,23 +132,23 @@ mod tests {
             look("0 * * * *", last, json!(null), "2026-01-05T10:59:59Z"),
             (None, Missed::None)
         );
-        let due = (some("2026-01-05T11:00:00Z"), Missed::None);
+        let due = (Some(time("2026-01-05T11:00:00Z")), Missed::None);
         assert_eq!(look("0 * * * *", last, json!(null), "2026-01-05T11:00:00Z"), due);
     }
 
     #[test]
     fn of_several_the_most_recent_is_due() {
         let last = "2026-01-05T10:00:00Z";
-        let due = (some("2026-01-05T14:00:00Z"), Missed::Few);
+        let due = (Some(time("2026-01-05T14:00:00Z")), Missed::Few);
         assert_eq!(look("0 * * * *", last, json!(null), "2026-01-05T14:10:00Z"), due);
-        let due = (some("2026-01-07T14:10:00Z"), Missed::Many);
+        let due = (Some(time("2026-01-07T14:10:00Z")), Missed::Many);
         assert_eq!(look("* * * * *", last, json!(null), "2026-01-07T14:10:00Z"), due);
     }
 
     #[test]
     fn what_is_too_long_ago_is_not_even_looked_at() {
         let last = "2026-01-05T10:00:00Z";
-        let due = (some("2026-01-07T14:10:00Z"), Missed::Few);
+        let due = (Some(time("2026-01-07T14:10:00Z")), Missed::Few);
         assert_eq!(look("* * * * *", last, json!(200), "2026-01-07T14:10:00Z"), due);
         assert_eq!(
             look("0 * * * *", last, json!(60), "2026-01-07T14:10:00Z"),
@@ -163,7 +159,7 @@ mod tests {
     #[test]
     fn a_duration_counts_from_the_last_start() {
         let last = "2026-01-05T10:00:30Z";
-        let due = (some("2026-01-05T10:45:30Z"), Missed::Few);
+        let due = (Some(time("2026-01-05T10:45:30Z")), Missed::Few);
         assert_eq!(look("@every 15m", last, json!(null), "2026-01-05T10:50:00Z"), due);
     }
 

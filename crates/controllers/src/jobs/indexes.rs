@@ -37,7 +37,7 @@ impl Indexes {
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.ranges.iter().map(Range::count).sum()
+        self.ranges.iter().copied().map(Range::count).sum()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -78,7 +78,7 @@ impl Indexes {
 }
 
 impl Range {
-    fn count(&self) -> usize {
+    fn count(self) -> usize {
         (self.last - self.first) as usize + 1
     }
 }

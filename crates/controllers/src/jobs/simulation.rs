@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::{batch::v1::Job, core::v1::Pod};
+use k8s_openapi::api::{
+    batch::v1::{Job, UncountedTerminatedPods},
+    core::v1::Pod,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -210,7 +213,10 @@ impl World {
         prop_assert!(end.is_some(), "{:?}", status);
         prop_assert_eq!(status.succeeded.unwrap_or_default(), self.succeeded);
         prop_assert_eq!(status.failed.unwrap_or_default(), self.failed);
-        prop_assert_eq!(status.uncounted_terminated_pods, Some(Default::default()));
+        prop_assert_eq!(
+            status.uncounted_terminated_pods,
+            Some(UncountedTerminatedPods::default())
+        );
         prop_assert_eq!(status.active, None);
         prop_assert!(!self.pods.iter().any(tracking::is_tracked));
         if end.as_deref() == Some("Complete") {
