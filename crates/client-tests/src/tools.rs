@@ -84,17 +84,23 @@ fn once(program: PathBuf, make: impl FnOnce(&Path) -> Result<(), String>) -> Too
         .map(|()| program)
 }
 
-/// Makes a thing in the cache unless it is there for these `pins`, and no other process is at it.
-fn kept(name: &str, pins: &str, make: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    let file = |ending: &str| cache().join(format!("clients/{name}.{ending}"));
-    let failed = |error: std::io::Error| format!("cannot use `{}`: {error}", cache().display());
-    fs::create_dir_all(file("lock").parent().unwrap_or(&cache())).map_err(failed)?;
-    let lock = fs::File::create(file("lock")).map_err(failed)?;
+/// Makes a program in the cache unless it is there for these `pins`, and no other process is at it.
+fn kept(
+    program: &Path,
+    name: &str,
+    pins: &str,
+    make: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
+    let folder = cache().join("clients");
+    let failed = |error: std::io::Error| format!("cannot use `{}`: {error}", folder.display());
+    fs::create_dir_all(&folder).map_err(failed)?;
+    let lock = fs::File::create(folder.join(format!("{name}.lock"))).map_err(failed)?;
     lock.lock().map_err(failed)?;
-    if fs::read_to_string(file("pins")).is_ok_and(|text| text == pins) {
+    // Written last: what was interrupted is made again.
+    let made_for = folder.join(format!("{name}.pins"));
+    if program.is_file() && fs::read_to_string(&made_for).is_ok_and(|text| text == pins) {
         return Ok(());
     }
     make()?;
-    // Written last: what was interrupted is made again.
-    fs::write(file("pins"), pins).map_err(failed)
+    fs::write(&made_for, pins).map_err(failed)
 }

@@ -53,7 +53,7 @@ fn build(release: Release, name: &str, package: &str) -> Tool {
     once(cache().join("clients").join(&name), |program| {
         let modules = source().join(format!("{}.mod", release.modules()));
         let pins = fs::read_to_string(&modules).map_err(|error| error.to_string())?;
-        kept(&name, &pins, || {
+        kept(program, &name, &pins, || {
             make(&name, &mut go_build(release, program, package)?)
         })
     })

@@ -9,7 +9,7 @@ pub fn python(requirements: &[&str]) -> Tool {
     let environment = cache().join("clients/python");
     let shown = requirements.join(", ");
     once(environment.join("bin/python"), |python| {
-        kept("python", &shown, || {
+        kept(python, "python", &shown, || {
             let mut create = Command::new(on_path("python3")?);
             create.args(["-m", "venv", "--clear"]).arg(&environment);
             make("a Python environment", &mut create)?;
