@@ -55,7 +55,7 @@ pub(crate) fn number(value: f64) -> Value {
 }
 
 /// The word Go's decoder has for a value of the wrong type.
-pub(crate) fn go_kind(value: &Value) -> &'static str {
+pub fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

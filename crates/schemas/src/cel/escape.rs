@@ -1,36 +1,20 @@
 //! Field names as identifiers: expressions cannot say `a-b` or `namespace`.
 
-/// Words that cannot be identifiers.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+use super::parse::RESERVED;
+
+/// Words with a meaning in every expression.
+const KEYWORDS: [&str; 4] = ["true", "false", "null", "in"];
+
+fn is_reserved(word: &str) -> bool {
+    KEYWORDS.contains(&word) || RESERVED.contains(&word)
+}
 
 /// The identifier of a field; `None` when there is no way to write it.
 pub(crate) fn escape(field: &str) -> Option<String> {
     if field.is_empty() || field.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    if RESERVED.contains(&field) {
+    if is_reserved(field) {
         return Some(format!("__{field}__"));
     }
     let mut escaped = String::with_capacity(field.len());
@@ -69,7 +53,7 @@ pub(crate) fn unescape(identifier: &str) -> Option<String> {
             "dot" => field.push('.'),
             "dash" => field.push('-'),
             "slash" => field.push('/'),
-            word if RESERVED.contains(&word) && identifier.len() == word.len() + 4 => {
+            word if is_reserved(word) && identifier.len() == word.len() + 4 => {
                 return Some(word.to_owned());
             }
             _ => return None,

@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 250;
 const MAX_LENGTH: usize = 100_000;
 
 /// Words that CEL keeps for the future.
-const RESERVED: [&str; 17] = [
+pub(super) const RESERVED: [&str; 17] = [
     "as",
     "break",
     "const",
