@@ -19,6 +19,7 @@ mod namespaces;
 mod negotiation;
 mod openapi;
 mod patch;
+mod pod_security;
 mod policies;
 mod protobuf_bodies;
 mod quota;
@@ -70,6 +71,7 @@ pub fn checks() -> impl Iterator<Item = Check> {
         access::reviews::CHECKS,
         webhooks::CHECKS,
         policies::CHECKS,
+        pod_security::CHECKS,
     ];
     areas
         .into_iter()

@@ -17,6 +17,7 @@ pub mod object_meta;
 pub mod objects;
 pub mod openapi;
 mod pod_resources;
+pub mod pod_security;
 pub mod pods;
 pub mod protobuf;
 pub mod quantity;
