@@ -2,6 +2,7 @@
 
 mod access;
 mod accounts;
+mod aggregation;
 mod apply;
 mod bad_input;
 mod create;
@@ -24,6 +25,7 @@ mod policies;
 mod protobuf_bodies;
 mod quota;
 mod selectors;
+mod services;
 mod subresources;
 mod tables;
 mod update;
@@ -37,6 +39,7 @@ use crate::Check;
 pub fn checks() -> impl Iterator<Item = Check> {
     let areas = [
         discovery::CHECKS,
+        aggregation::CHECKS,
         health::CHECKS,
         openapi::CHECKS,
         create::CHECKS,
@@ -66,6 +69,7 @@ pub fn checks() -> impl Iterator<Item = Check> {
         namespaces::CHECKS,
         garbage::CHECKS,
         quota::CHECKS,
+        services::CHECKS,
         accounts::CHECKS,
         access::CHECKS,
         access::reviews::CHECKS,

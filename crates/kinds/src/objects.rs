@@ -17,7 +17,7 @@ mod flow_control;
 pub mod horizontal_pod_autoscaler;
 mod ingress;
 mod ingress_class;
-mod ip_address;
+pub mod ip_address;
 mod lease;
 mod limit_range;
 pub mod namespace;
