@@ -12,6 +12,7 @@ mod bootstrap_roles;
 mod built_in;
 mod call;
 mod controllers;
+mod conversion;
 mod custom;
 mod discovery;
 mod error;
@@ -42,6 +43,7 @@ mod subresources;
 mod thin;
 mod tokens;
 mod watch;
+mod webhook_client;
 mod writes;
 
 pub use api::Api;

@@ -14,6 +14,7 @@ use crate::{
     internal,
     kind::Kind,
     object,
+    registry::Snapshot,
     writes::{delete::DeleteOptions, timestamp, update::Part},
 };
 
@@ -168,7 +169,7 @@ async fn finish(api: &Arc<Api>, definition: &Value) -> Result<()> {
         kinds::read::text(spec, "group"),
         kinds::read::text(kinds::read::get(spec, "names"), "plural"),
     );
-    if let Some(instances) = snapshot.by_plural(group, plural).cloned() {
+    if let Some(instances) = stored_kind(&snapshot, group, plural) {
         let mut left = Feed::new(&api.store, &instances.collection);
         loop {
             let items = api.store.list(&instances.collection, None, None, None).items;
@@ -222,6 +223,14 @@ async fn finish(api: &Arc<Api>, definition: &Value) -> Result<()> {
     )
     .await
     .map(drop)
+}
+
+/// The instances in the version they are stored in, where it is served: what deletes them need not
+/// convert them.
+fn stored_kind(snapshot: &Snapshot, group: &str, plural: &str) -> Option<Arc<Kind>> {
+    let any = snapshot.by_plural(group, plural)?;
+    let storage = any.custom()?.storage_version();
+    Some(snapshot.get(group, storage, plural).unwrap_or(any).clone())
 }
 
 /// Comes back to a definition whose instances are held, without holding up the others.

@@ -11,6 +11,7 @@ use crate::{
     admission::{self, Operation},
     body,
     call::Call,
+    conversion,
     error::{ApiError, Result},
     kind::Kind,
     negotiate, object,
@@ -223,7 +224,8 @@ pub(crate) async fn delete_in(
             .store
             .get(&kind.collection, namespace, name)
             .ok_or_else(|| ApiError::not_found(kind.qualified(), name))?;
-        let old = kind.read(&stored);
+        let shown = conversion::shown_one(&call.api, kind, stored.clone()).await?;
+        let old = kind.read(&shown);
         check_preconditions(kind, name, &old, options)?;
         drop(admission::validate(writer, Operation::Delete, None, Some(&old)).await?);
         let step = plan(kind, &old, options, writer.now);
@@ -231,13 +233,13 @@ pub(crate) async fn delete_in(
             return Ok(match step {
                 Step::Remove => Outcome::Deleted(old),
                 Step::Mark(new) => Outcome::DryRun(new),
-                Step::Nothing => Outcome::Stored(stored),
+                Step::Nothing => Outcome::Stored(shown),
             });
         }
         let written = match step {
-            Step::Nothing => return Ok(Outcome::Stored(stored)),
+            Step::Nothing => return Ok(Outcome::Stored(shown)),
             Step::Mark(new) => {
-                let body = object::encode(&kind.to_stored(new));
+                let body = object::encode(&conversion::to_stored(&call.api, kind, new).await?);
                 call.api
                     .store
                     .update(&kind.collection, stored.key().clone(), stored.revision(), body)
@@ -249,19 +251,26 @@ pub(crate) async fn delete_in(
                 .store
                 .delete(&kind.collection, stored.key().clone(), Some(stored.revision()))
                 .await
-                .map(|last| Outcome::Deleted(kind.read(&last))),
+                .map(|last| Outcome::Deleted(last_state(old, &last))),
         };
         match written {
             Ok(outcome) => {
                 if let Outcome::Deleted(last) = &outcome {
                     crate::allocation::release(&call.api, kind, last);
                 }
-                return Ok(outcome);
+                return outcome.shown(call).await;
             }
             Err(WriteError::Conflict { .. } | WriteError::NotFound) => {}
             Err(error) => return Err(ApiError::internal(error)),
         }
     }
+}
+
+/// What was deleted, at the revision of the deletion.
+fn last_state(mut old: Value, deleted: &store::Object) -> Value {
+    let revision = deleted.revision().to_string();
+    object::set_meta(&mut old, "resourceVersion", Some(revision.into()));
+    old
 }
 
 fn check_preconditions(kind: &Kind, name: &str, old: &Value, options: &DeleteOptions) -> Result<()> {
