@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 
-use crate::{run, test, tidy};
+use crate::{deny, run, test, tidy};
 
 /// Form and structure: nothing is run but the compiler.
 pub(crate) fn check() -> Result<()> {
     run::run("cargo", &["fmt", "--all", "--check"])?;
     tidy::run()?;
+    deny::run()?;
     run::run(
         "cargo",
         &[
@@ -24,5 +25,5 @@ pub(crate) fn check() -> Result<()> {
 
 pub(crate) fn run() -> Result<()> {
     check()?;
-    test::run()
+    test::run(&test::Arguments::default())
 }

@@ -1,20 +1,13 @@
 //! One suite of API checks, run against the embedded server and against a real one.
 
-mod real;
-
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    time::Duration,
-};
+use std::{net::TcpStream, path::Path, process::Command, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
-use clap::ValueEnum;
 
 use crate::{
     processes::{Background, wait_until},
     run,
+    servers::{self, Durability, Ours, Profile, Real, Server, Side, subfolder},
 };
 
 #[derive(clap::Args)]
@@ -40,15 +33,9 @@ pub(crate) struct Arguments {
     keep: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Side {
-    Ours,
-    Real,
-}
-
 /// A running server, and how the suite reaches it.
 struct Served {
-    /// `NAME=URL,TOKEN[,CA-FILE]`.
+    /// `NAME=URL,TOKEN`: any certificate is taken.
     argument: String,
     parts: Vec<Background>,
 }
@@ -62,8 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         println!("data and logs: {}", folder.keep().display());
     }
     let mut servers = Vec::new();
-    if arguments.only != Some(Side::Ours) && is_real_available(arguments.only)? {
-        servers.push(real::start(&subfolder(&work, "real")?)?);
+    if arguments.only != Some(Side::Ours) && servers::is_real_available(arguments.only)? {
+        servers.push(start_real(&subfolder(&work, "real")?)?);
     }
     if arguments.only != Some(Side::Real) {
         servers.push(start_ours(&subfolder(&work, "ours")?)?);
@@ -76,54 +63,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     passed
 }
 
-/// Whether there is a real server to compare with. Without one the half that can run does.
-fn is_real_available(only: Option<Side>) -> Result<bool> {
-    if real::is_built()? || run::is_installed("go") {
-        return Ok(true);
-    }
-    let reason = "a real kube-apiserver is neither built (`cargo xtask real-kubernetes`) nor can be: Go is not installed";
-    if only == Some(Side::Real) || run::is_ci() {
-        bail!("{reason}");
-    }
-    eprintln!("{reason}; running against ours only");
-    Ok(false)
-}
-
-fn subfolder(work: &Path, name: &str) -> Result<PathBuf> {
-    let path = work.join(name);
-    fs::create_dir(&path).with_context(|| format!("cannot create `{}`", path.display()))?;
-    Ok(path)
+fn start_real(work: &Path) -> Result<Served> {
+    let real = Real::prepare(Durability::Unsynced, work)?;
+    let mut served = start(&real, Duration::from_mins(1))?;
+    // Only now: the controllers give up when nobody answers for ten seconds.
+    served.parts.insert(0, real.start_controllers()?);
+    Ok(served)
 }
 
 fn start_ours(work: &Path) -> Result<Served> {
-    run::run("cargo", &["build", "--quiet", "--package", "trainyard"])?;
-    let data = work.join("data");
-    let mut command = Command::new(run::target_dir().join("debug/trainyard"));
-    command
-        .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
-        .arg(&data);
-    let server = Background::start("trainyard", &mut command, work)?;
-    let kubeconfig = data.join("kubeconfig");
-    wait_until("the embedded API server", Duration::from_secs(20), || {
-        Ok(data.join("instance.json").exists())
-    })?;
-    let text =
-        fs::read_to_string(&kubeconfig).with_context(|| format!("cannot read `{}`", kubeconfig.display()))?;
-    let argument = format!("ours={},{}", value(&text, "server")?, value(&text, "token")?);
-    Ok(Served {
-        argument,
-        parts: vec![server],
-    })
+    let binaries = servers::build(Profile::Debug, &[])?;
+    start(&Ours::prepare(&binaries, work)?, Duration::from_secs(20))
 }
 
-/// A value of the kubeconfig, which we write ourselves: one `key: value` a line.
-fn value<'a>(kubeconfig: &'a str, key: &str) -> Result<&'a str> {
-    let mut values = kubeconfig
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix(key)?.strip_prefix(": "));
-    values
-        .next()
-        .with_context(|| format!("the kubeconfig has no `{key}`"))
+/// Starts a server and waits until it accepts connections; the suite waits until it is ready.
+fn start(server: &impl Server, patience: Duration) -> Result<Served> {
+    let mut parts = server.start()?;
+    let url = server.url();
+    let address = url.trim_start_matches("https://");
+    wait_until(&url, patience, || {
+        parts.iter_mut().try_for_each(Background::check_alive)?;
+        Ok(TcpStream::connect(address).is_ok() && server.token().is_ok())
+    })?;
+    Ok(Served {
+        argument: format!("{}={url},{}", server.name(), server.token()?),
+        parts,
+    })
 }
 
 fn run_suite(arguments: &Arguments, servers: &[Served]) -> Result<()> {

@@ -44,13 +44,17 @@ enum Group {
 }
 
 /// Controllers that the API server has itself.
-const OWN_CONTROLLERS: [&str; 6] = [
+const OWN_CONTROLLERS: [&str; 10] = [
     "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",
     "root-ca-certificate-publisher-controller",
     "clusterrole-aggregation-controller",
     "resourcequota-controller",
+    "serviceaccount-token-controller",
+    "persistentvolumeclaim-protection-controller",
+    "persistentvolume-protection-controller",
+    "volumeattributesclass-protection-controller",
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {

@@ -6,13 +6,17 @@
     reason = "these commands talk to the developer"
 )]
 
+mod bench;
 mod ci;
 mod conformance;
+mod deny;
 mod dist;
 mod e2e;
+mod fuzz;
 mod processes;
 mod real_kubernetes;
 mod run;
+mod servers;
 mod test;
 mod tidy;
 
@@ -27,16 +31,18 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the tests of the workspace
-    Test,
-    /// Run real clients against the server: kubectl, helm, Python, kube-rs, client-go
-    TestClients,
-    /// Format, structure and lints
+    /// Run every test, those with real clients too: kubectl, helm, Python, kube-rs, client-go
+    Test(test::Arguments),
+    /// Format, structure, dependencies and lints
     Check,
     /// Everything the merge gate runs: check, then test
     Ci,
     /// Check the structure of the workspace: arrows between crates, file sizes, headers
     Tidy,
+    /// Check what the workspace depends on: sources, licences, banned crates
+    Deny,
+    /// Try made-up inputs: `[--seconds N] [--seed N] [--input FILE] [TARGET]...`
+    Fuzz(fuzz::Arguments),
     /// Build the fully static binary
     Dist,
     /// Build the pinned upstream Kubernetes components into the cache
@@ -47,20 +53,24 @@ enum Command {
     },
     /// Run one suite of API checks against the embedded server and a real one, and compare
     Conformance(conformance::Arguments),
+    /// Put the same work on ours and a real server, side by side, and compare the times
+    Bench(bench::Arguments),
     /// Run upstream's end-to-end suite against the embedded cluster
     E2e(e2e::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
-        Command::Test => test::run(),
-        Command::TestClients => test::run_clients(),
+        Command::Test(arguments) => test::run(&arguments),
         Command::Check => ci::check(),
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
+        Command::Deny => deny::run(),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Dist => dist::run(),
         Command::RealKubernetes { components } => real_kubernetes::run(&components),
         Command::Conformance(arguments) => conformance::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::E2e(arguments) => e2e::run(&arguments),
     }
 }

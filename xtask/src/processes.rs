@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A program in the background. Killed when it goes out of scope.
 pub(crate) struct Background {
@@ -30,6 +31,18 @@ impl Background {
             name: name.to_owned(),
             child,
         })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks the program to end, and waits until it has.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, Signal::TERM).with_context(|| format!("cannot stop {}", self.name))?;
+        self.child.wait()?;
+        Ok(())
     }
 
     /// Fails when the program has ended.

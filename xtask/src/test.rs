@@ -7,24 +7,31 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::run::{check, root};
+use crate::run::{self, root};
 
-/// Real clients as black boxes: kubectl, helm, the Python client, kube-rs, a client-go program.
-const CLIENTS: &str = "client-tests";
-
-pub(crate) fn run() -> Result<()> {
-    count(Command::new("cargo").args(["test", "--workspace", "--exclude", CLIENTS]))
+#[derive(Default, clap::Args)]
+pub(crate) struct Arguments {
+    /// What else `cargo test` is told: `--test kubectl`, `-- --nocapture`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    cargo: Vec<String>,
 }
 
-/// The black-box tests drive the program users get, with clients that take minutes to build.
-pub(crate) fn run_clients() -> Result<()> {
-    check(
-        Command::new("cargo")
-            .args(["build", "--package", "trainyard"])
-            .current_dir(root()),
-    )?;
-    count(Command::new("cargo").args(["test", "--package", CLIENTS]))
+/// Builds and tests choose the whole workspace, so that each dependency is built once, with one set
+/// of features.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    run::run("cargo", &["build", "--workspace", "--bins"])?;
+    let mut tests = Command::new("cargo");
+    tests
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .args(&arguments.cargo);
+    if std::env::var_os(PROGRAM).is_none() {
+        tests.env(PROGRAM, run::target_dir().join("debug/trainyard"));
+    }
+    count(&mut tests)
 }
+
+/// Names the program that real clients are tried on.
+const PROGRAM: &str = "TRAINYARD_BIN";
 
 /// Runs tests, shows what they print, and adds up what each test program counted.
 fn count(command: &mut Command) -> Result<()> {
@@ -34,17 +41,22 @@ fn count(command: &mut Command) -> Result<()> {
         .spawn()
         .context("cannot start cargo")?;
     let output = tests.stdout.take().context("cargo has no output")?;
-    let (mut passed, mut failed) = (0, 0);
+    let (mut passed, mut failed, mut skipped) = (0_u64, 0, 0);
     for line in BufReader::new(output).lines() {
         let line = line.context("cannot read what the tests print")?;
         println!("{line}");
         if let Some(counts) = line.strip_prefix("test result: ") {
             passed += counted(counts, "passed");
             failed += counted(counts, "failed");
+        } else if line.contains("skipped: ") {
+            skipped += 1;
         }
     }
     let status = tests.wait().context("cannot wait for cargo")?;
-    println!("{passed} passed, {failed} failed");
+    println!(
+        "{} passed, {failed} failed, {skipped} skipped",
+        passed.saturating_sub(skipped)
+    );
     if !status.success() {
         bail!("the tests failed: {status}");
     }

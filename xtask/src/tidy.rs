@@ -17,14 +17,17 @@ use crate::run::root;
 const ROWS: &[(&str, &[&str])] = &[
     ("binary", &["trainyard"]),
     ("surfaces", &["cli"]),
-    ("engines", &["apiserver"]),
-    ("adapters", &["store"]),
+    (
+        "engines",
+        &["controllers", "scheduler", "node-agent", "apiserver"],
+    ),
+    ("adapters", &["store", "containers", "network", "reconcile"]),
     ("pure", &["kinds", "schemas", "field-docs"]),
-    ("documents", &["manifests"]),
+    ("documents", &["manifests", "spdy"]),
 ];
 
 /// Crates that may not know of time, files, network or threads.
-const PURE: &[&str] = &["kinds", "manifests", "schemas"];
+const PURE: &[&str] = &["kinds", "manifests", "schemas", "spdy"];
 const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "redb", "rustls", "ring"];
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",
@@ -38,7 +41,11 @@ const IMPURE_WORDS: &[&str] = &[
 ];
 
 /// Who may use an adapter.
-const ONLY_USED_BY: &[(&str, &[&str])] = &[("store", &["apiserver"])];
+const ONLY_USED_BY: &[(&str, &[&str])] = &[
+    ("store", &["apiserver"]),
+    ("containers", &["node-agent", "cli"]),
+    ("network", &["node-agent", "cli"]),
+];
 
 pub(crate) fn run() -> Result<()> {
     let mut problems = Vec::new();

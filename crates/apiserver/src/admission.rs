@@ -5,6 +5,7 @@ mod attributes;
 mod authorizer;
 mod conditions;
 mod conversion;
+mod definition_lifecycle;
 pub(crate) mod escalation;
 pub(crate) mod expressions;
 pub(crate) mod limit_ranges;
@@ -16,8 +17,11 @@ pub(crate) mod policies;
 pub(crate) mod resource_quotas;
 pub(crate) mod service_account;
 pub(crate) mod storage_class;
+mod storage_protection;
 pub(crate) mod webhooks;
 
+use kinds::strategy::Strategy;
+use manifests::field::FieldError;
 use serde_json::Value;
 
 use self::resource_quotas::Turn;
@@ -83,12 +87,14 @@ async fn mutate_seen(
     let call = writer.call;
     let mut rounds = webhooks::Rounds::default();
     loop {
-        namespace_lifecycle::check(call, operation)?;
+        definition_lifecycle::check(call, operation, object)?;
+        namespace_lifecycle::check(call, operation, Some(object))?;
         limit_ranges::admit(call, operation, object, old);
         if operation == Operation::Create && call.target.subresource.is_empty() {
             service_account::admit(call, object)?;
             pod_defaults::admit(call, object)?;
             storage_class::admit(call, object);
+            storage_protection::admit(call, object);
         }
         webhooks::mutate(writer, operation, Some(object), old, &mut rounds).await?;
         if !rounds.again() {
@@ -110,7 +116,6 @@ pub(crate) async fn validate(
     }
     let call = writer.call;
     if operation == Operation::Delete {
-        namespace_lifecycle::check(call, operation)?;
         if let Some(old) = old {
             namespace_lifecycle::check_protected(call, old)?;
         }
@@ -144,6 +149,8 @@ async fn validate_seen(
     webhooks::validate(writer, operation, object, old).await
 }
 
+static NO_RULES: Strategy = Strategy::NONE;
+
 /// Admits a request whose body is no stored object: a `Binding`, an `Eviction`, a review. What it then
 /// does to stored objects is admitted with it.
 pub(crate) async fn admit_body(writer: &mut Writer<'_>, body: &mut Value) -> Result<()> {
@@ -158,14 +165,32 @@ pub(crate) async fn admit_body(writer: &mut Writer<'_>, body: &mut Value) -> Res
     } else {
         format!("{group}/{version}")
     };
-    if let Some(shape) = kinds::resources::type_of(&api_version, kinds::read::text(&own, "kind")) {
+    let kind = kinds::read::text(&own, "kind");
+    let strategy = kinds::strategy_of(group, kind).unwrap_or(&NO_RULES);
+    if let Some(shape) = kinds::resources::type_of(&api_version, kind) {
         crate::body::normalize(shape, body).map_err(|error| ApiError::bad_request(error.to_string()))?;
     }
-    body["kind"] = own["kind"].clone();
+    (strategy.default)(body);
+    body["kind"] = kind.into();
     body["apiVersion"] = api_version.into();
     typed::settle_namespace(&call.kind, call.key_namespace(), body)?;
     mutate_seen(writer, Operation::Create, body, None).await?;
+    let mut errors = Vec::new();
+    (strategy.validate)(body, &mut errors);
+    if !errors.is_empty() {
+        return Err(broken_rules(group, kind, &errors));
+    }
     validate_seen(writer, Operation::Create, Some(body), None).await?;
     writer.admitted = true;
     Ok(())
+}
+
+/// What a body that breaks the rules of its kind is told.
+fn broken_rules(group: &str, kind: &str, errors: &[FieldError]) -> ApiError {
+    match (group, kind) {
+        ("", "Binding") => ApiError::unhandled(errors),
+        // The real server has forgotten the kind of a review when it looks at it.
+        ("authorization.k8s.io", _) => ApiError::invalid(group, "", "", errors),
+        _ => ApiError::invalid(group, kind, "", errors),
+    }
 }

@@ -170,11 +170,7 @@ fn wanted_address(api: &Api, in_use: &InUse, object: &Value, text: &str) -> Resu
             FieldError::invalid(&Path::new("spec").child("clusterIPs"), asked, detail),
         )
     };
-    let outside = || {
-        refused(&format!(
-            "the provided IP ({text}) is not in the valid range. The range of valid IPs is {NETWORK}"
-        ))
-    };
+    let outside = || refused("the provided network does not match the current range");
     let address = text.parse::<Ipv4Addr>().map(u32::from).map_err(|_| outside())?;
     if !(FIRST..=LAST).contains(&address) {
         return Err(outside());

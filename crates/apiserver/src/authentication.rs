@@ -1,5 +1,4 @@
-//! Who is asking: client certificates, the administrator's token, service-account tokens, and
-//! impersonation by those who may.
+//! Who is asking: client certificates, the administrator's token, service-account tokens.
 
 use std::collections::BTreeMap;
 
@@ -144,46 +143,4 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
 /// Compares without telling by its time how much was right.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |difference, (x, y)| difference | (x ^ y)) == 0
-}
-
-/// The user a request asks to act as, from the `Impersonate-*` headers.
-pub(crate) fn impersonated(headers: &HeaderMap) -> Result<Option<User>> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let Some(name) = text("impersonate-user") else {
-        let any = headers
-            .keys()
-            .any(|name| name.as_str().starts_with("impersonate-"));
-        return if any {
-            Err(ApiError::internal(
-                "requested &user.DefaultInfo{} to be impersonated without impersonating a user",
-            ))
-        } else {
-            Ok(None)
-        };
-    };
-    let mut user = User {
-        name: name.to_owned(),
-        uid: text("impersonate-uid").unwrap_or_default().to_owned(),
-        ..User::default()
-    };
-    for value in headers.get_all("impersonate-group") {
-        user.groups.extend(value.to_str().ok().map(str::to_owned));
-    }
-    for (header, value) in headers {
-        if let (Some(key), Ok(value)) = (header.as_str().strip_prefix("impersonate-extra-"), value.to_str()) {
-            let key = percent_encoding::percent_decode_str(key)
-                .decode_utf8_lossy()
-                .into_owned();
-            user.extra.entry(key).or_default().push(value.to_owned());
-        }
-    }
-    if user.groups.is_empty()
-        && let Some((namespace, _)) = tokens::split_username(&user.name)
-    {
-        user.groups = tokens::groups(namespace);
-    }
-    if user.name != "system:anonymous" && !user.groups.iter().any(|group| group == AUTHENTICATED) {
-        user.groups.push(AUTHENTICATED.to_owned());
-    }
-    Ok(Some(user))
 }

@@ -52,7 +52,7 @@ impl<'a> From<&'a ResourceRequest> for Attributes<'a> {
             resource: &request.resource,
             subresource: &request.subresource,
             namespace: &request.namespace,
-            name: &request.name,
+            name: request.only_name(),
         }
     }
 }
@@ -79,7 +79,14 @@ struct Binding {
     reason: String,
 }
 
-enum Subject {
+/// Somebody who has the rights of a binding.
+struct Subject {
+    who: Who,
+    /// How the subject is named when a review explains its answer.
+    shown: String,
+}
+
+enum Who {
     User(String),
     Group(String),
 }
@@ -118,9 +125,9 @@ impl Authorizer {
             .bindings
             .iter()
             .filter(|binding| binding.namespace.is_empty() || binding.namespace == namespace)
-            .filter(|binding| binding.subjects.iter().any(|subject| subject.is(user)))
-            .find(|binding| binding.rules.iter().any(|rule| rule.allows(attributes)))
-            .map(|binding| format!("RBAC: allowed by {}", binding.reason))
+            .filter_map(|binding| Some((binding, binding.subject(user)?)))
+            .find(|(binding, _)| binding.rules.iter().any(|rule| rule.allows(attributes)))
+            .map(|(binding, subject)| format!("RBAC: allowed by {} to {}", binding.reason, subject.shown))
     }
 
     /// Every rule that applies to the user in a namespace, for `kubectl auth can-i --list`.
@@ -135,7 +142,7 @@ impl Authorizer {
         }
         for binding in &compiled.bindings {
             if !(binding.namespace.is_empty() || binding.namespace == namespace)
-                || !binding.subjects.iter().any(|subject| subject.is(user))
+                || binding.subject(user).is_none()
             {
                 continue;
             }
@@ -291,12 +298,23 @@ fn compile(store: &Store, collections: &[Collection; 4], revision: u64) -> Compi
     compiled
 }
 
+impl Binding {
+    /// As whom the user has the rights of this binding.
+    fn subject(&self, user: &User) -> Option<&Subject> {
+        self.subjects.iter().find(|subject| subject.who.is(user))
+    }
+}
+
 impl Subject {
     fn read(subject: &Value, binding_namespace: &str) -> Option<Self> {
-        let name = kinds::read::text(subject, "name");
-        match kinds::read::text(subject, "kind") {
-            "User" => Some(Self::User(name.to_owned())),
-            "Group" => Some(Self::Group(name.to_owned())),
+        let (kind, name) = (
+            kinds::read::text(subject, "kind"),
+            kinds::read::text(subject, "name"),
+        );
+        let mut shown = format!("{kind} \"{name}\"");
+        let who = match kind {
+            "User" => Who::User(name.to_owned()),
+            "Group" => Who::Group(name.to_owned()),
             "ServiceAccount" => {
                 let namespace = kinds::read::text(subject, "namespace");
                 let namespace = if namespace.is_empty() {
@@ -304,12 +322,16 @@ impl Subject {
                 } else {
                     namespace
                 };
-                Some(Self::User(tokens::username(namespace, name)))
+                shown = format!("{kind} \"{name}/{namespace}\"");
+                Who::User(tokens::username(namespace, name))
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some(Self { who, shown })
     }
+}
 
+impl Who {
     fn is(&self, user: &User) -> bool {
         match self {
             Self::User(name) => *name == user.name,
@@ -376,5 +398,26 @@ impl Rule {
                     allowed_resource == resource && allowed_sub == subresource && !subresource.is_empty()
                 }
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_review_names_the_subject_that_has_the_right() {
+        let shown = |subject: Value| Subject::read(&subject, "ns").map(|subject| subject.shown);
+        assert_eq!(
+            shown(json!({"kind": "Group", "name": "readers"})).as_deref(),
+            Some("Group \"readers\"")
+        );
+        assert_eq!(
+            shown(json!({"kind": "ServiceAccount", "name": "a"})).as_deref(),
+            Some("ServiceAccount \"a/ns\"")
+        );
+        assert!(shown(json!({"kind": "Robot", "name": "a"})).is_none());
     }
 }

@@ -9,9 +9,12 @@ pub(crate) mod garbage;
 mod ip_addresses;
 pub(crate) mod namespaces;
 pub(crate) mod quotas;
+pub(crate) mod storage_protection;
+pub(crate) mod token_secrets;
 
 use std::sync::Arc;
 
+use kinds::objects::storage_protection::PROTECTIONS;
 use tokio::task::JoinSet;
 
 use crate::api::Api;
@@ -26,6 +29,10 @@ pub(crate) fn start(api: &Arc<Api>) -> JoinSet<()> {
     tasks.spawn(cluster_roles::run(api.clone()));
     tasks.spawn(api_services::run(api.clone()));
     tasks.spawn(ip_addresses::run(api.clone()));
+    tasks.spawn(token_secrets::run(api.clone()));
+    for protection in &PROTECTIONS {
+        tasks.spawn(storage_protection::run(api.clone(), protection));
+    }
     tasks.spawn(crate::admission::policies::status::run(api.clone()));
     tasks
 }

@@ -12,6 +12,7 @@ use store::{Event, Object};
 
 use crate::{
     api::Api,
+    custom::CustomVersion,
     error::{ApiError, Result},
     kind::Kind,
     object,
@@ -55,12 +56,15 @@ impl Converter {
     }
 }
 
+/// A custom kind whose versions a webhook converts, and that webhook.
+fn converted(kind: &Kind) -> Option<(&CustomVersion, &Converter)> {
+    let custom = kind.custom()?;
+    Some((custom, custom.converter()?))
+}
+
 /// Stored objects in the version of `kind`, ready to be read as such.
 pub(crate) async fn shown(api: &Api, kind: &Kind, mut stored: Vec<Arc<Object>>) -> Result<Vec<Arc<Object>>> {
-    let Some((custom, converter)) = kind
-        .custom()
-        .and_then(|custom| Some((custom, custom.converter()?)))
-    else {
+    let Some((custom, converter)) = converted(kind) else {
         return Ok(stored);
     };
     let foreign: Vec<usize> = (0..stored.len())
@@ -73,8 +77,8 @@ pub(crate) async fn shown(api: &Api, kind: &Kind, mut stored: Vec<Arc<Object>>) 
         .iter()
         .map(|index| serde_json::from_slice(stored[*index].json()).unwrap_or_default())
         .collect();
-    let converted = converter.convert(api, &values, &kind.api_version).await?;
-    for (index, mut value) in foreign.into_iter().zip(converted) {
+    let values = converter.convert(api, &values, &kind.api_version).await?;
+    for (index, mut value) in foreign.into_iter().zip(values) {
         custom.upgrade(&mut value);
         stored[index] = Arc::new(stored[index].reshaped(object::encode(&value)));
     }
@@ -83,13 +87,16 @@ pub(crate) async fn shown(api: &Api, kind: &Kind, mut stored: Vec<Arc<Object>>) 
 
 /// One stored object in the version of `kind`.
 pub(crate) async fn shown_one(api: &Api, kind: &Kind, stored: Arc<Object>) -> Result<Arc<Object>> {
+    if converted(kind).is_none() {
+        return Ok(stored);
+    }
     let shown = shown(api, kind, vec![stored.clone()]).await?;
     Ok(shown.into_iter().next().unwrap_or(stored))
 }
 
 /// Changes in the version of `kind`.
 pub(crate) async fn shown_events(api: &Api, kind: &Kind, events: Vec<Arc<Event>>) -> Result<Vec<Arc<Event>>> {
-    if kind.custom().is_none_or(|custom| custom.converter().is_none()) {
+    if converted(kind).is_none() {
         return Ok(events);
     }
     let mut shown_events = Vec::with_capacity(events.len());
@@ -105,15 +112,13 @@ pub(crate) async fn shown_events(api: &Api, kind: &Kind, events: Vec<Arc<Event>>
 
 /// An object of the version of `kind` in the form the store keeps.
 pub(crate) async fn to_stored(api: &Api, kind: &Kind, value: Value) -> Result<Value> {
-    let Some(custom) = kind.custom() else {
+    let Some((custom, converter)) = converted(kind) else {
         return Ok(kind.to_stored(value));
     };
     let storage = custom.storage_api_version();
-    match custom.converter() {
-        Some(converter) if storage != kind.api_version => {
-            let converted = converter.convert(api, &[value], &storage).await?;
-            Ok(converted.into_iter().next().unwrap_or_default())
-        }
-        _ => Ok(kind.to_stored(value)),
+    if storage == kind.api_version {
+        return Ok(value);
     }
+    let values = converter.convert(api, &[value], &storage).await?;
+    Ok(values.into_iter().next().unwrap_or_default())
 }

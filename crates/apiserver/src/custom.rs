@@ -10,7 +10,7 @@ use schemas::{
     crd::{self, CustomKind},
 };
 use serde_json::{Value, json};
-use store::Collection;
+use store::{Collection, TooOld};
 
 use crate::{
     conversion::Converter,
@@ -133,9 +133,25 @@ impl CustomVersion {
         self.version().deprecation_warning.as_deref()
     }
 
+    /// Whether the definition is being deleted, and its objects with it.
+    pub(crate) fn is_terminating(&self) -> bool {
+        self.kind.terminating
+    }
+
     /// Whether an object written at this revision already has the form of today's schema.
     pub(crate) fn is_current(&self, revision: u64) -> bool {
         revision > self.changed_at
+    }
+
+    /// What happened before the definition had its present form cannot be followed.
+    pub(crate) fn check_history(&self, after: u64) -> Result<(), TooOld> {
+        if after >= self.changed_at {
+            return Ok(());
+        }
+        Err(TooOld {
+            requested: after,
+            oldest: self.changed_at,
+        })
     }
 
     /// Brings an object stored under an older schema, or in another version, into form.

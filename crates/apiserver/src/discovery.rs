@@ -96,8 +96,9 @@ pub(crate) fn resources(snapshot: &Snapshot, group: &str, version: &str) -> Answ
     } else {
         format!("{group}/{version}")
     };
-    let mut resources: Vec<Value> = found.kinds.iter().flat_map(|kind| api_resources(kind)).collect();
-    resources.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
+    let mut kinds: Vec<&Kind> = found.kinds.iter().map(AsRef::as_ref).collect();
+    kinds.sort_by(|a, b| a.plural.cmp(&b.plural));
+    let resources: Vec<Value> = kinds.into_iter().flat_map(api_resources).collect();
     let mut value = json!({
         "kind": "APIResourceList", "groupVersion": group_version, "resources": resources,
     });
@@ -268,11 +269,19 @@ fn group_discovery(group: &Group) -> Value {
 }
 
 fn resource_discovery(kind: &Kind) -> Value {
-    let response_kind =
-        |group: &str, version: &str, name: &str| json!({ "group": group, "version": version, "kind": name });
+    // Built-in kinds leave out the group and version they are listed under, custom ones do not.
+    let response_kind = |group: &str, version: &str, name: &str| {
+        let own = version.is_empty() || (group, version) == (&*kind.group, &*kind.version);
+        let (group, version) = match (own, kind.is_custom()) {
+            (true, true) => (&*kind.group, &*kind.version),
+            (true, false) => ("", ""),
+            (false, _) => (group, version),
+        };
+        json!({ "group": group, "version": version, "kind": name })
+    };
     let mut value = json!({
         "resource": kind.plural,
-        "responseKind": response_kind(&kind.group, &kind.version, &kind.kind),
+        "responseKind": response_kind("", "", &kind.kind),
         "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
         "singularResource": kind.singular,
         "verbs": kind.verbs,
@@ -287,14 +296,9 @@ fn resource_discovery(kind: &Kind) -> Value {
         .subresources
         .iter()
         .map(|subresource| {
-            let (group, version) = if subresource.version.is_empty() {
-                (&*kind.group, &*kind.version)
-            } else {
-                (subresource.group, subresource.version)
-            };
             json!({
                 "subresource": subresource.name,
-                "responseKind": response_kind(group, version, &subresource.kind),
+                "responseKind": response_kind(subresource.group, subresource.version, &subresource.kind),
                 "verbs": subresource.verbs,
             })
         })
@@ -303,4 +307,40 @@ fn resource_discovery(kind: &Kind) -> Value {
         value["subresources"] = subresources.into();
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_kinds_are_of_the_group_they_are_listed_under() {
+        let kinds = crate::built_in::kinds();
+        let deployments = kinds.iter().find(|kind| kind.is("apps", "Deployment")).unwrap();
+        let described = resource_discovery(deployments);
+        assert_eq!(
+            described["responseKind"],
+            json!({"group": "", "version": "", "kind": "Deployment"})
+        );
+        let kind_of = |part: &Value| (part["subresource"].clone(), part["responseKind"].clone());
+        let parts: Vec<_> = described["subresources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(kind_of)
+            .collect();
+        assert_eq!(
+            parts,
+            [
+                (
+                    json!("scale"),
+                    json!({"group": "autoscaling", "version": "v1", "kind": "Scale"})
+                ),
+                (
+                    json!("status"),
+                    json!({"group": "", "version": "", "kind": "Deployment"})
+                ),
+            ]
+        );
+    }
 }

@@ -1,10 +1,11 @@
 //! What goes wrong with a request, as the `Status` object every Kubernetes client understands.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use http::StatusCode;
 use manifests::field::FieldError;
 use serde_json::{Map, Value, json};
+use store::WriteError;
 
 /// A request that was refused or failed. Renders as a `Status` with the real server's reason, words
 /// and details, because clients decide by them.
@@ -90,6 +91,7 @@ impl ApiError {
             "NotFound",
             "the server could not find the requested resource",
         )
+        .with_details(json!({}))
     }
 
     pub fn method_not_allowed() -> Self {
@@ -150,6 +152,16 @@ impl ApiError {
         )
     }
 
+    /// A request that took longer than any may.
+    pub fn timeout() -> Self {
+        Self::new(
+            StatusCode::GATEWAY_TIMEOUT,
+            "Timeout",
+            "Timeout: request did not complete within the allotted timeout",
+        )
+        .with_details(json!({}))
+    }
+
     pub fn too_many_requests(message: impl Into<String>, retry_after: u32) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
             .with_details(json!({ "retryAfterSeconds": retry_after }))
@@ -179,20 +191,22 @@ impl ApiError {
         .with_details(json!({ "causes": [{ "message": message }] }))
     }
 
+    /// A write that the store did not take.
+    pub fn not_stored(error: &WriteError) -> Self {
+        match error {
+            WriteError::Disk(cause) if cause.is_full() => Self::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "InsufficientStorage",
+                "the cluster's disk is full, so nothing can be written; reads and watches go on, and writes will when there is space again",
+            ),
+            other => Self::internal(other),
+        }
+    }
+
     /// An object that broke the rules of its kind.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
-        let mut texts: Vec<String> = Vec::with_capacity(errors.len());
-        for error in errors {
-            let text = error.to_string();
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        let list = match texts.as_slice() {
-            [one] => one.clone(),
-            many => format!("[{}]", many.join(", ")),
-        };
         let qualified = Qualified { group, name: kind };
+        let list = aggregate(errors);
         let mut details = object_details(qualified, name);
         let causes = errors.iter().map(
             |error| json!({ "reason": error.kind.reason(), "message": error.body(), "field": error.field }),
@@ -204,6 +218,11 @@ impl ApiError {
             format!("{qualified} \"{name}\" is invalid: {list}"),
         )
         .with_details(details)
+    }
+
+    /// Broken rules that the real server hands on as an error of its own.
+    pub fn unhandled(errors: &[FieldError]) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", aggregate(errors))
     }
 
     /// The body of the answer.
@@ -231,6 +250,22 @@ impl ApiError {
     }
 }
 
+/// Several errors as one text; what is said twice is said once.
+fn aggregate(errors: &[FieldError]) -> String {
+    let mut seen = HashSet::new();
+    let mut texts: Vec<String> = Vec::new();
+    for error in errors {
+        let text = error.to_string();
+        if seen.insert(text.clone()) {
+            texts.push(text);
+        }
+    }
+    match texts.as_slice() {
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
+    }
+}
+
 fn object_details(resource: Qualified<'_>, name: &str) -> Value {
     let mut details = Map::new();
     if !name.is_empty() {
@@ -239,6 +274,8 @@ fn object_details(resource: Qualified<'_>, name: &str) -> Value {
     if !resource.group.is_empty() {
         details.insert("group".to_owned(), resource.group.into());
     }
-    details.insert("kind".to_owned(), resource.name.into());
+    if !resource.name.is_empty() {
+        details.insert("kind".to_owned(), resource.name.into());
+    }
     Value::Object(details)
 }

@@ -51,6 +51,7 @@ pub(crate) fn call(
             &[MASTERS],
         ),
         representation: Representation::JSON,
+        warnings: Arc::default(),
     }
 }
 

@@ -83,6 +83,24 @@ impl Kind {
         self.group == group && self.kind == kind
     }
 
+    /// The Go package of the real server's own form of this kind, as its errors name it.
+    pub fn go_package(&self) -> &str {
+        match self.group.split('.').next().unwrap_or_default() {
+            "" => "core",
+            group => group,
+        }
+    }
+
+    /// The Go type of an object or a list in the real server, as its errors name it.
+    pub fn go_type(&self, is_list: bool) -> String {
+        let list = if is_list { "List" } else { "" };
+        if self.is_custom() {
+            format!("*unstructured.Unstructured{list}")
+        } else {
+            format!("*{}.{}{list}", self.go_package(), self.kind)
+        }
+    }
+
     pub fn is_custom(&self) -> bool {
         matches!(self.definition, Definition::Custom(_))
     }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use store::{Key, Object};
 
 use crate::{
+    aside::step_aside,
     call::Call,
     conversion,
     error::{ApiError, Result},
@@ -29,6 +30,9 @@ const REVISION_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Answers are cut into pieces of about this size, so that a huge list never lies in memory twice.
 const CHUNK: usize = 128 * 1024;
+
+/// Making rows of more objects than this would let others wait.
+const MANY: usize = 500;
 
 /// What a list or watch asks of time: which revision, and how exactly.
 #[derive(Debug, Default)]
@@ -124,60 +128,76 @@ pub(crate) fn parse_revision(text: &str) -> Result<u64, String> {
 
 /// Parameters that contradict each other.
 pub(crate) fn check_options(query: &Query) -> Result<()> {
-    let watch = query.flag("watch");
-    let send_initial = query.optional_flag("sendInitialEvents");
-    let rv_match = query.text("resourceVersionMatch");
-    let path = Path::new("resourceVersionMatch");
-    let mut errors = Vec::new();
-    if let Some(value) = rv_match {
-        let forbidden = |why: &str| FieldError::forbidden(&path, why);
-        if watch && send_initial.is_none() {
-            errors.push(forbidden(
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            ));
-        } else if watch && value != "NotOlderThan" {
-            errors.push(FieldError::not_supported(&path, &json!(value), &["NotOlderThan"]));
-        } else if !watch {
-            if query.text("resourceVersion").is_none() {
-                errors.push(forbidden(
-                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
-                ));
-            }
-            if query.text("continue").is_some() {
-                errors.push(forbidden(
-                    "resourceVersionMatch is forbidden when continue is provided",
-                ));
-            }
-            if value != "Exact" && value != "NotOlderThan" {
-                errors.push(FieldError::not_supported(
-                    &path,
-                    &json!(value),
-                    &["Exact", "NotOlderThan", ""],
-                ));
-            }
-            if value == "Exact" && query.text("resourceVersion") == Some("0") {
-                errors.push(forbidden(
-                    "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
-                ));
-            }
-        }
-    } else if watch && send_initial.is_some() {
-        errors.push(FieldError::forbidden(
-            &path,
-            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-        ));
-    }
-    if !watch && send_initial.is_some() {
-        errors.push(FieldError::forbidden(
-            &Path::new("sendInitialEvents"),
-            "sendInitialEvents is forbidden for list",
-        ));
-    }
+    let errors = if query.flag("watch") {
+        contradictions_of_watch(query)
+    } else {
+        contradictions_of_list(query)
+    };
     if errors.is_empty() {
         Ok(())
     } else {
         Err(ApiError::invalid("meta.k8s.io", "ListOptions", "", &errors))
     }
+}
+
+fn contradictions_of_list(query: &Query) -> Vec<FieldError> {
+    let path = Path::new("resourceVersionMatch");
+    let mut errors = Vec::new();
+    if let Some(value) = query.text("resourceVersionMatch") {
+        let mut forbid = |why: &str| errors.push(FieldError::forbidden(&path, why));
+        if query.text("resourceVersion").is_none() {
+            forbid("resourceVersionMatch is forbidden unless resourceVersion is provided");
+        }
+        if query.text("continue").is_some() {
+            forbid("resourceVersionMatch is forbidden when continue is provided");
+        }
+        if value == "Exact" && query.text("resourceVersion") == Some("0") {
+            forbid("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+        }
+        if !matches!(value, "Exact" | "NotOlderThan") {
+            let known = ["Exact", "NotOlderThan", ""];
+            errors.push(FieldError::not_supported(&path, &json!(value), &known));
+        }
+    }
+    if query.optional_flag("sendInitialEvents").is_some() {
+        errors.push(FieldError::forbidden(
+            &Path::new("sendInitialEvents"),
+            "sendInitialEvents is forbidden for list",
+        ));
+    }
+    errors
+}
+
+fn contradictions_of_watch(query: &Query) -> Vec<FieldError> {
+    let path = Path::new("resourceVersionMatch");
+    let sends_initial_events = query.optional_flag("sendInitialEvents").is_some();
+    let value = query.text("resourceVersionMatch");
+    let mut errors = Vec::new();
+    if sends_initial_events && value != Some("NotOlderThan") {
+        errors.push(FieldError::forbidden(
+            &path,
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        ));
+    }
+    let Some(value) = value else {
+        return errors;
+    };
+    if !sends_initial_events {
+        errors.push(FieldError::forbidden(
+            &path,
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        ));
+    }
+    if value != "NotOlderThan" {
+        errors.push(FieldError::not_supported(&path, &json!(value), &["NotOlderThan"]));
+    }
+    if query.text("continue").is_some() {
+        errors.push(FieldError::forbidden(
+            &path,
+            "resourceVersionMatch is forbidden when continue is provided",
+        ));
+    }
+    errors
 }
 
 /// Waits a moment for a revision; a client that is ahead of us for longer is told so.
@@ -206,11 +226,17 @@ pub(crate) async fn list(call: &Call) -> Result<Answer> {
     if call.representation.form == Form::Object && call.representation.encoding == Encoding::Json {
         return Ok(stream(&call.kind, page));
     }
-    let metadata = list_metadata(&page);
+    step_aside(page.objects.len() > MANY, || in_form(call, &page))
+}
+
+/// A page in a form that has to be made of its objects.
+fn in_form(call: &Call, page: &Page) -> Result<Answer> {
+    let metadata = list_metadata(page);
     let values = page.objects.iter().map(|stored| call.kind.read(stored));
     let shown = match call.representation.form {
         Form::Object => json!({
-            "kind": call.kind.list_kind, "apiVersion": call.kind.api_version, "metadata": metadata,
+            "kind": call.kind.list_kind, "apiVersion": call.kind.api_version,
+            "metadata": object_list_metadata(&call.kind, page),
             "items": values.collect::<Vec<_>>(),
         }),
         Form::Metadata => json!({
@@ -306,6 +332,15 @@ fn read(
     })
 }
 
+/// The metadata of a list in its own form: lists of custom resources always say where to go on.
+fn object_list_metadata(kind: &Kind, page: &Page) -> Value {
+    let mut metadata = list_metadata(page);
+    if kind.is_custom() && page.token.is_none() {
+        metadata["continue"] = "".into();
+    }
+    metadata
+}
+
 fn list_metadata(page: &Page) -> Value {
     let mut metadata = json!({ "resourceVersion": page.revision.to_string() });
     if let Some(token) = &page.token {
@@ -323,7 +358,7 @@ fn stream(kind: &Arc<Kind>, page: Page) -> Answer {
         "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
         kind.list_kind,
         kind.api_version,
-        list_metadata(&page)
+        object_list_metadata(kind, &page)
     );
     let estimate = page
         .objects
@@ -396,5 +431,54 @@ impl Iterator for ListWriter {
         // `first` marks the end here: a list of many chunks has long written its first item.
         self.first = self.fill(&mut chunk);
         Some(chunk.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(query: &str, expected: &[&str]) {
+        let causes = match check_options(&Query::parse(Some(query))) {
+            Ok(()) => Vec::new(),
+            Err(error) => error.details.unwrap()["causes"].as_array().unwrap().clone(),
+        };
+        let messages: Vec<_> = causes
+            .iter()
+            .map(|cause| cause["message"].as_str().unwrap())
+            .collect();
+        assert_eq!(messages, expected, "for {query}");
+    }
+
+    #[test]
+    fn options_that_contradict_each_other_are_all_named() {
+        let unsupported = "Unsupported value: \"Exact\": supported values: \"NotOlderThan\"";
+        let required = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        check("resourceVersionMatch=Exact&resourceVersion=5", &[]);
+        check(
+            "watch=1&sendInitialEvents=1&resourceVersionMatch=NotOlderThan",
+            &[],
+        );
+        check("watch=1&sendInitialEvents=1", &[required]);
+        check(
+            "watch=1&sendInitialEvents=1&resourceVersionMatch=Exact",
+            &[required, unsupported],
+        );
+        check(
+            "watch=1&resourceVersionMatch=Exact",
+            &[
+                "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+                unsupported,
+            ],
+        );
+        check(
+            "sendInitialEvents=1&resourceVersionMatch=Exact&continue=x",
+            &[
+                "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+                "Forbidden: resourceVersionMatch is forbidden when continue is provided",
+                "Forbidden: sendInitialEvents is forbidden for list",
+            ],
+        );
     }
 }

@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
-    sync::atomic::{AtomicI64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
     time::Instant,
 };
 
@@ -22,7 +25,8 @@ const MAX_SERIES: usize = 2000;
 pub struct Metrics {
     requests: Mutex<BTreeMap<(String, String, u16), u64>>,
     durations: Mutex<BTreeMap<String, Histogram>>,
-    in_flight: AtomicI64,
+    in_flight: Arc<AtomicI64>,
+    watches: Arc<AtomicI64>,
 }
 
 #[derive(Default)]
@@ -37,11 +41,27 @@ pub struct Timer {
     verb: String,
     resource: String,
     started: Instant,
+    _counted: Counted,
+}
+
+/// Counts something until it is dropped: many requests end with their client, without an answer.
+pub(crate) struct Counted(Arc<AtomicI64>);
+
+impl Counted {
+    fn new(count: &Arc<AtomicI64>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Metrics {
     pub fn start(&self, info: &RequestInfo) -> Timer {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
         let (verb, resource) = match info {
             RequestInfo::Resource(request) => (request.verb.to_owned(), request.resource.clone()),
             RequestInfo::NonResource { verb, .. } => ((*verb).to_owned(), String::new()),
@@ -50,11 +70,16 @@ impl Metrics {
             verb,
             resource,
             started: Instant::now(),
+            _counted: Counted::new(&self.in_flight),
         }
     }
 
+    /// Counts an open watch.
+    pub(crate) fn watch(&self) -> Counted {
+        Counted::new(&self.watches)
+    }
+
     pub fn finish(&self, timer: Timer, code: StatusCode) {
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
         let seconds = timer.started.elapsed().as_secs_f64();
         if timer.verb != "watch" {
             let mut durations = self.durations.lock();
@@ -112,8 +137,9 @@ impl Metrics {
         }
         let _ = write!(
             text,
-            "# HELP apiserver_current_inflight_requests Requests being answered.\n# TYPE apiserver_current_inflight_requests gauge\napiserver_current_inflight_requests {}\n# HELP trainyard_store_revision The newest revision of the store.\n# TYPE trainyard_store_revision gauge\ntrainyard_store_revision {}\n",
-            self.in_flight.load(Ordering::Relaxed).max(0),
+            "# HELP apiserver_current_inflight_requests Requests being answered.\n# TYPE apiserver_current_inflight_requests gauge\napiserver_current_inflight_requests {}\n# HELP apiserver_longrunning_requests Streams that are open.\n# TYPE apiserver_longrunning_requests gauge\napiserver_longrunning_requests{{verb=\"WATCH\"}} {}\n# HELP trainyard_store_revision The newest revision of the store.\n# TYPE trainyard_store_revision gauge\ntrainyard_store_revision {}\n",
+            self.in_flight.load(Ordering::Relaxed),
+            self.watches.load(Ordering::Relaxed),
             api.store.revision()
         );
         text

@@ -48,6 +48,23 @@ pub(crate) fn has_finalizers(object: &Value) -> bool {
     finalizers(object).next().is_some()
 }
 
+/// Adds a finalizer that is not there yet.
+pub(crate) fn add_finalizer(object: &mut Value, name: &str) {
+    if finalizers(object).any(|finalizer| finalizer == name) {
+        return;
+    }
+    let all: Vec<Value> = finalizers(object).chain([name]).map(Value::from).collect();
+    set_meta(object, "finalizers", Some(all.into()));
+}
+
+pub(crate) fn remove_finalizer(object: &mut Value, name: &str) {
+    let kept: Vec<Value> = finalizers(object)
+        .filter(|finalizer| *finalizer != name)
+        .map(Value::from)
+        .collect();
+    set_meta(object, "finalizers", (!kept.is_empty()).then(|| kept.into()));
+}
+
 pub(crate) fn generation(object: &Value) -> i64 {
     object
         .get("metadata")
@@ -106,6 +123,24 @@ pub(crate) fn encode(object: &Value) -> Body {
     Body::new(json, revision_at)
 }
 
+/// Writes any object as the real server does, its type and metadata before everything else.
+pub(crate) fn write(json: &mut Vec<u8>, object: &Value) {
+    const FIRST: [&str; 3] = ["kind", "apiVersion", "metadata"];
+    let Value::Object(fields) = object else {
+        return write_json(json, object);
+    };
+    let first = FIRST.iter().filter_map(|name| fields.get_key_value(*name));
+    let others = fields.iter().filter(|(name, _)| !FIRST.contains(&name.as_str()));
+    json.push(b'{');
+    for (index, (name, value)) in first.chain(others).enumerate() {
+        if index > 0 {
+            json.push(b',');
+        }
+        write_member(json, name, value);
+    }
+    json.push(b'}');
+}
+
 /// The bytes of an object as it stands, its resourceVersion included.
 pub(crate) fn encode_with_revision(object: &Value) -> bytes::Bytes {
     let Body {
@@ -139,6 +174,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_shown_begins_with_its_type() {
+        let mut bytes = Vec::new();
+        write(
+            &mut bytes,
+            &json!({"apiVersion": "v1", "code": 404, "kind": "Status", "metadata": {}}),
+        );
+        assert_eq!(
+            String::from_utf8(bytes).unwrap(),
+            r#"{"kind":"Status","apiVersion":"v1","metadata":{},"code":404}"#
+        );
+    }
 
     #[test]
     fn the_type_comes_first_and_the_revision_has_a_place() {

@@ -26,7 +26,7 @@ use crate::{
 pub(crate) fn index(snapshot: &Snapshot) -> Answer {
     let mut paths = serde_json::Map::new();
     let mut add = |name: String, hash: String| {
-        let url = format!("/openapi/v3/{name}?hash={hash}");
+        let url = address(&name, &hash);
         paths.insert(name, json!({ "serverRelativeURL": url }));
     };
     for group in &snapshot.groups {
@@ -53,6 +53,10 @@ fn document_name(group: &str, version: &str) -> String {
     }
 }
 
+fn address(name: &str, hash: &str) -> String {
+    format!("/openapi/v3/{name}?hash={hash}")
+}
+
 /// `/openapi/v3/NAME`.
 pub(crate) async fn document(
     snapshot: Arc<Snapshot>,
@@ -72,30 +76,30 @@ pub(crate) async fn document(
                 .find(|v| document_name(&group.name, &v.version) == name)?;
             Some((group, version))
         });
+        let write = |document: &openapi::Document<'_>, hash: &str| match asked.as_deref() {
+            Some(asked) if asked != hash => Ok(moved(&address(&name, hash))),
+            asked => write(document, Language::Json, hash, asked, known.as_deref()),
+        };
         let Some((group, version)) = found else {
             let Some(document) = openapi::group_document(&name, &lookup) else {
                 return Ok(response::text(StatusCode::NOT_FOUND, "404 page not found\n"));
             };
-            return write(
-                &document,
-                Language::Json,
-                &hash(&name),
-                asked.as_deref(),
-                known.as_deref(),
-            );
+            return write(&document, &hash(&name));
         };
         let custom = CustomSchemas::of(&version.kinds, Format::V3);
         let described = group_version(&group.name, &version.version, &version.kinds, &custom);
-        let document = openapi::document(&described, &lookup);
-        write(
-            &document,
-            Language::Json,
-            &hash(&described),
-            asked.as_deref(),
-            known.as_deref(),
-        )
+        write(&openapi::document(&described, &lookup), &hash(&described))
     })
     .await
+}
+
+/// The document is not what the client knew by this hash.
+fn moved(address: &str) -> Answer {
+    let mut answer = response::text(StatusCode::MOVED_PERMANENTLY, "");
+    if let Ok(address) = HeaderValue::from_str(address) {
+        answer.headers_mut().insert(header::LOCATION, address);
+    }
+    answer
 }
 
 /// `/openapi/v2`: everything in one document of the older language.

@@ -13,12 +13,13 @@ use crate::{
     error::{ApiError, Result},
     kind::{Definition, Kind},
     object,
-    writes::Writer,
+    writes::{Writer, update::Part},
 };
 
-/// Whether the change recorded its own ownership (server-side apply does).
-pub(crate) fn already_recorded(operation: Operation) -> bool {
-    operation == Operation::Apply
+/// Whether the change recorded its own ownership: server-side apply does, and so does scaling, which
+/// happens to another object.
+pub(crate) fn already_recorded(operation: Operation, part: Part) -> bool {
+    operation == Operation::Apply || matches!(part, Part::Scale)
 }
 
 /// Records what a create, update or patch changed. `old` is missing for a create.
@@ -117,6 +118,37 @@ pub(crate) fn read_configuration(
     }
     Ok(value)
 }
+
+/// Records in a changed scale who changed it. The record of the scale is part of its object's.
+pub(crate) fn record_scaling(writer: &Writer<'_>, old: &Value, new: &mut Value) {
+    with_scale_write(writer, |write| apply::update(Some(old), new, write));
+}
+
+/// The scale that results from applying `configuration` to `live`.
+pub(crate) fn apply_scale(writer: &Writer<'_>, live: &Value, configuration: &Value) -> Result<Value> {
+    with_scale_write(writer, |write| apply::apply(Some(live), configuration, write))
+        .map_err(|error| refused(&error))
+}
+
+/// A write to a scale, which is the same type whatever it is the scale of.
+fn with_scale_write<T>(writer: &Writer<'_>, then: impl FnOnce(&Write<'_, TypeRef>) -> T) -> T {
+    then(&Write {
+        shape: *SCALE,
+        manager: &writer.call.field_manager(),
+        api_version: "autoscaling/v1",
+        kind: "Scale",
+        subresource: "scale",
+        now: &writer.timestamp(),
+        force: writer.options.force,
+        reset: &NOTHING,
+        blank: &blank(*SCALE),
+        versions: &(),
+    })
+}
+
+static SCALE: LazyLock<TypeRef> = LazyLock::new(|| {
+    kinds::resources::type_of("autoscaling/v1", "Scale").expect("the committed table of types has scales")
+});
 
 /// What a write is, whatever the type behind it.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@
 use crate::error::{ApiError, Result};
 
 /// The decoded pairs of a query string, in order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {

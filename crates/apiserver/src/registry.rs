@@ -2,10 +2,12 @@
 //! definitions. A snapshot is never changed, only replaced, so that a request sees one state.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
+use manifests::api_versions;
 use parking_lot::RwLock;
 use store::Collection;
 use tokio::sync::watch;
@@ -75,7 +77,7 @@ impl Snapshot {
         {
             group
                 .versions
-                .sort_by_key(|version| std::cmp::Reverse(version_rank(&version.version)));
+                .sort_by_key(|version| Reverse(api_versions::rank(&version.version)));
         }
         Self {
             generation,
@@ -91,11 +93,6 @@ impl Snapshot {
 
     pub fn group(&self, name: &str) -> Option<&Group> {
         self.groups.iter().find(|group| group.name == name)
-    }
-
-    pub fn has_version(&self, group: &str, version: &str) -> bool {
-        self.group(group)
-            .is_some_and(|group| group.versions.iter().any(|v| v.version == version))
     }
 
     /// The preferred version of a kind by its plural, for readers that do not care which.
@@ -128,24 +125,6 @@ impl Snapshot {
         }
         seen.into_values().collect()
     }
-}
-
-/// Versions sort as Kubernetes sorts them: v2, v1, v1beta2, v1beta1, v1alpha1, then by name.
-fn version_rank(version: &str) -> (u8, u32, u32, std::cmp::Reverse<String>) {
-    let parsed = version.strip_prefix('v').and_then(|rest| {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let major: u32 = rest[..digits].parse().ok()?;
-        let stage = &rest[digits..];
-        let (rank, minor) = match stage {
-            "" => (3, ""),
-            _ if stage.starts_with("beta") => (2, &stage[4..]),
-            _ if stage.starts_with("alpha") => (1, &stage[5..]),
-            _ => return None,
-        };
-        Some((rank, major, minor.parse().unwrap_or(0)))
-    });
-    let (rank, major, minor) = parsed.unwrap_or((0, 0, 0));
-    (rank, major, minor, std::cmp::Reverse(version.to_owned()))
 }
 
 /// The current snapshot and the way to replace it.
@@ -181,20 +160,5 @@ impl Registry {
     /// Tells of every replacement.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_sort_by_stability_then_number() {
-        let mut versions = vec!["v1alpha1", "foo", "v1beta1", "v10", "v2", "v1beta2", "v1"];
-        versions.sort_by_key(|version| std::cmp::Reverse(version_rank(version)));
-        assert_eq!(
-            versions,
-            ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]
-        );
     }
 }

@@ -2,6 +2,7 @@
 //! Authorization, admission and routing all read this one answer.
 
 use http::Method;
+use manifests::field_selector::{self, Operator};
 
 /// A request to the API, or to something beside it (`/version`, `/openapi/v3`, ...).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,19 @@ pub struct ResourceRequest {
     /// What follows the subresource (`proxy/a/b`).
     pub rest: String,
     pub name: String,
+    /// The one name a list or watch selects, if its field selector asks for one.
+    pub selected_name: String,
+}
+
+impl ResourceRequest {
+    /// The name of the only object the request can be about; empty when there may be more.
+    pub fn only_name(&self) -> &str {
+        if self.name.is_empty() {
+            &self.selected_name
+        } else {
+            &self.name
+        }
+    }
 }
 
 impl RequestInfo {
@@ -40,10 +54,66 @@ impl RequestInfo {
             Self::Resource,
         )
     }
+
+    /// The same request with its field selector: one that asks for a name makes it about that object.
+    #[must_use]
+    pub fn selecting(mut self, field_selector: Option<&str>) -> Self {
+        if let Self::Resource(request) = &mut self
+            && matches!(request.verb, "list" | "watch")
+        {
+            request.selected_name = field_selector.and_then(selected_name).unwrap_or_default();
+        }
+        self
+    }
+
+    fn verb(&self) -> &'static str {
+        match self {
+            Self::Resource(request) => request.verb,
+            Self::NonResource { verb, .. } => verb,
+        }
+    }
+
+    pub fn is_write(&self) -> bool {
+        !matches!(self.verb(), "get" | "list" | "watch" | "head" | "options")
+    }
+
+    /// Whether the answer is a stream that goes on for as long as its client likes.
+    pub fn is_long_running(&self) -> bool {
+        match self {
+            Self::Resource(request) => {
+                request.verb == "watch"
+                    || matches!(
+                        request.subresource.as_str(),
+                        "attach" | "exec" | "proxy" | "log" | "portforward"
+                    )
+            }
+            Self::NonResource { .. } => false,
+        }
+    }
+
+    pub fn is_health_check(&self) -> bool {
+        let Self::NonResource { path, .. } = self else {
+            return false;
+        };
+        let first = path.split('/').nth(1).unwrap_or_default();
+        matches!(first, "healthz" | "livez" | "readyz")
+    }
+}
+
+/// The name a field selector asks for. One that could not stand in a path is no name.
+fn selected_name(field_selector: &str) -> Option<String> {
+    let requirements = field_selector::parse(field_selector).ok()?;
+    requirements
+        .into_iter()
+        .find(|requirement| requirement.field == "metadata.name" && requirement.operator == Operator::Equals)
+        .map(|requirement| requirement.value)
+        .filter(|name| kinds::names::path_segment(name).is_empty())
 }
 
 fn read_resource(method: &Method, path: &str, mut watch: bool) -> Option<ResourceRequest> {
-    let mut segments: Vec<String> = path.trim_matches('/').split('/').map(decode_segment).collect();
+    // A slash is a slash, however it is written: no name holds one.
+    let path = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
+    let mut segments: Vec<String> = path.trim_matches('/').split('/').map(str::to_owned).collect();
     let (group, version) = match segments.first()?.as_str() {
         "api" if segments.len() >= 3 => (String::new(), segments[1].clone()),
         "apis" if segments.len() >= 4 => (segments[1].clone(), segments[2].clone()),
@@ -120,12 +190,6 @@ fn plain_verb(method: &Method) -> &'static str {
     }
 }
 
-fn decode_segment(segment: &str) -> String {
-    percent_encoding::percent_decode_str(segment)
-        .decode_utf8_lossy()
-        .into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +225,36 @@ mod tests {
         );
         let request = resource(Method::GET, "/api/v1/watch/namespaces/ns/pods", false);
         assert_eq!((request.verb, &*request.resource), ("watch", "pods"));
+    }
+
+    #[test]
+    fn an_encoded_slash_is_a_slash() {
+        let request = resource(Method::GET, "/api/v1/namespaces/ns/pods/..%2fsecrets", false);
+        assert_eq!((&*request.name, &*request.subresource), ("..", "secrets"));
+        let request = resource(Method::GET, "/api/v1/namespaces/ns/pods/a%25b", false);
+        assert_eq!(&*request.name, "a%b");
+    }
+
+    #[test]
+    fn a_list_of_one_name_is_about_that_object() {
+        let only = |method: Method, path: &str, selector: &str| match RequestInfo::read(&method, path, false)
+            .selecting(Some(selector))
+        {
+            RequestInfo::Resource(request) => request.only_name().to_owned(),
+            RequestInfo::NonResource { .. } => panic!("{path} is about a resource"),
+        };
+        let pods = "/api/v1/namespaces/ns/pods";
+        assert_eq!(
+            only(Method::GET, pods, "status.phase=Running,metadata.name=a"),
+            "a"
+        );
+        assert_eq!(only(Method::GET, pods, "metadata.name!=a"), "");
+        assert_eq!(only(Method::GET, pods, "metadata.name=a/b"), "");
+        assert_eq!(only(Method::DELETE, pods, "metadata.name=a"), "");
+        assert_eq!(
+            only(Method::GET, "/api/v1/namespaces/ns/pods/b", "metadata.name=a"),
+            "b"
+        );
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(crate) fn text(code: StatusCode, text: impl Into<Bytes>) -> Answer {
 pub(crate) fn value(code: StatusCode, representation: Representation, value: &Value) -> Answer {
     let mut bytes = Vec::with_capacity(1024);
     match representation.encoding {
-        Encoding::Json => object::write_json(&mut bytes, value),
+        Encoding::Json => object::write(&mut bytes, value),
         Encoding::Yaml => bytes = manifests::yaml::to_string(value).into_bytes(),
     }
     with_type(code, representation.content_type(), full(bytes))
@@ -62,7 +62,7 @@ pub(crate) fn encoded(code: StatusCode, representation: Representation, json: By
 /// Errors are JSON whatever the client asked for; every client reads that.
 pub(crate) fn error(error: &ApiError) -> Answer {
     let mut bytes = Vec::with_capacity(256);
-    object::write_json(&mut bytes, &error.to_status());
+    object::write(&mut bytes, &error.to_status());
     let mut answer = json_bytes(error.code, bytes);
     if let Some(seconds) = error.retry_after() {
         answer.headers_mut().insert(header::RETRY_AFTER, seconds.into());
@@ -83,30 +83,4 @@ pub(crate) fn add_warnings(answer: &mut Answer, warnings: &[String]) {
 /// Header values hold no control characters and have a bounded length.
 fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(4096).collect()
-}
-
-/// What every answer gets: nobody may keep it unless it says otherwise, and people get it indented.
-pub(crate) async fn finish(mut answer: Answer, pretty: bool) -> Answer {
-    let headers = answer.headers_mut();
-    if !headers.contains_key(header::CACHE_CONTROL) {
-        headers.insert(
-            header::CACHE_CONTROL,
-            HeaderValue::from_static("no-cache, private"),
-        );
-    }
-    let is_json = headers
-        .get(header::CONTENT_TYPE)
-        .is_some_and(|value| value == "application/json");
-    if !(pretty && is_json) {
-        return answer;
-    }
-    let (parts, body) = answer.into_parts();
-    let bytes = match body.collect().await {
-        Ok(collected) => collected.to_bytes(),
-        Err(never) => match never {},
-    };
-    let indented = serde_json::from_slice::<Value>(&bytes)
-        .ok()
-        .and_then(|value| serde_json::to_vec_pretty(&value).ok());
-    Response::from_parts(parts, full(indented.map_or(bytes, Bytes::from)))
 }

@@ -24,7 +24,7 @@ impl IncludeObject {
             Some("None") => Ok(Self::None),
             Some("Object") => Ok(Self::Object),
             Some(other) => Err(ApiError::bad_request(format!(
-                "Invalid value: \"{other}\": must be 'Metadata', 'Object', 'None', or empty"
+                "Unable to convert to Table as requested: includeObject: Invalid value: \"{other}\": must be 'Metadata', 'Object', 'None', or empty"
             ))),
         }
     }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::{
     admission::expressions,
     custom::CustomVersion,
+    error::ApiError,
     kind::{BuiltIn, Definition, Kind},
     writes::update::Part,
 };
@@ -56,7 +57,7 @@ impl Kind {
                 built_in.on_stored(new, |new| prepare(new, &old));
             }
             (Definition::Custom(_), Part::Status) => CustomVersion::prepare_for_status_update(new, old),
-            (Definition::Custom(custom), Part::Main) => custom.prepare_for_update(new, old),
+            (Definition::Custom(custom), Part::Main | Part::Scale) => custom.prepare_for_update(new, old),
         }
     }
 
@@ -84,11 +85,7 @@ impl Kind {
             }
             Definition::Custom(custom) => {
                 custom.validate(object, &mut errors);
-                custom
-                    .deprecation_warning()
-                    .map(str::to_owned)
-                    .into_iter()
-                    .collect()
+                Vec::new()
             }
         };
         (errors, warnings)
@@ -129,16 +126,17 @@ impl Kind {
                 }
             }
             (Definition::Custom(custom), part) => {
-                let mut warnings: Vec<String> = custom
-                    .deprecation_warning()
-                    .map(str::to_owned)
-                    .into_iter()
-                    .collect();
-                warnings.extend(custom.validate_update(new, old, matches!(part, Part::Status), &mut errors));
-                warnings
+                custom.validate_update(new, old, matches!(part, Part::Status), &mut errors)
             }
         };
         (errors, warnings)
+    }
+
+    /// The refusal of an object that breaks the rules. It names the group they come from, which is
+    /// the one objects are stored under: both groups of events have the rules of the core group.
+    pub(crate) fn invalid(&self, object: &Value, errors: &[FieldError]) -> ApiError {
+        let group = self.collection.group();
+        ApiError::invalid(group, &self.kind, crate::object::name(object), errors)
     }
 }
 

@@ -1,11 +1,10 @@
 //! Label and field selectors: which objects of a collection a reader asked for.
 
-use std::sync::Arc;
-
 use manifests::{field_selector, labels};
 use serde_json::{Map, Value};
 
 use crate::{
+    derived::Derived,
     error::{ApiError, Result},
     kind::{Definition, Kind},
     query::Query,
@@ -25,8 +24,8 @@ struct FieldRequirement {
     value: String,
 }
 
-/// What selectors look at in an object, read once and kept with it as long as it lives.
-struct Facts {
+/// What selectors look at in an object.
+pub(crate) struct Facts {
     labels: Option<Map<String, Value>>,
     /// The selectable fields by where they lie.
     fields: Vec<(String, String)>,
@@ -69,11 +68,12 @@ impl Selection {
         if self.is_empty() {
             return true;
         }
-        let facts: Arc<Facts> = stored.memo(|stored| Facts::read(kind, stored));
+        let derived = Derived::of(stored);
+        let facts = derived.facts(kind, stored);
         self.labels
             .as_ref()
             .is_none_or(|selector| selector.matches(facts.labels.as_ref()))
-            && self.fields.iter().all(|requirement| requirement.matches(&facts))
+            && self.fields.iter().all(|requirement| requirement.matches(facts))
     }
 
     /// The one name asked for, when the selection can only match a single object.
@@ -90,7 +90,7 @@ const NAMESPACE: &str = "metadata.namespace";
 const EVENT_SOURCE: &str = "source.component";
 
 impl Facts {
-    fn read(kind: &Kind, stored: &store::Object) -> Self {
+    pub(crate) fn read(kind: &Kind, stored: &store::Object) -> Self {
         let mut value: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
         let mut fields = vec![
             (NAME.to_owned(), stored.name().to_owned()),
@@ -153,7 +153,9 @@ impl FieldRequirement {
 fn field_requirement(kind: &Kind, requirement: &field_selector::Requirement) -> Result<FieldRequirement> {
     let name = requirement.field.as_str();
     let path = match &kind.definition {
-        _ if matches!(name, NAME | NAMESPACE) => name.to_owned(),
+        _ if name == NAME => name.to_owned(),
+        // Custom resources of the cluster have no namespace to ask for; built-in kinds have an empty one.
+        _ if name == NAMESPACE && (kind.namespaced || !kind.is_custom()) => name.to_owned(),
         Definition::BuiltIn(_) => SELECTABLE
             .iter()
             .find(|(group, kind_name, label, ..)| kind.is(group, kind_name) && *label == name)
@@ -174,9 +176,10 @@ fn field_requirement(kind: &Kind, requirement: &field_selector::Requirement) -> 
 
 fn not_supported(kind: &Kind, name: &str) -> ApiError {
     // Kinds with an own conversion function name the field label, the rest the known ones.
-    let own = SELECTABLE
-        .iter()
-        .any(|(group, kind_name, ..)| kind.is(group, kind_name));
+    let own = kind.is_custom()
+        || SELECTABLE
+            .iter()
+            .any(|(group, kind_name, ..)| kind.is(group, kind_name));
     ApiError::bad_request(if own {
         format!("field label not supported: {name}")
     } else {

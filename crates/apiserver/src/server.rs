@@ -1,6 +1,6 @@
 //! The API on a socket: TLS, HTTP/1.1 and HTTP/2, client certificates, orderly stop.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::Request;
@@ -11,21 +11,22 @@ use hyper_util::{
     server::{conn::auto, graceful::GracefulShutdown},
 };
 use rustls::ServerConfig;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::watch,
+    sync::{Notify, watch},
     time::timeout,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use crate::{api::Api, authentication::User, body::BodyError};
+use crate::{api::Api, authentication::User, body::BodyError, limits::Limits};
 
-/// A client that connects must say hello within this time.
-const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
-/// And finish its request headers within this.
-const HEADER_PATIENCE: Duration = Duration::from_secs(30);
 /// Streams one connection may have open: informers share one, and there may be many.
 const MAX_STREAMS: u32 = 4096;
+/// Request headers may take this many bytes: selectors stand in the request line.
+const MAX_HEADERS: u32 = 1 << 20;
+/// How long a peer may be silent before it is asked whether it is there.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
 /// How long open requests get to end when the server stops.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -37,7 +38,7 @@ pub(crate) async fn serve(
     mut stop: watch::Receiver<bool>,
 ) {
     let acceptor = TlsAcceptor::from(tls);
-    let http = Arc::new(http_builder());
+    let http = Arc::new(Http::new(&api.limits));
     let graceful = GracefulShutdown::new();
     loop {
         tokio::select! {
@@ -64,20 +65,36 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-fn http_builder() -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_PATIENCE)
-        .half_close(false);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(MAX_STREAMS)
-        .keep_alive_interval(Duration::from_secs(30))
-        .keep_alive_timeout(Duration::from_secs(20));
-    builder
+/// How each version of HTTP is spoken.
+struct Http {
+    one: auto::Builder<TokioExecutor>,
+    two: auto::Builder<TokioExecutor>,
+}
+
+impl Http {
+    fn new(limits: &Limits) -> Self {
+        let mut one = auto::Builder::new(TokioExecutor::new()).http1_only();
+        one.http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.headers)
+            .half_close(false);
+        let mut two = auto::Builder::new(TokioExecutor::new()).http2_only();
+        two.http2()
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(MAX_STREAMS)
+            .max_header_list_size(MAX_HEADERS)
+            .keep_alive_interval(SIGN_OF_LIFE)
+            .keep_alive_timeout(Duration::from_secs(20));
+        Self { one, two }
+    }
+
+    /// The version both sides agreed on when they said hello.
+    fn version(&self, stream: &TlsStream<TcpStream>) -> &auto::Builder<TokioExecutor> {
+        match stream.get_ref().1.alpn_protocol() {
+            Some(b"h2") => &self.two,
+            _ => &self.one,
+        }
+    }
 }
 
 async fn connection(
@@ -85,27 +102,55 @@ async fn connection(
     stream: TcpStream,
     peer: SocketAddr,
     acceptor: TlsAcceptor,
-    http: Arc<auto::Builder<TokioExecutor>>,
+    http: Arc<Http>,
     watcher: hyper_util::server::graceful::Watcher,
 ) {
-    let _ = stream.set_nodelay(true);
-    let stream = match timeout(HANDSHAKE_PATIENCE, acceptor.accept(stream)).await {
+    if let Err(error) = tune(&stream, &api.limits) {
+        return tracing::debug!(%peer, %error, "the connection was gone before it was served");
+    }
+    let stream = match timeout(api.limits.handshake, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),
         Err(_) => return tracing::debug!(%peer, "TLS handshake took too long"),
     };
     let user = certificate_user(&stream).map(Arc::new);
+    let (patience, asked) = (api.limits.headers, Arc::new(Notify::new()));
+    let asking = asked.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        asking.notify_one();
         let (api, user) = (api.clone(), user.clone());
         async move {
             let request = request.map(|body| body.map_err(BodyError::new).boxed_unsync());
             Ok::<_, std::convert::Infallible>(api.serve(request, user).await)
         }
     });
-    let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service);
-    if let Err(error) = watcher.watch(connection.into_owned()).await {
-        tracing::debug!(%peer, %error, "connection ended");
+    let version = http.version(&stream);
+    let connection = version.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    tokio::select! {
+        ended = watcher.watch(connection.into_owned()) => if let Err(error) = ended {
+            tracing::debug!(%peer, %error, "connection ended");
+        },
+        () = nothing_asked(&asked, patience) => tracing::debug!(%peer, "nothing was asked"),
     }
+}
+
+/// Resolves when a connection has not asked for anything within the time it has for that.
+async fn nothing_asked(asked: &Notify, patience: Duration) {
+    if timeout(patience, asked.notified()).await.is_ok() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Answers leave at once, and peers that are silent or take nothing are given up: the system asks
+/// them for a sign of life, and waits for what was sent to be taken only so long.
+fn tune(stream: &TcpStream, limits: &Limits) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let socket = SockRef::from(stream);
+    let keepalive = TcpKeepalive::new()
+        .with_time(SIGN_OF_LIFE)
+        .with_interval(SIGN_OF_LIFE);
+    socket.set_tcp_keepalive(&keepalive)?;
+    socket.set_tcp_user_timeout(Some(limits.stalled))
 }
 
 /// The user a verified client certificate names: its common name, and its organisations as groups.

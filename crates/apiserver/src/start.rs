@@ -21,8 +21,11 @@ use crate::{
     authorization::Authorizer,
     bootstrap, built_in, controllers,
     error::ApiError,
+    in_flight::InFlight,
+    limits::Limits,
     metrics::Metrics,
     pki::{Pki, PkiError},
+    receiving::Receiving,
     registry::Registry,
     server,
 };
@@ -31,6 +34,9 @@ use crate::{
 pub struct Options {
     pub data_dir: PathBuf,
     pub listen: SocketAddr,
+    /// Starts without the stored records that fail their checksum, instead of not at all.
+    pub drop_damaged: bool,
+    pub limits: Limits,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -86,11 +92,14 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         address: options.listen,
         source,
     })?;
-    let data_dir = options.data_dir.clone();
-    let store =
-        tokio::task::spawn_blocking(move || Store::open(&store_path(&data_dir), store::Options::default()))
-            .await
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+    let path = store_path(&options.data_dir);
+    let store_options = store::Options {
+        drop_damaged: options.drop_damaged,
+        ..store::Options::default()
+    };
+    let store = tokio::task::spawn_blocking(move || Store::open(&path, store_options))
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
     let pki = Pki::open(&options.data_dir.join("pki"), &addresses(address.ip()))?;
     let (stop, stopping) = watch::channel(false);
     let api = Arc::new(Api {
@@ -101,6 +110,9 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         admin_token: pki.admin_token,
         ca_pem: pki.ca_pem,
         metrics: Metrics::default(),
+        in_flight: InFlight::new(&options.limits),
+        receiving: Receiving::new(),
+        limits: options.limits,
         quota_turns: crate::admission::resource_quotas::Turns::new(),
         webhooks: webhooks::Caller::new(),
         policies: Policies::new(),

@@ -11,10 +11,10 @@ pub(crate) mod token;
 use http::Method;
 
 use crate::{
-    body::{self, RequestBody},
     call::Call,
     error::{ApiError, Result},
     get,
+    receiving::Received,
     response::Answer,
     writes::{
         patch,
@@ -22,7 +22,15 @@ use crate::{
     },
 };
 
-pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBody) -> Result<Answer> {
+/// The answer to a creation that stores nothing: a review, or a binding on its old path.
+pub(crate) async fn create(call: &Call, bytes: &[u8]) -> Option<Result<Answer>> {
+    if call.kind.is("", "Binding") {
+        return Some(binding::bind(call, bytes).await);
+    }
+    reviews::answer(call, bytes).await
+}
+
+pub(crate) async fn answer(call: &Call, method: &Method, body: &Received) -> Result<Answer> {
     let name = call.target.subresource.as_str();
     let Some(subresource) = call.kind.subresource(name) else {
         return Err(ApiError::no_such_resource());
@@ -30,14 +38,15 @@ pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBo
     if !subresource.verbs.contains(&call.target.verb) {
         return Err(ApiError::method_not_allowed());
     }
+    call.check_name()?;
     let part = match (call.kind.plural.as_ref(), name) {
         ("pods", "log" | "exec" | "attach" | "portforward" | "proxy") | ("services" | "nodes", "proxy") => {
             return pods::stream(call);
         }
-        (_, "scale") => return scale::answer(call, method, &body::read(request_body).await?).await,
-        ("pods", "binding") => return binding::bind(call, &body::read(request_body).await?).await,
-        ("pods", "eviction") => return eviction::evict(call, &body::read(request_body).await?).await,
-        ("serviceaccounts", "token") => return token::issue(call, &body::read(request_body).await?).await,
+        (_, "scale") => return scale::answer(call, method, body.bytes()?).await,
+        ("pods", "binding") => return binding::bind(call, body.bytes()?).await,
+        ("pods", "eviction") => return eviction::evict(call, body.bytes()?).await,
+        ("serviceaccounts", "token") => return token::issue(call, body.bytes()?).await,
         ("namespaces", "finalize") => Part::Special(
             "finalize",
             kinds::objects::namespace::prepare_for_finalize,
@@ -50,8 +59,8 @@ pub(crate) async fn answer(call: &Call, method: &Method, request_body: RequestBo
     };
     match *method {
         Method::GET => get::get(call).await,
-        Method::PUT => update::update(call, part, &body::read(request_body).await?).await,
-        Method::PATCH => patch::patch(call, part, &body::read(request_body).await?).await,
+        Method::PUT => update::update(call, part, body.bytes()?).await,
+        Method::PATCH => patch::patch(call, part, body.bytes()?).await,
         _ => Err(ApiError::method_not_allowed()),
     }
 }

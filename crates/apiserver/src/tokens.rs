@@ -1,6 +1,8 @@
 //! Service-account tokens: signed claims that bind a bearer to a service account and, where asked, to
 //! a pod, secret or node. A token dies with what it is bound to.
 
+pub(crate) mod kept;
+
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use ring::{
     rand::SystemRandom,
@@ -102,12 +104,18 @@ const BINDINGS: [(&str, &str); 3] = [("pod", "pods"), ("secret", "secrets"), ("n
 /// The user of a valid token and the wanted audiences it has.
 pub(crate) fn verify(api: &Api, token: &str, wanted: &[String]) -> Option<(User, Vec<String>)> {
     let claims = api.signer.open(token)?;
+    match claims.get("iss")?.as_str()? {
+        ISSUER => verify_bound(api, &claims, wanted),
+        kept::KEPT_ISSUER => kept::verify(api, token, &claims, wanted),
+        _ => None,
+    }
+}
+
+/// The same for a token that ends by itself.
+fn verify_bound(api: &Api, claims: &Value, wanted: &[String]) -> Option<(User, Vec<String>)> {
     let now = jiff::Timestamp::now().as_second();
     let number = |name: &str| claims.get(name).and_then(Value::as_i64);
-    if claims.get("iss")?.as_str()? != ISSUER
-        || number("exp")? <= now
-        || number("nbf").is_some_and(|t| t > now + 5)
-    {
+    if number("exp")? <= now || number("nbf").is_some_and(|t| t > now + 5) {
         return None;
     }
     let audiences: Vec<String> = claims
@@ -135,7 +143,9 @@ pub(crate) fn verify(api: &Api, token: &str, wanted: &[String]) -> Option<(User,
     };
     for (claim, plural) in BINDINGS {
         let Some(bound) = private.get(claim) else { continue };
-        let (bound_name, bound_uid) = (bound.get("name")?.as_str()?, bound.get("uid")?.as_str()?);
+        let bound_name = bound.get("name")?.as_str()?;
+        // Of the node a pod's token names only the name may be known.
+        let bound_uid = kinds::read::text(bound, "uid");
         let bound_namespace = if claim == "node" { "" } else { namespace };
         // A pod's token names its node too; the node may be long gone while the pod ends.
         let informational = claim == "node" && private.get("pod").is_some();
@@ -150,7 +160,9 @@ pub(crate) fn verify(api: &Api, token: &str, wanted: &[String]) -> Option<(User,
                 );
             };
             add("name", bound_name);
-            add("uid", bound_uid);
+            if !bound_uid.is_empty() {
+                add("uid", bound_uid);
+            }
         }
     }
     if let Some(id) = claims.get("jti").and_then(Value::as_str) {

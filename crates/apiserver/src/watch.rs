@@ -19,6 +19,7 @@ use crate::{
     error::{ApiError, Result},
     kind::Kind,
     list::{check_options, check_revision_exists, parse_revision},
+    metrics::Counted,
     negotiate::Form,
     object,
     response::{self, Answer},
@@ -109,6 +110,7 @@ pub(crate) async fn watch(call: &Call) -> Result<Answer> {
         deadline: now + timeout,
         next_bookmark: bookmarks.then_some(now + BOOKMARK_INTERVAL),
         api: call.api.clone(),
+        _counted: call.api.metrics.watch(),
         ended: false,
     };
     let stream = futures_util::stream::unfold(state, |mut state| async move {
@@ -138,6 +140,9 @@ fn snapshot_and_watch(call: &Call, selection: &Selection) -> (Vec<Arc<Object>>, 
 
 fn watch_from(call: &Call, selection: &Selection, after: u64) -> Result<Watcher, TooOld> {
     let store = &call.api.store;
+    if let Some(custom) = call.kind.custom() {
+        custom.check_history(after)?;
+    }
     match single_object(call, selection) {
         Some(key) => store.watch_object(&call.kind.collection, key, after),
         None => store.watch(&call.kind.collection, call.namespace(), after),
@@ -176,6 +181,7 @@ struct Watch {
     deadline: Instant,
     next_bookmark: Option<Instant>,
     api: Arc<crate::api::Api>,
+    _counted: Counted,
     ended: bool,
 }
 
@@ -186,7 +192,11 @@ impl Watch {
             return None;
         }
         if !self.start.done {
-            return Some(self.initial());
+            let frames = self.initial();
+            // An empty piece would be a frame of its own, of which clients do not take many.
+            if !frames.is_empty() {
+                return Some(frames);
+            }
         }
         loop {
             let wake = self
@@ -249,7 +259,6 @@ impl Watch {
                 self.encoder.frame(&mut frames, "ADDED", &object);
             }
         }
-        // An empty piece is harmless and makes the server send the headers at once.
         frames.into()
     }
 }

@@ -4,6 +4,7 @@
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod delete_collection;
+pub(crate) mod faults;
 pub(crate) mod options;
 pub(crate) mod patch;
 pub(crate) mod typed;
@@ -23,11 +24,10 @@ use crate::{
 };
 use options::WriteOptions;
 
-/// A write under way: the request, its options, and what the user should be warned of.
+/// A write under way: the request and its options.
 pub(crate) struct Writer<'a> {
     pub call: &'a Call,
     pub options: WriteOptions,
-    pub warnings: Vec<String>,
     pub now: Timestamp,
     /// How to delete, for a write that deletes.
     pub deletion: Option<delete::DeleteOptions>,
@@ -60,19 +60,14 @@ impl<'a> Writer<'a> {
         Self {
             call,
             options,
-            warnings: Vec::new(),
             now: Timestamp::now(),
             deletion: None,
             admitted: false,
         }
     }
 
-    pub(crate) fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
-        for warning in warnings {
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
-        }
+    pub(crate) fn warn(&self, warnings: impl IntoIterator<Item = String>) {
+        self.call.warn(warnings);
     }
 
     /// Whole seconds, as timestamps in metadata are written.
@@ -80,17 +75,16 @@ impl<'a> Writer<'a> {
         timestamp(self.now)
     }
 
-    /// The answer to a write, with its warnings.
+    /// The answer to a write.
     pub(crate) fn answer(&self, code: StatusCode, outcome: Outcome) -> Result<Answer> {
-        let mut answer = match outcome {
+        match outcome {
             Outcome::Stored(stored) if self.call.representation.form == Form::Object => {
-                response::encoded(code, self.call.representation, self.call.kind.read_bytes(&stored))
+                let json = self.call.kind.read_bytes(&stored);
+                Ok(response::encoded(code, self.call.representation, json))
             }
-            Outcome::Stored(stored) => get::show(self.call, code, self.call.kind.read(&stored))?,
-            Outcome::DryRun(value) | Outcome::Deleted(value) => get::show(self.call, code, value)?,
-        };
-        response::add_warnings(&mut answer, &self.warnings);
-        Ok(answer)
+            Outcome::Stored(stored) => get::show(self.call, code, self.call.kind.read(&stored)),
+            Outcome::DryRun(value) | Outcome::Deleted(value) => get::show(self.call, code, value),
+        }
     }
 }
 

@@ -9,25 +9,74 @@ use crate::{Surroundings, advised};
 /// The `--data-dir` option every command about the embedded cluster has.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DataDir {
-    /// Directory of the cluster's state [default: the platform's data directory]
+    /// Where the cluster keeps its state [env: TRAINYARD_DATA_DIR] [default:
+    /// ~/.local/share/trainyard]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 }
 
 impl DataDir {
     /// The directory asked for, or the default one: `$XDG_DATA_HOME/trainyard`.
-    pub(crate) fn resolve(&self, surroundings: &Surroundings) -> Result<PathBuf> {
-        let chosen = self.data_dir.clone().or_else(|| surroundings.data_dir.clone());
-        let path = match chosen {
-            Some(path) => path,
-            None => default(surroundings).ok_or_else(|| {
-                advised(
-                    "there is no home directory to keep the cluster in",
-                    "name one with `--data-dir DIR`",
-                )
-            })?,
+    pub(crate) fn resolve(&self, surroundings: &Surroundings) -> Result<ClusterDir> {
+        let unasked = surroundings.data_dir.clone().or_else(|| default(surroundings));
+        let path = self.data_dir.clone().or_else(|| unasked.clone()).ok_or_else(|| {
+            advised(
+                "there is no home directory to keep the cluster in",
+                "name one with `--data-dir DIR`",
+            )
+        })?;
+        let absolute = |path: &Path| {
+            std::path::absolute(path).with_context(|| format!("`{}` is not a path", path.display()))
         };
-        std::path::absolute(&path).with_context(|| format!("`{}` is not a path", path.display()))
+        let path = absolute(&path)?;
+        let is_found_unasked = unasked.is_some_and(|unasked| absolute(&unasked).is_ok_and(|it| it == path));
+        let option = if is_found_unasked {
+            String::new()
+        } else {
+            format!(" --data-dir {}", pasteable(&path))
+        };
+        Ok(ClusterDir {
+            path,
+            program: surroundings.program(),
+            option,
+        })
+    }
+}
+
+/// Where a cluster is, and how to ask for it again.
+#[derive(Clone, Debug)]
+pub(crate) struct ClusterDir {
+    pub(crate) path: PathBuf,
+    program: String,
+    option: String,
+}
+
+impl ClusterDir {
+    #[cfg(test)]
+    pub(crate) fn at(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            program: "trainyard".to_owned(),
+            option: String::new(),
+        }
+    }
+
+    /// A command about this cluster that can be pasted into a shell.
+    pub(crate) fn command(&self, name: &str) -> String {
+        format!("{} {name}{}", self.program, self.option)
+    }
+}
+
+/// A path that can be pasted into a shell.
+pub(crate) fn pasteable(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = text
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'));
+    if plain {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 
@@ -77,21 +126,39 @@ fn network_file_system(magic: rustix::fs::FsWord) -> Option<&'static str> {
 mod tests {
     use super::*;
 
+    fn resolve(data_dir: Option<&str>, surroundings: &Surroundings) -> ClusterDir {
+        let data_dir = data_dir.map(PathBuf::from);
+        DataDir { data_dir }.resolve(surroundings).unwrap()
+    }
+
     #[test]
     fn the_default_follows_the_platform() {
         let surroundings = Surroundings {
             home: Some("/home/ada".into()),
             ..Surroundings::default()
         };
-        let resolved = DataDir { data_dir: None }.resolve(&surroundings).unwrap();
-        assert_eq!(resolved, Path::new("/home/ada/.local/share/trainyard"));
+        let resolved = resolve(None, &surroundings);
+        assert_eq!(resolved.path, Path::new("/home/ada/.local/share/trainyard"));
         let surroundings = Surroundings {
             data_home: Some("/data".into()),
             ..surroundings
         };
+        assert_eq!(resolve(None, &surroundings).path, Path::new("/data/trainyard"));
+    }
+
+    #[test]
+    fn commands_name_what_they_would_not_find_by_themselves() {
+        let surroundings = Surroundings {
+            program: Some("target/release/trainyard".into()),
+            data_dir: Some("/data".into()),
+            ..Surroundings::default()
+        };
+        let command = |data_dir| resolve(data_dir, &surroundings).command("status");
+        assert_eq!(command(None), "target/release/trainyard status");
+        assert_eq!(command(Some("/data/")), "target/release/trainyard status");
         assert_eq!(
-            DataDir { data_dir: None }.resolve(&surroundings).unwrap(),
-            Path::new("/data/trainyard")
+            command(Some("/it's")),
+            "target/release/trainyard status --data-dir '/it'\\''s'"
         );
     }
 

@@ -3,7 +3,6 @@
 use std::{
     fs::{self, OpenOptions},
     io::{BufRead as _, BufReader},
-    net::SocketAddr,
     os::unix::{fs::OpenOptionsExt, process::CommandExt},
     path::Path,
     process::{Command, ExitCode, Stdio},
@@ -11,14 +10,14 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use crate::{advised, instance::Instance, lock, up};
+use crate::{advised, data_dir::ClusterDir, instance::Instance, lock, up};
 
-pub(crate) fn start(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
+pub(crate) fn start(dir: &ClusterDir, arguments: &up::Arguments) -> Result<ExitCode> {
     // The lock decides in the end; asking first gives the clearer error.
-    if lock::holder(dir).is_some() {
+    if lock::holder(&dir.path).is_some() {
         lock::Lock::take(dir).map(drop)?;
     }
-    let log = dir.join("server.log");
+    let log = dir.path.join("server.log");
     let log_file = OpenOptions::new()
         .append(true)
         .create(true)
@@ -27,7 +26,7 @@ pub(crate) fn start(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
         .with_context(|| format!("cannot open `{}`", log.display()))?;
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut child = Command::new(program)
-        .args(up::foreground_arguments(dir, listen))
+        .args(up::foreground_arguments(&dir.path, arguments))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log_file)
@@ -41,8 +40,8 @@ pub(crate) fn start(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
             .read_line(&mut line)
             .is_ok_and(|length| length > 0)
     });
-    if ready && let Some(instance) = Instance::running(dir) {
-        up::print_ready(&instance.address, &instance.kubeconfig);
+    if ready && let Some(instance) = Instance::running(&dir.path) {
+        up::print_ready(&instance, dir, &format!("`{}`", dir.command("down")));
         return Ok(ExitCode::SUCCESS);
     }
     let _ = child.kill();

@@ -17,7 +17,9 @@ use crate::{Surroundings, data_dir::DataDir, instance::Instance, lock};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   trainyard down
-  trainyard down --data-dir /tmp/try")]
+  trainyard down --data-dir /tmp/try
+
+Exit codes: 0 stopped, 1 it did not run, 2 it could not be stopped")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     data_dir: DataDir,
@@ -27,7 +29,7 @@ pub(crate) struct Arguments {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
-    let dir = arguments.data_dir.resolve(surroundings)?;
+    let dir = arguments.data_dir.resolve(surroundings)?.path;
     let Some(pid) = lock::holder(&dir) else {
         println!("Trainyard is not running in {}", dir.display());
         return Ok(ExitCode::from(1));

@@ -21,7 +21,16 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 /// Runs machine-learning training on Kubernetes, from one workstation to a large cluster.
 #[derive(Debug, Parser)]
-#[command(name = "trainyard", version, propagate_version = true)]
+#[command(
+    name = "trainyard",
+    version,
+    after_help = "Examples:
+  trainyard up --detach      start a cluster on this machine
+  trainyard status           where it is and how it does
+  trainyard down             stop it
+
+Exit codes: 0 done, 1 the cluster does not run, 2 the command could not do its work"
+)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -29,27 +38,24 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start the embedded cluster
     Up(up::Arguments),
-    /// Stop the embedded cluster
     Down(down::Arguments),
-    /// Show whether the embedded cluster runs, and how
     Status(status::Arguments),
 }
 
 /// How answers are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// For people
     #[default]
     Text,
-    /// For programs
     Json,
 }
 
 /// What the process was given: the only facts about its surroundings that commands may use.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
+    /// How this program was called.
+    pub program: Option<std::path::PathBuf>,
     pub home: Option<std::path::PathBuf>,
     /// `XDG_DATA_HOME`.
     pub data_home: Option<std::path::PathBuf>,
@@ -57,7 +63,18 @@ pub struct Surroundings {
     pub data_dir: Option<std::path::PathBuf>,
 }
 
-/// Runs a command. 0: done; 1: the answer is no; 2: it could not run.
+impl Surroundings {
+    /// What to type to call this program again: its path, unless the shell finds it.
+    fn program(&self) -> String {
+        let path = self
+            .program
+            .as_deref()
+            .filter(|path| path.components().count() > 1);
+        path.map_or_else(|| "trainyard".to_owned(), data_dir::pasteable)
+    }
+}
+
+/// Runs a command. 0: done; 1: the cluster does not run; 2: it could not do its work.
 pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
     let result = match arguments.command {
         Command::Up(arguments) => up::run(&arguments, surroundings),

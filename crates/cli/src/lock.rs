@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use rustix::fs::{FlockOperation, flock};
 
-use crate::advised;
+use crate::{advised, data_dir::ClusterDir};
 
 /// Held for as long as the server runs.
 #[derive(Debug)]
@@ -22,8 +22,8 @@ const FILE: &str = "lock";
 
 impl Lock {
     /// Takes the directory, or says who has it.
-    pub(crate) fn take(dir: &Path) -> Result<Self> {
-        let path = dir.join(FILE);
+    pub(crate) fn take(dir: &ClusterDir) -> Result<Self> {
+        let path = dir.path.join(FILE);
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -56,7 +56,7 @@ pub(crate) fn holder(dir: &Path) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-fn in_use(dir: &Path, holder: &str) -> anyhow::Error {
+fn in_use(dir: &ClusterDir, holder: &str) -> anyhow::Error {
     let program = std::fs::read_to_string(format!("/proc/{holder}/comm")).unwrap_or_default();
     let program = if program.trim().is_empty() {
         String::new()
@@ -64,10 +64,11 @@ fn in_use(dir: &Path, holder: &str) -> anyhow::Error {
         format!(" ({})", program.trim())
     };
     advised(
-        format!("`{}` is in use by process {holder}{program}", dir.display()),
+        format!("`{}` is in use by process {holder}{program}", dir.path.display()),
         format!(
-            "`trainyard status --data-dir {0}` shows it, `trainyard down --data-dir {0}` stops it",
-            dir.display()
+            "`{}` shows it, `{}` stops it",
+            dir.command("status"),
+            dir.command("down")
         ),
     )
 }
@@ -78,16 +79,17 @@ mod tests {
 
     #[test]
     fn a_second_taker_learns_who_was_first() {
-        let dir = tempfile::tempdir().unwrap();
-        assert_eq!(holder(dir.path()), None);
-        let lock = Lock::take(dir.path()).unwrap();
-        let error = Lock::take(dir.path()).unwrap_err();
+        let folder = tempfile::tempdir().unwrap();
+        let dir = ClusterDir::at(folder.path());
+        assert_eq!(holder(&dir.path), None);
+        let lock = Lock::take(&dir).unwrap();
+        let error = Lock::take(&dir).unwrap_err();
         assert!(
             error.to_string().contains(&std::process::id().to_string()),
             "{error}"
         );
-        assert_eq!(holder(dir.path()), Some(std::process::id()));
+        assert_eq!(holder(&dir.path), Some(std::process::id()));
         drop(lock);
-        Lock::take(dir.path()).unwrap();
+        Lock::take(&dir).unwrap();
     }
 }

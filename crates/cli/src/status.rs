@@ -11,23 +11,25 @@ use crate::{
     instance::{self, Instance},
 };
 
-/// Show whether the embedded cluster runs, and how. Exit code 1 means it does not
+/// Show whether the embedded cluster runs, and how
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   trainyard status
-  trainyard status -o json")]
+  trainyard status -o json | jq -r .kubeconfig
+
+Exit codes: 0 it runs, 1 it does not, 2 that could not be found out")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     data_dir: DataDir,
 
-    /// How to print
-    #[arg(short, long, value_enum, default_value_t)]
+    /// For people, or for programs
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
     output: Output,
 }
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let dir = arguments.data_dir.resolve(surroundings)?;
-    let instance = Instance::running(&dir);
+    let instance = Instance::running(&dir.path);
     let memory = instance
         .as_ref()
         .and_then(|instance| instance::memory(instance.pid));
@@ -47,18 +49,21 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
                 instance.kubeconfig.display(),
                 memory.map_or_else(|| "unknown".to_owned(), shown),
                 instance.since,
-                dir.display(),
+                dir.path.display(),
             );
         }
         (Some(instance), Output::Json) => {
             let mut value = json!(instance);
             value["running"] = true.into();
             value["memoryBytes"] = memory.into();
-            value["dataDir"] = json!(dir);
+            value["dataDir"] = json!(dir.path);
             println!("{value:#}");
         }
-        (None, Output::Text) => println!("Trainyard is not running in {}", dir.display()),
-        (None, Output::Json) => println!("{:#}", json!({ "running": false, "dataDir": dir })),
+        (None, Output::Text) => {
+            println!("Trainyard is not running in {}", dir.path.display());
+            eprintln!("\nhint: `{}` starts it", dir.command("up"));
+        }
+        (None, Output::Json) => println!("{:#}", json!({ "running": false, "dataDir": dir.path })),
     }
     Ok(if instance.is_some() {
         ExitCode::SUCCESS

@@ -1,18 +1,13 @@
 //! `trainyard up`: starts the embedded cluster.
 
-use std::{
-    io::Write as _,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{ffi::OsString, io::Write as _, net::SocketAddr, path::Path, process::ExitCode};
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     Advised, Surroundings,
-    data_dir::{self, DataDir},
+    data_dir::{self, ClusterDir, DataDir, pasteable},
     detach,
     instance::Instance,
     kubeconfig,
@@ -22,9 +17,12 @@ use crate::{
 /// Start the embedded cluster: a Kubernetes API on this machine, in one process
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  trainyard up                               start here, stop with Ctrl-C
-  trainyard up --detach                      start in the background
-  trainyard up --data-dir /tmp/try --listen 127.0.0.1:0   a throw-away cluster on a free port")]
+  trainyard up                    start here, stop with Ctrl-C
+  trainyard up --detach           start in the background, stop with `trainyard down`
+  trainyard up --data-dir /tmp/try --listen 127.0.0.1:0
+                                  a throw-away cluster on a free port
+
+Exit codes: 0 the cluster was stopped, or runs with --detach; 2 it could not start")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     data_dir: DataDir,
@@ -33,6 +31,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
 
+    /// Start without the stored records that fail their checksum, after setting a copy of the
+    /// store aside
+    #[arg(long)]
+    drop_damaged: bool,
+
     /// Return when the cluster is ready, and leave it running
     #[arg(long)]
     detach: bool,
@@ -40,48 +43,66 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let dir = arguments.data_dir.resolve(surroundings)?;
-    data_dir::prepare(&dir)?;
+    data_dir::prepare(&dir.path)?;
     if arguments.detach {
-        return detach::start(&dir, arguments.listen);
+        return detach::start(&dir, arguments);
     }
     let lock = Lock::take(&dir)?;
+    show_panics();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers())
+        .thread_stack_size(STACK)
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let result = runtime.block_on(serve(&dir, arguments.listen));
+    let result = runtime.block_on(serve(&dir, arguments));
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     drop(lock);
     result
 }
+
+/// Panics are bugs and are shown, but for those over a damaged file: they are told as errors.
+fn show_panics() {
+    let show = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() != Some(apiserver::GUARDED_THREAD) {
+            show(panic);
+        }
+    }));
+}
+
+/// Documents and expressions may nest some hundred levels, and everything that walks them recurses.
+/// Only what is used of it takes memory.
+const STACK: usize = 8 << 20;
 
 /// Enough threads to answer while one is busy; more would only cost memory.
 fn workers() -> usize {
     std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8))
 }
 
-async fn serve(dir: &Path, listen: SocketAddr) -> Result<ExitCode> {
+async fn serve(dir: &ClusterDir, arguments: &Arguments) -> Result<ExitCode> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
     raise_file_limit();
     let options = apiserver::Options {
-        data_dir: dir.to_owned(),
-        listen,
+        data_dir: dir.path.clone(),
+        listen: arguments.listen,
+        drop_damaged: arguments.drop_damaged,
+        limits: apiserver::Limits::default(),
     };
     let running = apiserver::start(options).await.map_err(explain)?;
     let address = format!("https://{}", reachable(running.address));
-    let kubeconfig = kubeconfig::write(dir, &address, running.ca_pem(), running.admin_token())?;
-    let instance = Instance::new(dir, &address);
-    instance.write(dir)?;
-    print_ready(&address, &kubeconfig);
+    kubeconfig::write(&dir.path, &address, running.ca_pem(), running.admin_token())?;
+    let instance = Instance::new(&dir.path, &address);
+    instance.write(&dir.path)?;
+    print_ready(&instance, dir, "Ctrl-C");
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
     let _ = writeln!(std::io::stderr(), "stopping");
     running.stop().await;
-    Instance::remove(dir);
+    Instance::remove(&dir.path);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -107,7 +128,8 @@ fn raise_file_limit() {
     );
 }
 
-pub(crate) fn print_ready(address: &str, kubeconfig: &Path) {
+/// The first thing users read: where the cluster is, what to do with it, and how to stop it.
+pub(crate) fn print_ready(instance: &Instance, dir: &ClusterDir, stop: &str) {
     let text = format!(
         "Trainyard is ready
 
@@ -115,27 +137,19 @@ pub(crate) fn print_ready(address: &str, kubeconfig: &Path) {
   kubeconfig  {kubeconfig}
 
 Try:
-  export KUBECONFIG={kubeconfig}
+  export KUBECONFIG={pasteable}
   kubectl get namespaces
-  trainyard status
+  {status}
+
+Stop it with {stop}; what it stores stays.
 ",
-        kubeconfig = shown(kubeconfig),
+        address = instance.address,
+        kubeconfig = instance.kubeconfig.display(),
+        pasteable = pasteable(&instance.kubeconfig),
+        status = dir.command("status"),
     );
     // Whoever started the server may have stopped reading, which is no reason to stop serving.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
-}
-
-/// A path that can be pasted into a shell.
-fn shown(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = text
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'));
-    if plain {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 fn explain(error: apiserver::StartError) -> anyhow::Error {
@@ -153,10 +167,14 @@ fn explain(error: apiserver::StartError) -> anyhow::Error {
         StartError::Listen { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
             Some("ports below 1024 need privileges; choose a higher one".to_owned())
         }
-        StartError::Store(_) => Some(
-            "nothing was changed; put a copy of the data directory back, or start with an empty one"
+        StartError::Store(error) if error.is_partial() => Some(
+            "nothing was changed; restore a copy of the file, or leave these records out with `--drop-damaged`, which sets a copy aside"
                 .to_owned(),
         ),
+        StartError::Store(error) => {
+            let advice = error.hint().unwrap_or("choose another data directory");
+            Some(format!("nothing was changed; {advice}"))
+        }
         _ => None,
     };
     match hint {
@@ -169,14 +187,14 @@ fn explain(error: apiserver::StartError) -> anyhow::Error {
 }
 
 /// The arguments with which `--detach` starts the server proper.
-pub(crate) fn foreground_arguments(dir: &Path, listen: SocketAddr) -> Vec<std::ffi::OsString> {
-    let dir: PathBuf = dir.to_owned();
-    [
+pub(crate) fn foreground_arguments(dir: &Path, arguments: &Arguments) -> Vec<OsString> {
+    let mut all: Vec<OsString> = vec![
         "up".into(),
         "--data-dir".into(),
-        dir.into_os_string(),
+        dir.into(),
         "--listen".into(),
-        listen.to_string().into(),
-    ]
-    .into()
+        arguments.listen.to_string().into(),
+    ];
+    all.extend(arguments.drop_damaged.then(|| "--drop-damaged".into()));
+    all
 }

@@ -23,8 +23,9 @@ fn build() -> PathBuf {
         .args([
             "build",
             "--quiet",
-            "--package",
-            "trainyard",
+            // The whole workspace, so that dependencies are those of `cargo test --workspace`.
+            "--workspace",
+            "--bins",
             "--message-format",
             "json-render-diagnostics",
         ])

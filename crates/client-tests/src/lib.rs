@@ -28,4 +28,4 @@ pub use process::{Output, run, text};
 pub use server::Server;
 pub use session::check;
 pub use shell::Shell;
-pub use tools::{Tool, cache, clients, go, helm, kubectl, needed, python};
+pub use tools::{Release, Tool, client_go_program, helm, kubectl, needed, python};

@@ -1,21 +1,25 @@
-//! The clients tests drive, found on this machine or made from the public package registries.
+//! The clients tests drive, made from the public package registries and kept.
 //!
 //! A tool that cannot be had is a reason to skip a test, but not in the merge gate.
 
+mod go;
+mod python;
+
 use std::{
+    collections::BTreeMap,
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
-    process::Command,
-    sync::OnceLock,
+    process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
+    time::Instant,
 };
 
-use crate::{process::Output, run};
+pub use go::{Release, client_go_program, helm, kubectl};
+pub use python::python;
 
 /// A program, or why there is none.
 pub type Tool = Result<PathBuf, String>;
-
-/// The version of Kubernetes the server is compatible with.
-const KUBERNETES: &str = "v1.34.4";
 
 /// What a test needs; without it the test ends here, or fails in the merge gate.
 #[track_caller]
@@ -27,127 +31,85 @@ pub fn needed<T>(tool: Result<T, String>) -> Option<T> {
                 std::env::var_os("CI").is_none_or(|value| value != "true"),
                 "cannot run in CI: {reason}"
             );
-            println!("skipped: {reason}");
+            let test = std::thread::current().name().unwrap_or("a test").to_owned();
+            say(&format!("skipped: {test}: {reason}"));
             None
         }
     }
 }
 
 /// Where large things that are the same for every checkout are kept.
-pub fn cache() -> PathBuf {
+fn cache() -> PathBuf {
     let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || PathBuf::from(std::env::var_os("HOME").expect("HOME is set")).join(".cache");
     base.unwrap_or_else(home).join("trainyard")
 }
 
-/// The kubectl of the release the server is compatible with.
-pub fn kubectl() -> Tool {
-    static KUBECTL: OnceLock<Tool> = OnceLock::new();
-    KUBECTL.get_or_init(|| real_kubernetes("kubectl")).clone()
-}
-
-/// Every kubectl to test with: the pinned one, and this machine's own if the sessions know its words.
-pub fn clients() -> Result<Vec<PathBuf>, String> {
-    let own = on_path("kubectl").filter(|kubectl| is_known(kubectl));
-    Ok(own.into_iter().chain([kubectl()?]).collect())
-}
-
-/// Whether a kubectl says things as the releases do that the sessions were recorded with.
-fn is_known(kubectl: &Path) -> bool {
-    let version = run(Command::new(kubectl).args(["version", "--client"]), "").stdout;
-    ["v1.32.", "v1.33.", "v1.34."]
-        .iter()
-        .any(|known| version.contains(known))
-}
-
-pub fn helm() -> Tool {
-    static HELM: OnceLock<Tool> = OnceLock::new();
-    HELM.get_or_init(|| real_kubernetes("helm")).clone()
-}
-
-pub fn go() -> Tool {
-    on_path("go").ok_or_else(|| "Go is not installed".to_owned())
-}
-
-/// A Python with the packages of a requirements file, in a virtual environment made once.
-pub fn python(requirements: &str) -> Tool {
-    let folder = cache()
-        .join("python")
-        .join(requirements.trim().replace(['=', '\n'], "-"));
-    let python = folder.join("bin/python");
-    // The marker is written last: an interrupted installation is made again.
-    let complete = folder.join("complete");
-    if complete.is_file() {
-        return Ok(python);
-    }
-    let _one_at_a_time = lock(&folder.with_extension("lock"))?;
-    if complete.is_file() {
-        return Ok(python);
-    }
-    let base = on_path("python3").ok_or("Python is not installed")?;
-    succeeded(run(
-        Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder),
-        "",
-    ))?;
-    let mut install = Command::new(&python);
-    install
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-        .args(requirements.lines());
-    succeeded(run(&mut install, ""))?;
-    fs::write(&complete, requirements).map_err(|error| error.to_string())?;
-    Ok(python)
-}
-
-/// A component of upstream Kubernetes: from the cache, or built now by the developer command.
+/// A component of the real control plane: from the cache, or built now by the developer command.
 pub(crate) fn real_kubernetes(name: &str) -> Tool {
-    let path = cache()
-        .join("real-kubernetes")
-        .join(KUBERNETES)
-        .join("bin")
-        .join(name);
+    let path = cache().join("real-kubernetes/v1.34.4/bin").join(name);
     if path.is_file() {
         return Ok(path);
     }
-    go()?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args([
-        "run",
-        "--quiet",
-        "--package",
-        "xtask",
-        "--",
-        "real-kubernetes",
-        name,
-    ]);
-    succeeded(run(command.current_dir(env!("CARGO_MANIFEST_DIR")), ""))?;
-    path.is_file()
-        .then_some(path)
-        .ok_or_else(|| format!("`cargo xtask real-kubernetes {name}` built nothing"))
+    command
+        .args(["xtask", "real-kubernetes", name])
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
+    make(&format!("the real {name}"), &mut command)?;
+    Ok(path)
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
+fn on_path(name: &str) -> Tool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))
         .find(|candidate| candidate.is_file())
+        .ok_or_else(|| format!("{name} is not installed"))
 }
 
-fn succeeded(output: Output) -> Result<(), String> {
-    if output.code == 0 {
-        Ok(())
-    } else {
-        Err(format!("{}{}", output.stdout, output.stderr))
+/// Runs a command that may take minutes, and says so.
+fn make(what: &str, command: &mut Command) -> Result<(), String> {
+    say(&format!("making {what}; the first time this takes a while"));
+    let start = Instant::now();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot start {command:?}: {error}"))?;
+    if !output.status.success() {
+        let log = crate::text(&output.stdout) + &crate::text(&output.stderr);
+        return Err(format!("cannot make {what}: {}", log.trim_end()));
     }
+    say(&format!("made {what} in {} s", start.elapsed().as_secs()));
+    Ok(())
 }
 
-/// Test programs run side by side, and two of them may want the same tool.
-fn lock(path: &Path) -> Result<fs::File, String> {
-    let open = || {
-        fs::create_dir_all(path.parent().unwrap_or(path))?;
-        let file = fs::File::create(path)?;
-        file.lock()?;
-        Ok::<_, std::io::Error>(file)
-    };
-    open().map_err(|error| format!("cannot lock `{}`: {error}", path.display()))
+/// A line for whoever watches the tests. Unlike `println!`, this is not kept for a failure.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// Makes a program at most once in a process: a registry that does not answer is asked once only.
+fn once(program: PathBuf, make: impl FnOnce(&Path) -> Result<(), String>) -> Tool {
+    static DONE: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
+    let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
+    done.entry(program.clone())
+        .or_insert_with(|| make(&program))
+        .clone()
+        .map(|()| program)
+}
+
+/// Makes a thing in the cache unless it is there for these `pins`, and no other process is at it.
+fn kept(name: &str, pins: &str, make: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    let file = |ending: &str| cache().join(format!("clients/{name}.{ending}"));
+    let failed = |error: std::io::Error| format!("cannot use `{}`: {error}", cache().display());
+    fs::create_dir_all(file("lock").parent().unwrap_or(&cache())).map_err(failed)?;
+    let lock = fs::File::create(file("lock")).map_err(failed)?;
+    lock.lock().map_err(failed)?;
+    if fs::read_to_string(file("pins")).is_ok_and(|text| text == pins) {
+        return Ok(());
+    }
+    make()?;
+    // Written last: what was interrupted is made again.
+    fs::write(file("pins"), pins).map_err(failed)
 }

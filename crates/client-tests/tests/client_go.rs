@@ -3,13 +3,9 @@
 
 #![expect(clippy::print_stdout, reason = "tests tell what they ran with")]
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-    sync::OnceLock,
-};
+use std::path::Path;
 
-use client_tests::{Server, Shell, Tool, check, go, needed, run};
+use client_tests::{Release, Server, Shell, check, client_go_program, needed};
 
 macro_rules! scenarios {
     ($($name:ident)*) => {
@@ -38,35 +34,13 @@ fn scenario(name: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/client_go")
         .join(format!("{name}.session"));
-    let Some(programs) = needed(programs()) else {
-        return;
-    };
-    for program in programs {
+    for release in Release::ALL {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let Some(program) = needed(client_go_program(release, folder)) else {
+            return;
+        };
         println!("with {}", program.display());
         let server = Server::start();
-        check(&Shell::new(&server, &[("program", program)]), &file);
-    }
-}
-
-/// The program, once for each client-go.
-fn programs() -> Result<&'static [PathBuf], String> {
-    static PROGRAMS: OnceLock<Result<Vec<PathBuf>, String>> = OnceLock::new();
-    let programs = PROGRAMS.get_or_init(|| ["go.mod", "go-0.36.mod"].map(build).into_iter().collect());
-    programs.as_deref().map_err(Clone::clone)
-}
-
-fn build(modules: &str) -> Tool {
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(modules.replace(".mod", "-program"));
-    let mut command = Command::new(go()?);
-    command
-        .args(["build", "-buildvcs=false", "-modfile", modules, "-o"])
-        .arg(&program)
-        .arg(".")
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("go"));
-    let output = run(&mut command, "");
-    if output.code == 0 {
-        Ok(program)
-    } else {
-        Err(format!("the client-go program does not build: {}", output.stderr))
+        check(&Shell::new(&server, &[("program", &program)]), &file);
     }
 }

@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use client_tests::{Output, Server, Shell, binary, get, kubectl, needed, run};
+use client_tests::{Output, Release, Server, Shell, binary, get, kubectl, needed, run};
 use serde_json::Value;
 
 /// Runs `trainyard` with a data directory.
@@ -39,7 +39,7 @@ fn a_second_server_in_one_directory_is_told_of_the_first() {
         let expected = format!("is in use by process {} (trainyard)", server.pid());
         assert!(second.stderr.contains(&expected), "{}", second.stderr);
         assert!(
-            second.stderr.contains("\nhint: `trainyard status --data-dir"),
+            second.stderr.contains("trainyard status --data-dir"),
             "{}",
             second.stderr
         );
@@ -178,7 +178,9 @@ fn nobody_gets_in_without_a_token() {
 
 #[test]
 fn a_killed_server_forgets_nothing_it_acknowledged() {
-    let Some(kubectl) = needed(kubectl()) else { return };
+    let Some(kubectl) = needed(kubectl(Release::Ours)) else {
+        return;
+    };
     let mut server = Server::start();
     let shell = Shell::new(&server, &[("kubectl", &kubectl)]);
     shell.ok("for i in $(seq 20); do kubectl create configmap c$i --from-literal=n=$i; done");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use client_tests::{Server, Shell, check, helm, kubectl, needed};
+use client_tests::{Release, Server, Shell, check, helm, kubectl, needed};
 
 #[test]
 fn a_chart_lives_its_life() {
@@ -18,7 +18,9 @@ fn mistakes_in_a_chart_are_reported() {
 fn session(name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/helm");
     let Some(helm) = needed(helm()) else { return };
-    let Some(kubectl) = needed(kubectl()) else { return };
+    let Some(kubectl) = needed(kubectl(Release::Newest)) else {
+        return;
+    };
     let server = Server::start();
     let shell = Shell::new(&server, &[("helm", &helm), ("kubectl", &kubectl)]);
     shell.ok(&format!("cp -r {}/chart chart", folder.display()));

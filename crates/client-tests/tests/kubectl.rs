@@ -1,4 +1,4 @@
-//! Unmodified kubectl: one session file per topic, run with every kubectl there is.
+//! Unmodified kubectl: one session file per topic, run with the kubectl of our release and the newest.
 
 #![expect(
     clippy::print_stdout,
@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use client_tests::{Server, Shell, check, clients, needed};
+use client_tests::{Release, Server, Shell, check, kubectl, needed};
 
 macro_rules! sessions {
     ($($name:ident)*) => {
@@ -54,8 +54,10 @@ fn session(name: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/kubectl")
         .join(format!("{name}.session"));
-    let Some(clients) = needed(clients()) else { return };
-    for kubectl in clients {
+    for release in Release::ALL {
+        let Some(kubectl) = needed(kubectl(release)) else {
+            return;
+        };
         println!("with {}", kubectl.display());
         let server = Server::start();
         check(&Shell::new(&server, &[("kubectl", &kubectl)]), &file);

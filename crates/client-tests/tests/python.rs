@@ -5,7 +5,7 @@ use std::path::Path;
 use client_tests::{Server, Shell, check, needed, python};
 
 /// The newest release, which is what `pip install kubernetes` gives people.
-const REQUIREMENTS: &str = "kubernetes==37.0.2";
+const REQUIREMENTS: [&str; 1] = ["kubernetes==37.0.2"];
 
 #[test]
 fn the_typed_client_reads_and_writes() {
@@ -25,7 +25,7 @@ fn custom_objects_come_and_go() {
 #[track_caller]
 fn script(name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python");
-    let Some(python) = needed(python(REQUIREMENTS)) else {
+    let Some(python) = needed(python(&REQUIREMENTS)) else {
         return;
     };
     let server = Server::start();

@@ -26,6 +26,7 @@ mod protobuf_bodies;
 mod quota;
 mod selectors;
 mod services;
+mod storage;
 mod subresources;
 mod tables;
 mod update;
@@ -70,6 +71,7 @@ pub fn checks() -> impl Iterator<Item = Check> {
         garbage::CHECKS,
         quota::CHECKS,
         services::CHECKS,
+        storage::CHECKS,
         accounts::CHECKS,
         access::CHECKS,
         access::reviews::CHECKS,

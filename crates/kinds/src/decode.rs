@@ -107,7 +107,8 @@ impl Decoder {
             return Ok(field.is_written);
         }
         self.value(at, field.ty, value)?;
-        if field.ty.is_pointer() {
+        // Free JSON is the user's own: an empty object in it is not nothing.
+        if field.ty.is_pointer() || matches!(field.ty.form(), Form::RawExtension) {
             return Ok(true);
         }
         // Stored as protobuf, which cannot tell an empty list from none.

@@ -37,6 +37,7 @@ mod secret;
 pub mod service;
 mod service_account;
 mod storage_class;
+pub mod storage_protection;
 mod volume_attachment;
 mod webhooks;
 

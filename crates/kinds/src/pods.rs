@@ -23,6 +23,7 @@ mod resources;
 mod security;
 mod spec;
 mod status;
+pub mod streams;
 mod syntax;
 pub mod template;
 mod tolerations;

@@ -63,7 +63,7 @@ impl Quantity {
 
     /// Whether the amount has no fraction.
     pub fn is_whole(&self) -> bool {
-        self.amount.as_whole().is_some()
+        !self.amount.has_fraction()
     }
 
     /// The amount rounded up to a whole number, in its own format.

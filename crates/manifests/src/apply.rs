@@ -20,6 +20,7 @@ mod prune;
 mod reconcile;
 mod record;
 mod remove;
+mod scale;
 mod times;
 mod validate;
 mod write;
@@ -35,6 +36,7 @@ pub use self::{
     conflict::Conflict,
     element::{Element, ElementError},
     field_set::FieldSet,
+    scale::Size,
     times::restore_times,
     write::{Reset, Version, Versions, Write},
 };

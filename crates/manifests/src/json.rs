@@ -3,14 +3,20 @@
 //!
 //! One pass over the input; what is needed only to word an error runs after that pass has failed.
 
+mod indent;
+mod order;
 mod repair;
 mod syntax;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
+
+pub use indent::indented;
+pub use order::in_document_order;
 
 use crate::field::quoted;
 
@@ -200,6 +206,7 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let depth = self.enter()?;
         let mut object = Map::new();
+        let mut repeated = HashSet::new();
         while let Some(name) = fields.next_key::<String>()? {
             let seen = self.duplicates.len();
             let value = fields.next_value_seed(Node {
@@ -212,7 +219,9 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
                     entry.insert(value);
                 }
                 Entry::Occupied(mut entry) => {
-                    report(self.duplicates, seen, Place::Field(&self.place, entry.key()));
+                    if seen < MAX_DUPLICATES && repeated.insert(entry.key().clone()) {
+                        report(self.duplicates, seen, Place::Field(&self.place, entry.key()));
+                    }
                     entry.insert(value);
                 }
             }
@@ -223,11 +232,19 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
 
 /// A repeated field is named before the repeated fields inside of it.
 fn report(duplicates: &mut Vec<String>, at: usize, place: Place<'_>) {
-    let message = format!("duplicate field {}", quoted(&place.to_string()));
+    let message = duplicate_field(place);
     if !duplicates.contains(&message) {
         duplicates.insert(at, message);
         duplicates.truncate(MAX_DUPLICATES);
     }
+}
+
+fn duplicate_field(place: Place<'_>) -> String {
+    format!("duplicate field {}", quoted(&place.to_string()))
+}
+
+fn unknown_field(place: Place<'_>) -> String {
+    format!("unknown field {}", quoted(&place.to_string()))
 }
 
 #[cfg(test)]

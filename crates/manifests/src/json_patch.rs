@@ -12,6 +12,8 @@ pub use decode::unknown_fields;
 use decode::Operation;
 use pointer::locate;
 
+use crate::json::MAX_DEPTH;
+
 /// A patch may have this many operations.
 pub const MAX_OPERATIONS: usize = 10_000;
 
@@ -74,7 +76,9 @@ fn add(document: &mut Value, operation: &Operation<'_>) -> Outcome {
     let mut target = locate(document, path).ok_or_else(|| {
         format!("add operation does not apply: doc is missing path: \"{path}\": missing value")
     })?;
-    let added = target.add(operation.value_or_null());
+    let value = operation.value_or_null();
+    check_depth(path, &value)?;
+    let added = target.add(value);
     added.map_err(|cause| format!("error in add for path: '{path}': {cause}"))
 }
 
@@ -102,8 +106,10 @@ fn replace(document: &mut Value, operation: &Operation<'_>) -> Outcome {
     let mut target = locate(document, path).ok_or_else(|| {
         format!("replace operation does not apply: doc is missing path: {path}: missing value")
     })?;
+    let value = operation.value_or_null();
+    check_depth(path, &value)?;
     target
-        .replace(operation.value_or_null())
+        .replace(value)
         .map_err(|_| format!("replace operation does not apply: doc is missing key: {path}: missing value"))
 }
 
@@ -118,6 +124,7 @@ fn relocate(document: &mut Value, operation: &Operation<'_>) -> Outcome {
     let mut target = locate(document, path).ok_or_else(|| {
         format!("move operation does not apply: doc is missing destination path: {path}: missing value")
     })?;
+    check_depth(path, &value)?;
     target
         .add(value)
         .map_err(|cause| format!("error in move for path: '{path}': {cause}"))
@@ -165,8 +172,27 @@ fn copy(document: &mut Value, operation: &Operation<'_>, copied: &mut usize) -> 
             "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {MAX_COPIED_BYTES}"
         ));
     }
-    let added = target.add(value.unwrap_or(Value::Null));
+    let value = value.unwrap_or(Value::Null);
+    check_depth(path, &value)?;
+    let added = target.add(value);
     added.map_err(|cause| format!("error while adding value during copy: {cause}"))
+}
+
+/// Operation upon operation could nest a document deeper than one may be that is sent.
+fn check_depth(path: &str, value: &Value) -> Outcome {
+    let above = path.matches('/').count();
+    if above <= MAX_DEPTH && is_within(value, MAX_DEPTH - above) {
+        return Ok(());
+    }
+    Err(format!("error for path: '{path}': exceeded max depth"))
+}
+
+fn is_within(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(|item| is_within(item, levels - 1)),
+        Value::Object(fields) => levels > 0 && fields.values().all(|field| is_within(field, levels - 1)),
+        _ => true,
+    }
 }
 
 /// How many bytes the value has as JSON, without writing them anywhere.
@@ -191,7 +217,8 @@ fn encoded_length(value: &Value) -> usize {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{JsonPatchError, MAX_OPERATIONS, apply};
+    use super::{JsonPatchError, MAX_OPERATIONS, apply, is_within};
+    use crate::json::MAX_DEPTH;
     use crate::testing::{check_cases, never_panics};
 
     #[test]
@@ -249,10 +276,7 @@ mod tests {
         let patch = json!([{"op": "add"}, {"op": "add", "vaule": 1, "Path": "/a"}]);
         assert_eq!(
             super::unknown_fields(&patch),
-            [
-                "json patch unknown field \"[1].Path\"",
-                "json patch unknown field \"[1].vaule\""
-            ]
+            ["unknown field \"[1].Path\"", "unknown field \"[1].vaule\""]
         );
     }
 
@@ -261,5 +285,23 @@ mod tests {
         never_panics(|document, patch| {
             let _: Result<(), JsonPatchError> = apply(&mut document.clone(), patch);
         });
+    }
+
+    #[test]
+    fn no_sequence_of_operations_nests_deeper_than_a_document_may() {
+        let tower = (0..200).fold(json!({}), |below, _| json!({ "a": below }));
+        let bottom = "/a".repeat(200);
+        let round = [
+            json!({"op": "add", "path": "/x", "value": tower}),
+            json!({"op": "move", "from": "/y", "path": format!("/x{bottom}/y")}),
+            json!({"op": "move", "from": "/x", "path": "/y"}),
+        ];
+        for rounds in 1..6 {
+            let patch: Value = (0..rounds).flat_map(|_| round.clone()).collect();
+            let mut document = json!({"y": {}});
+            let outcome = apply(&mut document, &patch);
+            assert_eq!(outcome.is_ok(), rounds <= 2, "{rounds} rounds: {outcome:?}");
+            assert!(is_within(&document, MAX_DEPTH), "{rounds} rounds");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Documents as users write them and the API server changes them: reading JSON and YAML, naming a
 //! field, patching, and server-side apply. Pure: bytes and values in, values and errors out.
 
+pub mod api_versions;
 pub mod apply;
 pub mod field;
 pub mod field_selector;

@@ -7,6 +7,31 @@ const DNS1035_FMT: &str = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const QUALIFIED_FMT: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE_FMT: &str = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
 
+/// Words of the expression language, those it uses and those it keeps for the future.
+const CEL_WORDS: [&str; 21] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
+];
+
 /// What a name may be; a function from the name to complaints.
 pub type Syntax = fn(&str) -> Vec<String>;
 
@@ -161,6 +186,11 @@ pub fn is_dns_label(value: &str) -> bool {
 
 pub fn is_subdomain(value: &str) -> bool {
     !value.is_empty() && value.split('.').all(is_dns_label)
+}
+
+/// Whether the expression language has this word for itself, so that nothing in it can be named so.
+pub fn is_cel_word(value: &str) -> bool {
+    CEL_WORDS.contains(&value)
 }
 
 fn is_qualified_part(value: &str) -> bool {

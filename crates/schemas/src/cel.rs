@@ -258,6 +258,8 @@ mod tests {
                 .unwrap_err()
                 .contains("expression recursion limit exceeded: 250")
         );
+        let broken = "f(g(".repeat(300);
+        assert!(Expression::compile(&broken).is_err());
         let long = vec!["true"; 10_000].join(" && ");
         assert_eq!(Expression::compile(&long).unwrap().evaluate(&[]), Ok(json!(true)));
         let sum = vec!["1"; 1000].join(" + ");

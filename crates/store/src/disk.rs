@@ -22,6 +22,7 @@ use redb::{Database, TableDefinition};
 use tracing::{info, warn};
 
 pub use error::{DiskError, OpenError};
+pub use open::GUARDED_THREAD;
 pub(crate) use open::open;
 
 use self::load::Loaded;

@@ -15,13 +15,14 @@ mod memory;
 mod name;
 mod object;
 mod options;
+mod pace;
 mod partition;
 mod store;
 mod watcher;
 mod write;
 mod writer;
 
-pub use disk::{DiskError, OpenError};
+pub use disk::{DiskError, GUARDED_THREAD, OpenError};
 pub use event::{Event, Kind};
 pub use list::List;
 pub use log::TooOld;

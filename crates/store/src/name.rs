@@ -20,6 +20,11 @@ impl Collection {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The API group; empty for the core group.
+    pub fn group(&self) -> &str {
+        self.0.split_once('/').map_or("", |(group, _)| group)
+    }
 }
 
 impl From<&str> for Collection {

@@ -16,8 +16,10 @@ use crate::name::Key;
 use crate::object::Object;
 use crate::options::LogLimits;
 
-/// The most events handed to a watcher at once.
+/// The most events handed to a watcher at once, and the bytes after which no further one is: a
+/// watcher keeps in memory what it was handed until its client has taken it.
 const BATCH: usize = 512;
+const BATCH_BYTES: usize = 128 << 10;
 
 pub(crate) struct Partition {
     contents: RwLock<Contents>,
@@ -119,9 +121,15 @@ impl Partition {
             .log
             .after(after)
             .filter(|event| scope.covers(event.key()));
-        let events: Vec<_> = covered.take(BATCH).cloned().collect();
+        let mut bytes = 0;
+        let batch = covered.take(BATCH).take_while(|event| {
+            let fits = bytes < BATCH_BYTES;
+            bytes += event.weight();
+            fits
+        });
+        let events: Vec<_> = batch.cloned().collect();
         match events.last() {
-            Some(last) if events.len() == BATCH => {
+            Some(last) if events.len() == BATCH || bytes >= BATCH_BYTES => {
                 let seen = last.revision;
                 Unseen::Events(events, seen)
             }

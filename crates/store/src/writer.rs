@@ -4,12 +4,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::batch::Batch;
 use crate::disk::{Disk, DiskError};
 use crate::memory::Memory;
 use crate::name::Collection;
+use crate::pace::Pace;
 use crate::write::{Write, WriteError, WriteResult};
 
 /// What callers queue.
@@ -33,6 +35,8 @@ type Answers = Vec<(Vec<WriteResult>, oneshot::Sender<Vec<WriteResult>>)>;
 /// A batch takes no further jobs once it has this many writes: later callers would rather have the
 /// next commit than wait for a huge one.
 const ENOUGH: usize = 1024;
+/// How often a batch that waits for company looks for it.
+const LOOK_AGAIN: Duration = Duration::from_micros(50);
 /// How often idle collections are looked through for events that are too old.
 const SWEEP: Duration = Duration::from_mins(1);
 
@@ -42,6 +46,7 @@ pub(crate) fn run(queue: mpsc::Receiver<Job>, memory: Arc<Memory>, disk: Disk) {
         queue,
         memory,
         disk,
+        pace: Pace::new(Instant::now()),
         swept: Instant::now(),
     };
     let closed = writer.run();
@@ -58,6 +63,7 @@ struct Writer {
     queue: mpsc::Receiver<Job>,
     memory: Arc<Memory>,
     disk: Disk,
+    pace: Pace,
     swept: Instant,
 }
 
@@ -92,14 +98,30 @@ impl Writer {
             let results = writes.into_iter().map(|write| batch.stage(write)).collect();
             answers.push((results, reply));
             next = if staged < ENOUGH {
-                self.queue.try_recv().ok()
+                self.next_in_batch(answers.len())
             } else {
                 None
             };
         }
+        let (answered, started) = (answers.len(), Instant::now());
         let committed = self.commit(batch);
+        let now = Instant::now();
+        self.pace
+            .committed(answered, self.queue.len(), now.duration_since(started), now);
         answer(answers, committed.err().as_ref());
         next
+    }
+
+    /// A job that is queued, or comes while the batch waits for company.
+    fn next_in_batch(&mut self, jobs: usize) -> Option<Job> {
+        loop {
+            match self.queue.try_recv() {
+                Err(TryRecvError::Empty) if self.pace.hopes_for_more(jobs, Instant::now()) => {
+                    std::thread::sleep(LOOK_AGAIN);
+                }
+                received => return received.ok(),
+            }
+        }
     }
 
     /// Makes a batch durable, then visible.

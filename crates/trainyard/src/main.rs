@@ -23,6 +23,7 @@ fn main() -> ExitCode {
             .map(PathBuf::from)
     };
     let surroundings = cli::Surroundings {
+        program: std::env::args_os().next().map(PathBuf::from),
         home: path("HOME"),
         data_home: path("XDG_DATA_HOME"),
         data_dir: path("TRAINYARD_DATA_DIR"),

@@ -25,12 +25,7 @@ pub(crate) struct Attributes<'a> {
 impl<'a> Attributes<'a> {
     pub(crate) fn of(writer: &Writer<'a>, operation: Operation, object: Option<&Value>) -> Self {
         let call = writer.call;
-        let mut name = call.target.name.clone();
-        if name.is_empty()
-            && let Some(object) = object
-        {
-            object::name(object).clone_into(&mut name);
-        }
+        let name = call.name_of(object).to_owned();
         let namespace = if call.kind.is("", "Namespace") {
             name.clone()
         } else {

@@ -6,13 +6,15 @@ use store::Collection;
 use super::Operation;
 use crate::{
     call::Call,
+    derived,
     error::{ApiError, Qualified, Result},
     object,
 };
 
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
-pub(crate) fn check(call: &Call, operation: Operation) -> Result<()> {
+/// Refuses to make an object, or a part of one, in a namespace that is missing or going.
+pub(crate) fn check(call: &Call, operation: Operation, object: Option<&Value>) -> Result<()> {
     if operation != Operation::Create || !call.kind.namespaced || call.key_namespace().is_empty() {
         return Ok(());
     }
@@ -34,12 +36,12 @@ pub(crate) fn check(call: &Call, operation: Operation) -> Result<()> {
             namespace,
         ));
     };
-    if !crate::thin::read(&stored).is_deleting() {
+    if !object::is_deleting(&derived::parsed(&stored)) {
         return Ok(());
     }
     let mut error = ApiError::forbidden(
         call.kind.qualified(),
-        &call.target.name,
+        call.name_of(object),
         &format!("unable to create new content in namespace {namespace} because it is being terminated"),
     );
     if let Some(details) = &mut error.details {

@@ -7,6 +7,7 @@ use store::Collection;
 
 use crate::{
     call::Call,
+    derived,
     error::{ApiError, Result},
 };
 
@@ -22,10 +23,10 @@ pub(crate) fn admit(call: &Call, object: &mut Value) -> Result<()> {
 fn set_priority(call: &Call, pod: &mut Value) -> Result<()> {
     let name = kinds::read::text(&pod["spec"], "priorityClassName").to_owned();
     let classes = Collection::new("scheduling.k8s.io", "priorityclasses");
-    let class: Option<Value> = if name.is_empty() {
+    let class = if name.is_empty() {
         let all = call.api.store.list(&classes, None, None, None).items;
         all.iter()
-            .filter_map(|stored| serde_json::from_slice::<Value>(stored.json()).ok())
+            .map(|stored| derived::parsed(stored))
             .filter(|class| kinds::read::flag(class, "globalDefault"))
             .min_by_key(|class| kinds::read::int(class, "value"))
     } else {
@@ -36,14 +37,14 @@ fn set_priority(call: &Call, pod: &mut Value) -> Result<()> {
                 &format!("no PriorityClass with name {name} was found"),
             )
         })?;
-        serde_json::from_slice(stored.json()).ok()
+        Some(derived::parsed(&stored))
     };
     let value = class
-        .as_ref()
+        .as_deref()
         .and_then(|class| kinds::read::int(class, "value"))
         .unwrap_or(0);
     let policy = class
-        .as_ref()
+        .as_deref()
         .map_or("", |class| kinds::read::text(class, "preemptionPolicy"));
     let policy = if policy.is_empty() {
         "PreemptLowerPriority"
@@ -98,7 +99,7 @@ fn add_tolerations(spec: &mut Value) {
             json!({ "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 });
         match spec.get_mut("tolerations").and_then(Value::as_array_mut) {
             Some(list) => list.push(toleration),
-            None => spec["tolerations"] = json!([toleration]),
+            None => spec["tolerations"] = Value::Array(vec![toleration]),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::{
 /// Subresources of pods that change what runs in them.
 const OF_CONTENT: [&str; 3] = ["", "ephemeralcontainers", "resize"];
 
-pub(crate) fn check(writer: &mut Writer<'_>, object: &Value, old: Option<&Value>) -> Result<()> {
+pub(crate) fn check(writer: &Writer<'_>, object: &Value, old: Option<&Value>) -> Result<()> {
     let call = writer.call;
     let subresource = call.target.subresource.as_str();
     if call.kind.is("", "Pod") {
@@ -37,7 +37,7 @@ pub(crate) fn check(writer: &mut Writer<'_>, object: &Value, old: Option<&Value>
     Ok(())
 }
 
-fn check_pod(writer: &mut Writer<'_>, pod: &Value, old: Option<&Value>) -> Result<()> {
+fn check_pod(writer: &Writer<'_>, pod: &Value, old: Option<&Value>) -> Result<()> {
     if old.is_some_and(|old| !pod_security::is_significant_update(pod, old)) {
         return Ok(());
     }
@@ -77,7 +77,7 @@ fn policies_of(namespace: &Value) -> (Policies, Vec<manifests::field::FieldError
     pod_security::policies(get(get(namespace, "metadata"), "labels"))
 }
 
-fn warn(writer: &mut Writer<'_>, policies: Policies, pod: &Value) {
+fn warn(writer: &Writer<'_>, policies: Policies, pod: &Value) {
     let violations = pod_security::violations(policies.warn, get(pod, "metadata"), get(pod, "spec"));
     if !violations.is_empty() {
         writer.warn([format!(
@@ -89,7 +89,7 @@ fn warn(writer: &mut Writer<'_>, policies: Policies, pod: &Value) {
 }
 
 /// Labels must make sense once they are set or changed.
-fn check_namespace(writer: &mut Writer<'_>, namespace: &Value, old: Option<&Value>) -> Result<()> {
+fn check_namespace(writer: &Writer<'_>, namespace: &Value, old: Option<&Value>) -> Result<()> {
     let call = writer.call;
     let name = text(get(namespace, "metadata"), "name");
     let (policies, errors) = policies_of(namespace);

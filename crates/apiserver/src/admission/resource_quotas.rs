@@ -125,7 +125,7 @@ async fn record(
         {
             Ok(_) => {}
             Err(WriteError::Conflict { .. } | WriteError::NotFound) => return Ok(false),
-            Err(error) => return Err(ApiError::internal(error)),
+            Err(error) => return Err(ApiError::not_stored(&error)),
         }
     }
     Ok(true)

@@ -5,6 +5,7 @@ use store::Collection;
 
 use crate::{
     call::Call,
+    derived,
     error::{ApiError, Result},
     writes::create::random_suffix,
 };
@@ -36,7 +37,7 @@ pub(crate) fn admit(call: &Call, pod: &mut Value) -> Result<()> {
             ),
         ));
     };
-    let account: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+    let account = derived::parsed(&stored);
     let automount = spec
         .get("automountServiceAccountToken")
         .or_else(|| account.get("automountServiceAccountToken"))
@@ -112,6 +113,6 @@ fn token_volume(name: &str) -> Value {
 fn push(value: &mut Value, field: &str, item: Value) {
     match value.get_mut(field).and_then(Value::as_array_mut) {
         Some(list) => list.push(item),
-        None => value[field] = json!([item]),
+        None => value[field] = Value::Array(vec![item]),
     }
 }

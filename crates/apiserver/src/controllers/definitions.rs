@@ -1,12 +1,13 @@
 //! Custom resource definitions: which names they get, when they are served, and how they end.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use schemas::crd;
 use serde_json::{Value, json};
 use store::Collection;
+use tokio::task::JoinSet;
 
-use super::{feed::Feed, garbage::without_finalizer};
+use super::feed::Feed;
 use crate::{
     api::Api,
     custom,
@@ -21,6 +22,8 @@ use crate::{
 const NAME: &str = "crd-controller";
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 const GROUP: &str = "apiextensions.k8s.io";
+/// How long an ending definition waits for a change of its instances before it looks again.
+const RECHECK: Duration = Duration::from_secs(1);
 
 fn collection() -> Collection {
     Collection::new(GROUP, "customresourcedefinitions")
@@ -63,13 +66,30 @@ pub(crate) fn load(api: &Arc<Api>) {
 
 pub(crate) async fn run(api: Arc<Api>) {
     let mut changes = Feed::new(&api.store, &collection());
-    while changes.next().await.is_some() {
-        let all = definitions(&api);
-        // Whoever sees the condition may use the kind: it is served before it says so.
-        serve(&api, &all);
-        for (definition, _) in &all {
-            if let Err(error) = settle(&api, definition, &all).await {
-                tracing::warn!(definition = object::name(definition), error = %error.message, "cannot settle the definition");
+    // Deletions wait for finalizers of instances and must not hold up each other or the loop.
+    let mut ending = HashSet::new();
+    let mut tasks: JoinSet<String> = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(ended) = tasks.join_next() => {
+                if let Ok(uid) = ended {
+                    ending.remove(&uid);
+                }
+            }
+            change = changes.next() => {
+                if change.is_none() {
+                    return;
+                }
+                let all = definitions(&api);
+                // Whoever sees the condition may use the kind: it is served before it says so.
+                serve(&api, &all);
+                for (definition, _) in &all {
+                    if !object::is_deleting(definition) {
+                        settle(&api, definition, &all).await;
+                    } else if awaits_cleanup(definition) && ending.insert(object::uid(definition).to_owned()) {
+                        tasks.spawn(end(api.clone(), definition.clone()));
+                    }
+                }
             }
         }
     }
@@ -92,11 +112,8 @@ fn condition_holds(definition: &Value, name: &str) -> bool {
         .any(|condition| condition["type"] == name && condition["status"] == "True")
 }
 
-/// Brings the status of one definition up to date, and ends it when it is being deleted.
-async fn settle(api: &Arc<Api>, definition: &Value, all: &[(Value, u64)]) -> Result<()> {
-    if object::is_deleting(definition) {
-        return finish(api, definition).await;
-    }
+/// Brings the status of one definition up to date.
+async fn settle(api: &Arc<Api>, definition: &Value, all: &[(Value, u64)]) {
     let names = crd::name_conditions(definition, all.iter().map(|(other, _)| other));
     let accepted = names.names_accepted["status"] == "True";
     let established = if accepted {
@@ -104,25 +121,30 @@ async fn settle(api: &Arc<Api>, definition: &Value, all: &[(Value, u64)]) -> Res
     } else {
         names.established
     };
+    let settled = change(api, definition, Part::Status, |old| {
+        let mut new = old.clone();
+        let status = kinds::read::object_mut(&mut new, "status");
+        status.insert("acceptedNames".to_owned(), names.accepted.clone());
+        set_condition(&mut new, &names.names_accepted);
+        set_condition(&mut new, &established);
+        new
+    })
+    .await;
+    if let Err(error) = settled {
+        tracing::warn!(definition = object::name(definition), error = %error.message, "cannot settle the definition");
+    }
+}
+
+async fn change(
+    api: &Arc<Api>,
+    definition: &Value,
+    part: Part,
+    make: impl FnMut(&Value) -> Value,
+) -> Result<()> {
     let Some(kind) = kind(api) else { return Ok(()) };
-    internal::change(
-        api,
-        &kind,
-        NAME,
-        Part::Status,
-        "",
-        object::name(definition),
-        |old| {
-            let mut new = old.clone();
-            let status = kinds::read::object_mut(&mut new, "status");
-            status.insert("acceptedNames".to_owned(), names.accepted.clone());
-            set_condition(&mut new, &names.names_accepted);
-            set_condition(&mut new, &established);
-            new
-        },
-    )
-    .await
-    .map(drop)
+    internal::change(api, &kind, NAME, part, "", object::name(definition), make)
+        .await
+        .map(drop)
 }
 
 /// Names that are accepted are served at once, so the definition is established.
@@ -158,71 +180,46 @@ fn set_condition(definition: &mut Value, condition: &Value) {
     }
 }
 
-/// A definition that is deleted takes its instances with it; their finalizers may hold it.
-async fn finish(api: &Arc<Api>, definition: &Value) -> Result<()> {
-    if !object::finalizers(definition).any(|finalizer| finalizer == CLEANUP) {
-        return Ok(());
+fn awaits_cleanup(definition: &Value) -> bool {
+    object::finalizers(definition).any(|finalizer| finalizer == CLEANUP)
+}
+
+/// A definition that is deleted takes its instances with it; their finalizers may hold it. Answers
+/// with its uid when it is over.
+async fn end(api: Arc<Api>, definition: Value) -> String {
+    while let Err(error) = clean_up(&api, &definition).await {
+        // Somebody else may have let it go.
+        if error.reason == "NotFound" {
+            break;
+        }
+        tracing::warn!(definition = object::name(&definition), error = %error.message, "cannot end the definition");
+        tokio::time::sleep(RECHECK).await;
     }
-    let snapshot = api.registry.snapshot();
+    object::uid(&definition).to_owned()
+}
+
+async fn clean_up(api: &Arc<Api>, definition: &Value) -> Result<()> {
+    change(api, definition, Part::Status, |old| {
+        let mut new = old.clone();
+        set_condition(&mut new, &deletion_in_progress());
+        new
+    })
+    .await?;
     let spec = kinds::read::get(definition, "spec");
     let (group, plural) = (
         kinds::read::text(spec, "group"),
         kinds::read::text(kinds::read::get(spec, "names"), "plural"),
     );
-    if let Some(instances) = stored_kind(&snapshot, group, plural) {
-        let mut left = Feed::new(&api.store, &instances.collection);
-        loop {
-            let items = api.store.list(&instances.collection, None, None, None).items;
-            if items.is_empty() {
-                break;
-            }
-            for stored in items {
-                let deleted = internal::delete(
-                    api,
-                    &instances,
-                    NAME,
-                    stored.namespace(),
-                    stored.name(),
-                    &DeleteOptions::default(),
-                )
-                .await;
-                if let Err(error) = deleted
-                    && error.reason != "NotFound"
-                {
-                    return Err(error);
-                }
-            }
-            if api
-                .store
-                .list(&instances.collection, None, None, None)
-                .items
-                .is_empty()
-            {
-                break;
-            }
-            // Finalizers hold some: another try when one of them changes.
-            if tokio::time::timeout(std::time::Duration::from_secs(1), left.next())
-                .await
-                .is_err()
-            {
-                retry_later(api, definition);
-                return Ok(());
-            }
-        }
+    if let Some(instances) = stored_kind(&api.registry.snapshot(), group, plural) {
+        delete_instances(api, &instances).await?;
         let _ = api.store.drop_collection(&instances.collection).await;
     }
-    let Some(kind) = kind(api) else { return Ok(()) };
-    internal::change(
-        api,
-        &kind,
-        NAME,
-        Part::Main,
-        "",
-        object::name(definition),
-        |old| without_finalizer(old, CLEANUP),
-    )
+    change(api, definition, Part::Main, |old| {
+        let mut new = old.clone();
+        object::remove_finalizer(&mut new, CLEANUP);
+        new
+    })
     .await
-    .map(drop)
 }
 
 /// The instances in the version they are stored in, where it is served: what deletes them need not
@@ -233,17 +230,34 @@ fn stored_kind(snapshot: &Snapshot, group: &str, plural: &str) -> Option<Arc<Kin
     Some(snapshot.get(group, storage, plural).unwrap_or(any).clone())
 }
 
-/// Comes back to a definition whose instances are held, without holding up the others.
-fn retry_later(api: &Arc<Api>, definition: &Value) {
-    let (api, definition) = (api.clone(), definition.clone());
-    tokio::spawn(async move {
-        tokio::select! {
-            () = api.stopping() => {}
-            () = tokio::time::sleep(std::time::Duration::from_secs(1)) => {
-                let _ = Box::pin(finish(&api, &definition)).await;
+/// Deletes every instance and waits until the last one is gone.
+async fn delete_instances(api: &Arc<Api>, instances: &Arc<Kind>) -> Result<()> {
+    let list = || api.store.list(&instances.collection, None, None, None).items;
+    loop {
+        let revision = api.store.revision();
+        for stored in list() {
+            let (namespace, name) = (stored.namespace(), stored.name());
+            let options = DeleteOptions::default();
+            match internal::delete(api, instances, NAME, namespace, name, &options).await {
+                Err(error) if error.reason != "NotFound" => return Err(error),
+                _ => {}
             }
         }
-    });
+        if list().is_empty() {
+            return Ok(());
+        }
+        // Finalizers hold some: another try when one of them changes.
+        if let Ok(mut changes) = api.store.watch(&instances.collection, None, revision) {
+            let _ = tokio::time::timeout(RECHECK, changes.next()).await;
+        }
+    }
+}
+
+fn deletion_in_progress() -> Value {
+    json!({
+        "type": "Terminating", "status": "True", "reason": "InstanceDeletionInProgress",
+        "message": "CustomResource deletion is in progress",
+    })
 }
 
 /// What a deletion adds to a definition: it waits until its instances are gone.
@@ -251,11 +265,7 @@ pub(crate) fn mark_terminating(kind: &Kind, definition: &mut Value) {
     if !kind.is(GROUP, "CustomResourceDefinition") {
         return;
     }
-    let mut finalizers: Vec<Value> = object::finalizers(definition).map(Value::from).collect();
-    if !finalizers.iter().any(|finalizer| finalizer == CLEANUP) {
-        finalizers.push(CLEANUP.into());
-    }
-    object::set_meta(definition, "finalizers", Some(finalizers.into()));
+    object::add_finalizer(definition, CLEANUP);
     set_condition(
         definition,
         &json!({

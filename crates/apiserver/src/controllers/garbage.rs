@@ -346,11 +346,11 @@ impl Collector {
             key.namespace(),
             key.name(),
             |old| {
+                let mut new = old.clone();
                 if object::uid(old) == uid {
-                    without_finalizer(old, name)
-                } else {
-                    old.clone()
+                    object::remove_finalizer(&mut new, name);
                 }
+                new
             },
         );
         ignore_races(changed.await.map(drop))
@@ -375,21 +375,6 @@ fn without_owners(old: &Value, uids: &[String]) -> Value {
     object::set_meta(
         &mut new,
         "ownerReferences",
-        (!kept.is_empty()).then_some(Value::Array(kept)),
-    );
-    new
-}
-
-/// The object without one of its finalizers.
-pub(crate) fn without_finalizer(old: &Value, name: &str) -> Value {
-    let mut new = old.clone();
-    let kept: Vec<Value> = object::finalizers(old)
-        .filter(|finalizer| *finalizer != name)
-        .map(Value::from)
-        .collect();
-    object::set_meta(
-        &mut new,
-        "finalizers",
         (!kept.is_empty()).then_some(Value::Array(kept)),
     );
     new

@@ -195,7 +195,15 @@ struct Condition {
 fn conditions(remaining: &[Remaining], failures: &[String]) -> Vec<Condition> {
     let counted: Vec<String> = remaining
         .iter()
-        .map(|(kind, objects)| format!("{} has {} resource instances", kind.qualified(), objects.len()))
+        // The dot stays where there is no group.
+        .map(|(kind, objects)| {
+            format!(
+                "{}.{} has {} resource instances",
+                kind.plural,
+                kind.group,
+                objects.len()
+            )
+        })
         .collect();
     let mut finalizers: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
     for stored in remaining.iter().flat_map(|(_, objects)| objects) {

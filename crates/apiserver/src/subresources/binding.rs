@@ -8,7 +8,7 @@ use crate::{
     admission::{self, Operation},
     body,
     call::Call,
-    error::{ApiError, Result},
+    error::{ApiError, Qualified, Result},
     negotiate, object,
     response::{self, Answer},
     writes::{
@@ -22,30 +22,17 @@ use crate::{
 /// Bindings change fields no user may; the checks are in `bind` itself.
 const PART: Part = Part::Special("binding", |_, _| {}, |_, _, _| {});
 
+/// Answers both paths of bindings: of a pod, and the old one of a namespace.
 pub(crate) async fn bind(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let mut binding = body::decode(negotiate::content_type(&call.headers), bytes, "Binding")?.value;
-    let mut writer = Writer::new(call, options);
+    let pod = call_of_pod(call, &binding)?;
+    let mut writer = Writer::new(call, options.clone());
     admission::admit_body(&mut writer, &mut binding).await?;
-    let target = kinds::read::get(&binding, "target");
-    let target_kind = kinds::read::text(target, "kind");
-    if !target_kind.is_empty() && target_kind != "Node" {
-        return Err(invalid_target(call, target_kind));
-    }
-    let node = kinds::read::text(target, "name").to_owned();
-    if node.is_empty() {
-        return Err(ApiError::invalid(
-            "",
-            "Binding",
-            &call.target.name,
-            &[manifests::field::FieldError::required(
-                &manifests::field::Path::new("target").child("name"),
-                "",
-            )],
-        ));
-    }
+    let mut writer = Writer::new(&pod, options);
+    writer.admitted = true;
     update::change(&mut writer, PART, Operation::Update, |writer, old| {
-        bound(writer, old, &binding, &node)
+        bound(writer, old, &binding)
     })
     .await?;
     Ok(response::value(
@@ -55,33 +42,40 @@ pub(crate) async fn bind(call: &Call, bytes: &[u8]) -> Result<Answer> {
     ))
 }
 
-fn invalid_target(call: &Call, kind: &str) -> ApiError {
-    ApiError::invalid(
-        "",
-        "Binding",
-        &call.target.name,
-        &[manifests::field::FieldError::not_supported(
-            &manifests::field::Path::new("target").child("kind"),
-            &json!(kind),
-            &["Node", "<empty>"],
-        )],
-    )
+/// The request as one to the pod that is bound. On the old path only the body names it.
+fn call_of_pod(call: &Call, binding: &Value) -> Result<Call> {
+    let name = object::name(binding);
+    if call.target.name.is_empty() {
+        if name.is_empty() {
+            return Err(ApiError::bad_request("Name parameter required."));
+        }
+    } else if name != call.target.name {
+        return Err(ApiError::bad_request(
+            "name in URL does not match name in Binding object",
+        ));
+    }
+    let snapshot = call.api.registry.snapshot();
+    let pods = snapshot
+        .get("", "v1", "pods")
+        .ok_or_else(ApiError::no_such_resource)?;
+    let mut pod = call.clone();
+    pod.kind = pods.clone();
+    "pods".clone_into(&mut pod.target.resource);
+    "binding".clone_into(&mut pod.target.subresource);
+    name.clone_into(&mut pod.target.name);
+    Ok(pod)
 }
 
 /// The pod with its node, or why it cannot have one.
-fn bound(writer: &Writer<'_>, old: &Value, binding: &Value, node: &str) -> Result<Value> {
-    let call = writer.call;
+fn bound(writer: &Writer<'_>, old: &Value, binding: &Value) -> Result<Value> {
+    let name = &writer.call.target.name;
     let conflict = |why: String| {
-        ApiError::conflict(
-            crate::error::Qualified {
-                group: "",
-                name: "pods/binding",
-            },
-            &call.target.name,
-            &why,
-        )
+        let bindings = Qualified {
+            group: "",
+            name: "pods/binding",
+        };
+        ApiError::conflict(bindings, name, &why)
     };
-    let name = &call.target.name;
     if object::is_deleting(old) {
         return Err(conflict(format!(
             "pod {name} is being deleted, cannot be assigned to a host"
@@ -96,6 +90,11 @@ fn bound(writer: &Writer<'_>, old: &Value, binding: &Value, node: &str) -> Resul
             "pod {name} is already assigned to node \"{present}\""
         )));
     }
+    if !kinds::read::list(&old["spec"], "schedulingGates").is_empty() {
+        return Err(conflict(format!(
+            "pod {name} has non-empty .spec.schedulingGates"
+        )));
+    }
     let uid = object::uid(binding);
     if !uid.is_empty() && uid != object::uid(old) {
         return Err(conflict(format!(
@@ -104,7 +103,9 @@ fn bound(writer: &Writer<'_>, old: &Value, binding: &Value, node: &str) -> Resul
         )));
     }
     let mut new = old.clone();
-    new["spec"]["nodeName"] = node.into();
+    new["spec"]["nodeName"] = binding["target"]["name"].clone();
+    // Where the scheduler meant to put the pod is history now.
+    kinds::read::object_mut(&mut new, "status").remove("nominatedNodeName");
     for field in ["annotations", "labels"] {
         for (key, value) in kinds::read::entries(kinds::read::get(binding, "metadata"), field) {
             let meta = &mut new["metadata"];

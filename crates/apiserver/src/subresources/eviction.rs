@@ -106,7 +106,7 @@ async fn take_disruption(call: &Call, pod: &Value, dry_run: bool) -> Result<()> 
         {
             Ok(_) => return Ok(()),
             Err(store::WriteError::Conflict { .. } | store::WriteError::NotFound) => {}
-            Err(error) => return Err(ApiError::internal(error)),
+            Err(error) => return Err(ApiError::not_stored(&error)),
         }
     }
 }

@@ -3,6 +3,7 @@
 use http::{Method, StatusCode};
 use jiff::Timestamp;
 use manifests::{
+    apply::Size,
     field::{FieldError, Path},
     json_patch, merge_patch,
 };
@@ -15,14 +16,15 @@ use crate::{
     conversion,
     custom::ScalePaths,
     error::{ApiError, Result},
-    kind::Definition,
+    kind::{Definition, Kind},
     negotiate::{self, Form},
-    object,
+    object, ownership,
     response::{self, Answer},
     rows::{self, IncludeObject},
     writes::{
         Outcome, Writer,
         options::WriteOptions,
+        patch,
         update::{self, Part},
     },
 };
@@ -39,19 +41,44 @@ pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result
         let scale = scale_of(call, &paths, &call.kind.read(&stored))?;
         return show(call, scale);
     }
-    let content_type = negotiate::content_type(&call.headers);
-    let mut writer = Writer::new(call, WriteOptions::read(&call.query, "UpdateOptions")?);
-    let outcome = update::change(&mut writer, Part::Main, Operation::Update, |_, old| {
-        let current = scale_of(call, &paths, old)?;
-        let wanted = wanted(method, content_type, bytes, &current)?;
-        resized(call, &paths, old, &current, &wanted)
-    })
-    .await?;
+    let outcome = change(call, method, &paths, bytes).await?;
     let object = match outcome {
         Outcome::Stored(stored) => call.kind.read(&stored),
         Outcome::DryRun(value) | Outcome::Deleted(value) => value,
     };
     show(call, scale_of(call, &paths, &object)?)
+}
+
+/// Changes the scale, and with it the object.
+async fn change(call: &Call, method: &Method, paths: &ScalePaths, bytes: &[u8]) -> Result<Outcome> {
+    let content_type = negotiate::content_type(&call.headers);
+    let options = if method == Method::PATCH {
+        patch::options(call, content_type)?
+    } else {
+        WriteOptions::read(&call.query, "UpdateOptions")?
+    };
+    let mut writer = Writer::new(call, options);
+    let applied = match content_type {
+        patch::APPLY if method == Method::PATCH => Some(patch::read_configuration(&mut writer, bytes)?),
+        _ => None,
+    };
+    let replicas: Vec<&str> = paths.spec.iter().map(String::as_str).collect();
+    let size = Size::new(&call.kind.api_version, &replicas);
+    update::change(&mut writer, Part::Scale, Operation::Update, |writer, old| {
+        let mut current = scale_of(call, paths, old)?;
+        size.record_in_scale(old, &mut current);
+        let scale = if let Some(configuration) = &applied {
+            ownership::apply_scale(writer, &current, configuration)?
+        } else {
+            let mut scale = wanted(method, content_type, bytes, &call.kind, &current)?;
+            ownership::record_scaling(writer, &current, &mut scale);
+            scale
+        };
+        let mut new = resized(call, paths, old, &current, &scale)?;
+        size.record_in_object(&scale, &mut new);
+        Ok(new)
+    })
+    .await
 }
 
 /// Shows a scale in the form the client asked for.
@@ -146,31 +173,24 @@ fn selector_text(object: &Value) -> Option<String> {
 }
 
 /// The scale the client wants, from a whole one or a patch of the current one.
-fn wanted(method: &Method, content_type: &str, bytes: &[u8], current: &Value) -> Result<Value> {
+fn wanted(method: &Method, content_type: &str, bytes: &[u8], kind: &Kind, current: &Value) -> Result<Value> {
     if method == Method::PUT {
         return Ok(body::decode(content_type, bytes, "Scale")?.value);
     }
-    let patch = manifests::yaml::parse(bytes)
+    let body = manifests::yaml::parse(bytes)
         .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?
         .value;
     let mut wanted = current.clone();
-    match content_type {
-        "application/json-patch+json" => json_patch::apply(&mut wanted, &patch)
-            .map_err(|error| ApiError::bad_request(error.to_string()))?,
-        "application/merge-patch+json"
-        | "application/strategic-merge-patch+json"
-        | "application/apply-patch+yaml" => {
-            merge_patch::apply(&mut wanted, &patch)
-                .map_err(|error| ApiError::bad_request(error.to_string()))?;
+    let patched = match content_type {
+        "application/json-patch+json" => {
+            json_patch::apply(&mut wanted, &body).map_err(|error| error.to_string())
         }
-        _ => {
-            return Err(ApiError::unsupported_media_type(&[
-                "application/json-patch+json",
-                "application/merge-patch+json",
-                "application/apply-patch+yaml",
-            ]));
+        "application/merge-patch+json" | "application/strategic-merge-patch+json" => {
+            merge_patch::apply(&mut wanted, &body).map_err(|error| error.to_string())
         }
-    }
+        _ => return Err(patch::unsupported(kind)),
+    };
+    patched.map_err(ApiError::bad_request)?;
     Ok(wanted)
 }
 
@@ -202,7 +222,8 @@ fn resized(call: &Call, paths: &ScalePaths, old: &Value, current: &Value, wanted
             "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas of type int32",
         ));
     };
-    if number < 0 {
+    // Custom resources have a rule of their own about the field it comes from.
+    if number < 0 && !call.kind.is_custom() {
         return Err(ApiError::invalid(
             "autoscaling",
             "Scale",

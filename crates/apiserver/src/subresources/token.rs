@@ -15,15 +15,9 @@ use crate::{
     writes::{Writer, options::WriteOptions, timestamp},
 };
 
-const DEFAULT_SECONDS: i64 = 3600;
-const MIN_SECONDS: i64 = 600;
-const MAX_SECONDS: i64 = 1 << 32;
-
 pub(crate) async fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let mut request = body::decode(negotiate::content_type(&call.headers), bytes, "TokenRequest")?.value;
-    let spec = kinds::read::object_mut(&mut request, "spec");
-    spec.entry("expirationSeconds")
-        .or_insert_with(|| DEFAULT_SECONDS.into());
+    check_name(call, &request)?;
     let mut writer = Writer::new(call, WriteOptions::read(&call.query, "CreateOptions")?);
     admission::admit_body(&mut writer, &mut request).await?;
     let (namespace, name) = (call.key_namespace(), call.target.name.as_str());
@@ -34,8 +28,7 @@ pub(crate) async fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
         .ok_or_else(|| ApiError::not_found(call.kind.qualified(), name))?;
     let account = call.kind.read(&stored);
     let spec = kinds::read::get(&request, "spec").clone();
-    let seconds = kinds::read::int(&spec, "expirationSeconds").unwrap_or(DEFAULT_SECONDS);
-    check_seconds(seconds)?;
+    let seconds = kinds::read::int(&spec, "expirationSeconds").unwrap_or_default();
     let mut audiences = kinds::read::list(&spec, "audiences").to_vec();
     if audiences.is_empty() {
         audiences.push(tokens::ISSUER.into());
@@ -79,29 +72,21 @@ pub(crate) async fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
     ))
 }
 
-fn check_seconds(seconds: i64) -> Result<()> {
-    let path = Path::new("spec").child("expirationSeconds");
-    let error = if seconds < MIN_SECONDS {
-        FieldError::invalid(
-            &path,
-            &json!(seconds),
-            "may not specify a duration less than 10 minutes",
-        )
-    } else if seconds > MAX_SECONDS {
-        FieldError::invalid(
-            &path,
-            &json!(seconds),
-            "may not specify a duration larger than 2^32 seconds",
-        )
-    } else {
+/// A request may name the account it is for, and then must mean the one in the path.
+fn check_name(call: &Call, request: &Value) -> Result<()> {
+    let (sent, name) = (object::name(request), &call.target.name);
+    if sent.is_empty() || sent == name {
         return Ok(());
-    };
-    // A request for a token has no name; that of the account does not appear.
+    }
     Err(ApiError::invalid(
         "authentication.k8s.io",
         "TokenRequest",
-        "",
-        &[error],
+        name,
+        &[FieldError::invalid(
+            &Path::new("metadata").child("name"),
+            &json!(sent),
+            "must match the service account name if specified",
+        )],
     ))
 }
 
@@ -112,13 +97,15 @@ fn bind(call: &Call, namespace: &str, bound: &Value, private: &mut Value) -> Res
         kinds::read::text(bound, "name"),
         kinds::read::text(bound, "uid"),
     );
-    let (claim, plural, key_namespace) = match kind {
-        "Pod" => ("pod", "pods", namespace),
-        "Secret" => ("secret", "secrets", namespace),
-        "Node" => ("node", "nodes", ""),
+    let api_version = kinds::read::text(bound, "apiVersion");
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let (claim, plural, key_namespace) = match (group, kind) {
+        ("", "Pod") => ("pod", "pods", namespace),
+        ("", "Secret") => ("secret", "secrets", namespace),
+        ("", "Node") => ("node", "nodes", ""),
         _ => {
             return Err(ApiError::bad_request(format!(
-                "cannot bind token to object of type {kind}"
+                "cannot bind token to object of type {group}/{version}, Kind={kind}"
             )));
         }
     };
@@ -156,11 +143,18 @@ fn bind(call: &Call, namespace: &str, bound: &Value, private: &mut Value) -> Res
             .pointer("/spec/nodeName")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        if let Some(stored) = call.api.store.get(&Collection::new("", "nodes"), "", node) {
-            let thin = crate::thin::read(&stored);
-            private["node"] = json!({ "name": node, "uid": thin.metadata.uid });
+        if !node.is_empty() {
+            private["node"] = node_claim(call, node);
         }
     }
     private[claim] = json!({ "name": name, "uid": object::uid(&object) });
     Ok(())
+}
+
+/// Where the pod of a token runs. A node nobody registered has a name all the same.
+fn node_claim(call: &Call, name: &str) -> Value {
+    match call.api.store.get(&Collection::new("", "nodes"), "", name) {
+        Some(stored) => json!({ "name": name, "uid": crate::thin::read(&stored).metadata.uid }),
+        None => json!({ "name": name }),
+    }
 }

@@ -7,11 +7,11 @@ use store::{Key, WriteError};
 use super::{Outcome, Writer, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
-    allocation, body,
+    allocation,
     call::Call,
     conversion,
     error::{ApiError, Result},
-    negotiate, object, ownership,
+    object, ownership,
     response::Answer,
     stamps,
 };
@@ -22,8 +22,7 @@ const NAME_ATTEMPTS: usize = 8;
 pub(crate) async fn create(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let mut writer = Writer::new(call, options);
-    let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
-    let object = writer.read_object(decoded)?;
+    let object = writer.read_object(bytes)?;
     let outcome = create_object(&mut writer, object, Recorded::NotYet).await?;
     writer.answer(StatusCode::CREATED, outcome)
 }
@@ -57,15 +56,15 @@ pub(crate) async fn create_object(
     // Admission may still name the object; only then is a name generated.
     admission::mutate(writer, Operation::Create, &mut object, None).await?;
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
+    if !object::name(&object).is_empty() {
+        return create_named(writer, object).await;
+    }
     let template = object;
-    let generated = object::name(&template).is_empty();
     for attempt in 1.. {
         let mut object = template.clone();
-        if generated {
-            set_generated_name(&mut object);
-        }
+        set_generated_name(&mut object);
         match create_named(writer, object).await {
-            Err(error) if generated && error.reason == "AlreadyExists" && attempt < NAME_ATTEMPTS => {}
+            Err(error) if error.reason == "AlreadyExists" && attempt < NAME_ATTEMPTS => {}
             other => return other,
         }
     }
@@ -98,7 +97,7 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
             Outcome::Stored(stored).shown(call).await
         }
         Err(WriteError::AlreadyExists { .. }) => Err(ApiError::already_exists(call.kind.qualified(), &name)),
-        Err(error) => Err(ApiError::internal(error)),
+        Err(error) => Err(ApiError::not_stored(&error)),
     }
 }
 
@@ -129,16 +128,11 @@ fn prepare(writer: &mut Writer<'_>, object: &mut Value) {
 fn validate(writer: &mut Writer<'_>, object: &Value) -> Result<()> {
     let kind = &writer.call.kind;
     let (errors, warnings) = kind.validate_create(object);
-    writer.warn(warnings);
-    if errors.is_empty() {
-        return Ok(());
+    if !errors.is_empty() {
+        return Err(kind.invalid(object, &errors));
     }
-    Err(ApiError::invalid(
-        &kind.group,
-        &kind.kind,
-        object::name(object),
-        &errors,
-    ))
+    writer.warn(warnings);
+    Ok(())
 }
 
 /// `generateName` plus five characters that make no words.

@@ -38,7 +38,7 @@ impl WriteOptions {
                 errors.push(FieldError::not_supported(
                     &Path::new("fieldValidation"),
                     &json!(other),
-                    &["Ignore", "Strict", "Warn"],
+                    &["", "Ignore", "Strict", "Warn"],
                 ));
                 FieldValidation::Warn
             }

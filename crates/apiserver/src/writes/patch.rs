@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::{
     Writer,
     create::{self, Recorded},
+    faults::Repeated,
     options::WriteOptions,
     update::{self, Part},
 };
@@ -21,7 +22,7 @@ use crate::{
     admission::Operation,
     call::Call,
     error::{ApiError, Result},
-    kind::Definition,
+    kind::{Definition, Kind},
     negotiate, object, ownership,
     response::Answer,
 };
@@ -29,14 +30,14 @@ use crate::{
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
-const APPLY: &str = "application/apply-patch+yaml";
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
 /// A patch as it was sent.
 struct Patch {
     kind: PatchKind,
     body: Value,
-    /// Fields that were given twice, each as a complaint.
-    duplicates: Vec<String>,
+    /// Keys that were given twice, and what no operation has.
+    faults: Vec<String>,
 }
 
 #[derive(Clone, Copy)]
@@ -52,27 +53,43 @@ pub(crate) async fn patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answe
         return apply(call, part, bytes).await;
     }
     let patch = read(call, content_type, bytes)?;
-    let options = WriteOptions::read(&call.query, "PatchOptions")?;
-    if call.query.get("force").is_some() {
-        return Err(ApiError::invalid(
-            "meta.k8s.io",
-            "PatchOptions",
-            "",
-            &[FieldError::forbidden(
-                &Path::new("force"),
-                "may not be specified for non-apply patch",
-            )],
-        ));
-    }
+    let options = options(call, content_type)?;
     let mut writer = Writer::new(call, options);
     let outcome = update::change(&mut writer, part, Operation::Update, |writer, old| {
         let value = patched(call, &patch, old)?;
         check_identity(call, &value)?;
-        let decoded = writer.decode(value, patch.duplicates.clone());
+        let decoded = writer.decode(value, Repeated::Before(patch.faults.clone()));
         decoded.map_err(|why| undecodable(call, &patch, old, why))
     })
     .await?;
     writer.answer(StatusCode::OK, outcome)
+}
+
+/// The options of a patch: an apply has a manager, and only an apply may use force.
+pub(crate) fn options(call: &Call, content_type: &str) -> Result<WriteOptions> {
+    let options = WriteOptions::read(&call.query, "PatchOptions")?;
+    let manager_missing = call.query.text("fieldManager").is_none();
+    let error = match content_type {
+        APPLY if manager_missing => {
+            FieldError::required(&Path::new("fieldManager"), "is required for apply patch")
+        }
+        APPLY => return Ok(options),
+        _ if call.query.get("force").is_some() => {
+            FieldError::forbidden(&Path::new("force"), "may not be specified for non-apply patch")
+        }
+        _ => return Ok(options),
+    };
+    Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &[error]))
+}
+
+/// The configuration an apply brings.
+pub(crate) fn read_configuration(writer: &mut Writer<'_>, bytes: &[u8]) -> Result<Value> {
+    let parsed = manifests::yaml::parse(bytes).map_err(|error| {
+        ApiError::bad_request(format!(
+            "error decoding YAML: error converting YAML to JSON: {error}"
+        ))
+    })?;
+    ownership::read_configuration(writer, parsed.value, parsed.duplicates)
 }
 
 fn read(call: &Call, content_type: &str, bytes: &[u8]) -> Result<Patch> {
@@ -80,26 +97,39 @@ fn read(call: &Call, content_type: &str, bytes: &[u8]) -> Result<Patch> {
         JSON => PatchKind::Json,
         MERGE => PatchKind::Merge,
         STRATEGIC if !call.kind.is_custom() => PatchKind::Strategic,
-        _ if call.kind.is_custom() => return Err(ApiError::unsupported_media_type(&[JSON, MERGE, APPLY])),
-        _ => return Err(ApiError::unsupported_media_type(&[JSON, MERGE, STRATEGIC, APPLY])),
+        _ => return Err(unsupported(&call.kind)),
     };
     let parsed = manifests::json::parse(bytes).map_err(|error| match kind {
         PatchKind::Strategic => ApiError::bad_request(error.to_string()),
         _ => ApiError::bad_request(format!("error decoding patch: {error}")),
     })?;
-    let duplicates = match kind {
-        PatchKind::Json => parsed
-            .duplicates
-            .iter()
-            .map(|complaint| format!("json patch {complaint}"))
-            .collect(),
+    let faults = match kind {
+        PatchKind::Json => {
+            let faults = [parsed.duplicates, json_patch::unknown_fields(&parsed.value)].concat();
+            let faults = manifests::json::in_document_order(bytes, faults).into_iter();
+            faults.map(|fault| format!("json patch {fault}")).collect()
+        }
         _ => parsed.duplicates,
     };
     Ok(Patch {
         kind,
         body: parsed.value,
-        duplicates,
+        faults,
     })
+}
+
+/// A content type that is no patch. The real server turns those of built-in kinds away before it
+/// looks at what they accept.
+pub(crate) fn unsupported(kind: &Kind) -> ApiError {
+    if kind.is_custom() {
+        return ApiError::unsupported_media_type(&[JSON, MERGE, APPLY]);
+    }
+    ApiError::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "UnsupportedMediaType",
+        "415: Unsupported Media Type",
+    )
+    .with_details(serde_json::json!({}))
 }
 
 /// The object as the patch makes it, in the version of the request.
@@ -193,25 +223,8 @@ fn check_identity(call: &Call, patched: &Value) -> Result<()> {
 
 /// Server-side apply: merges what the client wants into what is there, by who owns what.
 async fn apply(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
-    let options = WriteOptions::read(&call.query, "PatchOptions")?;
-    if call.query.text("fieldManager").is_none() {
-        return Err(ApiError::invalid(
-            "meta.k8s.io",
-            "PatchOptions",
-            "",
-            &[FieldError::required(
-                &Path::new("fieldManager"),
-                "is required for apply patch",
-            )],
-        ));
-    }
-    let parsed = manifests::yaml::parse(bytes).map_err(|error| {
-        ApiError::bad_request(format!(
-            "error decoding YAML: error converting YAML to JSON: {error}"
-        ))
-    })?;
-    let mut writer = Writer::new(call, options);
-    let configuration = ownership::read_configuration(&mut writer, parsed.value, parsed.duplicates)?;
+    let mut writer = Writer::new(call, options(call, APPLY)?);
+    let configuration = read_configuration(&mut writer, bytes)?;
     let exists = call
         .api
         .store
@@ -222,7 +235,7 @@ async fn apply(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
             return Err(ApiError::not_found(call.kind.qualified(), &call.target.name));
         }
         let created = ownership::apply(&writer, None, &configuration, part.subresource())?;
-        let created = writer.complete(created, Vec::new())?;
+        let created = writer.complete(created, Repeated::default())?;
         match create::create_object(&mut writer, created, Recorded::Already).await {
             // Somebody else created it in between: then this is a change.
             Err(error) if error.reason == "AlreadyExists" => {}
@@ -231,7 +244,7 @@ async fn apply(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     }
     let outcome = update::change(&mut writer, part, Operation::Apply, |writer, old| {
         let merged = ownership::apply(writer, Some(old), &configuration, part.subresource())?;
-        writer.complete(merged, Vec::new())
+        writer.complete(merged, Repeated::default())
     })
     .await?;
     writer.answer(StatusCode::OK, outcome)

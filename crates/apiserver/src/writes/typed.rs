@@ -4,53 +4,51 @@
 use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
-use super::{Writer, options::FieldValidation};
+use super::{Writer, faults::Repeated, options::FieldValidation};
 use crate::{
-    body::Decoded,
+    body::{self, Decoded},
     error::{ApiError, Result},
     kind::{Definition, Kind},
-    object,
+    negotiate, object,
 };
 
 impl Writer<'_> {
     /// The object in a request body, ready to be admitted.
-    pub(crate) fn read_object(&mut self, decoded: Decoded) -> Result<Value> {
-        let Decoded {
-            mut value,
-            duplicates,
-        } = decoded;
-        check_type(&self.call.kind, &mut value)?;
-        self.complete(value, duplicates)
+    pub(crate) fn read_object(&mut self, bytes: &[u8]) -> Result<Value> {
+        let kind = &self.call.kind;
+        let content_type = negotiate::content_type(&self.call.headers);
+        let Decoded { mut value, repeated } = body::decode(content_type, bytes, &kind.kind)?;
+        if kind.is_custom() && kinds::read::text(&value, "kind").is_empty() {
+            return Err(body::missing_kind(&kind.kind, bytes));
+        }
+        check_type(kind, &mut value)?;
+        self.complete(value, repeated)
     }
 
     /// Checks fields, and fills in defaults, of an object whose type is known to be right.
-    pub(crate) fn complete(&mut self, value: Value, duplicates: Vec<String>) -> Result<Value> {
+    pub(crate) fn complete(&mut self, value: Value, repeated: Repeated<'_>) -> Result<Value> {
         let kind = &self.call.kind;
-        self.decode(value, duplicates)
-            .map_err(|why| cannot_be_handled(kind, &why))
+        self.decode(value, repeated)
+            .map_err(|why| body::unfit(&kind.api_version, &kind.kind, &kind.kind, &why))
     }
 
     /// The same, but the caller says in its own way what is wrong.
-    pub(crate) fn decode(&mut self, mut value: Value, duplicates: Vec<String>) -> Result<Value, String> {
+    pub(crate) fn decode(&mut self, mut value: Value, repeated: Repeated<'_>) -> Result<Value, String> {
         let kind = &self.call.kind;
-        let mut complaints = Vec::new();
         match &kind.definition {
             Definition::BuiltIn(built_in) => {
                 let unknown =
-                    crate::body::normalize(built_in.shape, &mut value).map_err(|error| error.to_string())?;
-                complaints.extend(unknown);
+                    body::normalize(built_in.shape, &mut value).map_err(|error| error.to_string())?;
+                self.report(repeated, unknown)?;
             }
+            // A schema looks at the fields only after all of them were read.
             Definition::Custom(custom) => {
-                let unknown = custom.prune(&mut value)?;
-                complaints.extend(
-                    unknown
-                        .into_iter()
-                        .map(|path| format!("unknown field \"{path}\"")),
-                );
+                let unknown = custom.prune(&mut value)?.into_iter();
+                let unknown = unknown.map(|path| format!("unknown field \"{path}\"")).collect();
+                self.report(repeated.before_fields(), unknown)?;
             }
         }
-        complaints.extend(duplicates);
-        self.report(complaints)?;
+        let kind = &self.call.kind;
         kind.default(&mut value);
         // The type is part of the object whatever the client left out.
         value["kind"] = kind.kind.as_ref().into();
@@ -62,78 +60,84 @@ impl Writer<'_> {
     /// it was not the user who sent it.
     pub(crate) fn decode_silently(&mut self, value: Value) -> Result<Value, String> {
         let asked = std::mem::replace(&mut self.options.field_validation, FieldValidation::Ignore);
-        let decoded = self.decode(value, Vec::new());
+        let decoded = self.decode(value, Repeated::default());
         self.options.field_validation = asked;
         decoded
     }
 
     /// Tells of fields nobody knows and of keys given twice, as loudly as the client asked for.
-    fn report(&mut self, complaints: Vec<String>) -> Result<(), String> {
-        if complaints.is_empty() {
+    fn report(&mut self, repeated: Repeated<'_>, unknown: Vec<String>) -> Result<(), String> {
+        if repeated.is_empty() && unknown.is_empty() {
             return Ok(());
         }
         match self.options.field_validation {
-            FieldValidation::Ignore => Ok(()),
-            FieldValidation::Warn => {
-                self.warn(complaints);
-                Ok(())
-            }
-            FieldValidation::Strict => Err(format!("strict decoding error: {}", complaints.join(", "))),
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => self.warn(repeated.warnings(unknown)),
+            FieldValidation::Strict => return Err(repeated.error(unknown)),
         }
+        Ok(())
     }
-}
-
-fn cannot_be_handled(kind: &Kind, why: &str) -> ApiError {
-    ApiError::bad_request(format!(
-        "{} in version \"{}\" cannot be handled as a {}: {why}",
-        kind.kind, kind.version, kind.kind
-    ))
 }
 
 /// Fills in a missing type, and refuses a wrong one.
 fn check_type(kind: &Kind, value: &mut Value) -> Result<()> {
     let sent_version = kinds::read::text(value, "apiVersion").to_owned();
     let sent_kind = kinds::read::text(value, "kind").to_owned();
-    if kind.is_custom() {
-        if sent_kind.is_empty() {
-            return Err(ApiError::bad_request(format!(
-                "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{}'",
-                kind.kind, value
-            )));
-        }
-        if sent_version.is_empty() {
-            return Err(ApiError::bad_request(format!(
-                "Object 'apiVersion' is missing in '{value}'"
-            )));
-        }
+    // Only custom resources must say what they are.
+    if kind.is_custom() && sent_version != kind.api_version {
+        return Err(another_version(kind, &sent_version));
     }
-    if !sent_version.is_empty() && sent_version != kind.api_version {
-        return Err(ApiError::bad_request(format!(
-            "the API version in the data ({sent_version}) does not match the expected API version ({})",
-            kind.api_version
-        )));
+    if kind.is_custom() && sent_kind != kind.kind {
+        let error = FieldError::invalid(
+            &Path::new("kind"),
+            &json!(sent_kind),
+            format!("must be {}", kind.kind),
+        );
+        return Err(ApiError::invalid(
+            &kind.group,
+            &sent_kind,
+            object::name(value),
+            &[error],
+        ));
     }
-    if !sent_kind.is_empty() && sent_kind != kind.kind {
-        return Err(ApiError::bad_request(format!(
-            "{sent_kind} in version \"{}\" cannot be handled as a {}: converting ({}.{sent_kind}) to ({}.{}): unknown conversion",
-            kind.version,
-            kind.kind,
-            kind.version,
-            internal_package(kind),
-            kind.kind
-        )));
-    }
+    check_sent_type(kind, &sent_version, &sent_kind)?;
     value["kind"] = kind.kind.as_ref().into();
     value["apiVersion"] = kind.api_version.as_ref().into();
     Ok(())
 }
 
-/// The Go package of the internal form, as conversion errors name it.
-fn internal_package(kind: &Kind) -> &str {
-    match kind.group.split('.').next().unwrap_or_default() {
-        "" => "core",
-        group => group,
+fn non_empty(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Refuses another type than the kind's: because nobody knows it, because it cannot be turned into
+/// the kind, or because it belongs to another path.
+fn check_sent_type(kind: &Kind, sent_version: &str, sent_kind: &str) -> Result<()> {
+    let sent_version = non_empty(sent_version).unwrap_or(&kind.api_version);
+    let sent_kind = non_empty(sent_kind).unwrap_or(&kind.kind);
+    if sent_version == kind.api_version && sent_kind == kind.kind {
+        return Ok(());
     }
+    let unfit = |why: &str| Err(body::unfit(sent_version, sent_kind, &kind.kind, why));
+    if !kind.is_custom() && kinds::resources::type_of(sent_version, sent_kind).is_none() {
+        return unfit(&body::not_registered(sent_version, sent_kind));
+    }
+    if sent_kind != kind.kind {
+        let package = sent_version.rsplit('/').next().unwrap_or_default();
+        return unfit(&format!(
+            "converting ({package}.{sent_kind}) to ({}.{}): unknown conversion",
+            kind.go_package(),
+            kind.kind
+        ));
+    }
+    Err(another_version(kind, sent_version))
+}
+
+fn another_version(kind: &Kind, sent: &str) -> ApiError {
+    ApiError::bad_request(format!(
+        "the API version in the data ({sent}) does not match the expected API version ({})",
+        kind.api_version
+    ))
 }
 
 /// The namespace of an object must be the one in the path, or be left out.
@@ -141,15 +145,9 @@ pub(crate) fn settle_namespace(kind: &Kind, request_namespace: &str, object: &mu
     let sent = object::namespace(object);
     if !kind.namespaced {
         if !sent.is_empty() {
-            return Err(ApiError::invalid(
-                &kind.group,
-                &kind.kind,
-                object::name(object),
-                &[FieldError::forbidden(
-                    &Path::new("metadata").child("namespace"),
-                    "not allowed on this type",
-                )],
-            ));
+            let path = Path::new("metadata").child("namespace");
+            let error = FieldError::forbidden(&path, "not allowed on this type");
+            return Err(kind.invalid(object, &[error]));
         }
         return Ok(());
     }
@@ -186,4 +184,44 @@ pub(crate) fn stamp_new(object: &mut Value, timestamp: &str) {
     let meta = object::meta_mut(object);
     meta.insert("uid".to_owned(), uuid::Uuid::new_v4().to_string().into());
     meta.insert("creationTimestamp".to_owned(), json!(timestamp));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refusal(version: &str, kind: &str) -> String {
+        let kinds = crate::built_in::kinds();
+        let config_map = kinds.iter().find(|it| it.is("", "ConfigMap")).unwrap();
+        check_sent_type(config_map, version, kind).map_or_else(|error| error.message, |()| String::new())
+    }
+
+    #[test]
+    fn only_the_type_of_the_path_is_taken() {
+        assert_eq!(refusal("v1", "ConfigMap"), "");
+        assert_eq!(refusal("", ""), "");
+        assert_eq!(
+            refusal("v2", ""),
+            "ConfigMap in version \"v2\" cannot be handled as a ConfigMap: no kind \"ConfigMap\" is registered for version \"v2\" in scheme \"pkg/runtime/scheme.go:110\""
+        );
+        assert_eq!(
+            refusal("v1", "Secret"),
+            "Secret in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion"
+        );
+    }
+
+    #[test]
+    fn another_version_of_the_kind_belongs_to_another_path() {
+        let kinds = crate::built_in::kinds();
+        let autoscaler = kinds
+            .iter()
+            .find(|it| it.api_version == "autoscaling/v1")
+            .unwrap();
+        let error = check_sent_type(autoscaler, "autoscaling/v2", "HorizontalPodAutoscaler").unwrap_err();
+        assert_eq!(
+            error.message,
+            "the API version in the data (autoscaling/v2) does not match the expected API version (autoscaling/v1)"
+        );
+    }
 }

@@ -8,11 +8,11 @@ use store::WriteError;
 use super::{Outcome, Writer, create, options::WriteOptions, typed};
 use crate::{
     admission::{self, Operation},
-    allocation, body,
+    allocation,
     call::Call,
     conversion,
     error::{ApiError, Result},
-    negotiate, object, ownership,
+    object, ownership,
     response::Answer,
     stamps,
 };
@@ -25,6 +25,8 @@ const ATTEMPTS: usize = 100;
 pub(crate) enum Part {
     Main,
     Status,
+    /// The size, of which the endpoint makes a whole object.
+    Scale,
     /// A subresource with rules of its own: `(name, prepare, validate)`.
     Special(
         &'static str,
@@ -38,6 +40,7 @@ impl Part {
         match self {
             Self::Main => "",
             Self::Status => "status",
+            Self::Scale => "scale",
             Self::Special(name, ..) => name,
         }
     }
@@ -46,8 +49,7 @@ impl Part {
 pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
     let mut writer = Writer::new(call, options);
-    let decoded = body::decode(negotiate::content_type(&call.headers), bytes, &call.kind.kind)?;
-    let mut object = writer.read_object(decoded)?;
+    let mut object = writer.read_object(bytes)?;
     check_name(call, &object)?;
     typed::settle_namespace(&call.kind, call.key_namespace(), &mut object)?;
     if matches!(part, Part::Main) && call.kind.allows_create_on_update() && current(call).is_none() {
@@ -100,7 +102,7 @@ pub(crate) async fn change(
         let mut new = make(writer, &old)?;
         let pinned = check_preconditions(writer, &old, &new)?;
         keep_system_metadata(&mut new, &old);
-        if !ownership::already_recorded(operation) {
+        if !ownership::already_recorded(operation, part) {
             ownership::record_write(writer, Some(&old), &mut new, part.subresource());
         }
         admission::mutate(writer, operation, &mut new, Some(&old)).await?;
@@ -145,7 +147,7 @@ pub(crate) async fn change(
             Err(WriteError::Conflict { .. } | WriteError::NotFound) => {
                 return Err(ApiError::stale(kind.qualified(), &call.target.name));
             }
-            Err(error) => return Err(ApiError::internal(error)),
+            Err(error) => return Err(ApiError::not_stored(&error)),
         }
     }
     unreachable!("the loop above returns")
@@ -279,14 +281,9 @@ fn spec_changed(kind: &crate::kind::Kind, new: &Value, old: &Value) -> bool {
 fn validate(writer: &mut Writer<'_>, part: Part, new: &Value, old: &Value) -> Result<()> {
     let kind = &writer.call.kind;
     let (errors, warnings) = kind.validate_update(part, new, old);
-    writer.warn(warnings);
-    if errors.is_empty() {
-        return Ok(());
+    if !errors.is_empty() {
+        return Err(kind.invalid(new, &errors));
     }
-    Err(ApiError::invalid(
-        &kind.group,
-        &kind.kind,
-        object::name(new),
-        &errors,
-    ))
+    writer.warn(warnings);
+    Ok(())
 }

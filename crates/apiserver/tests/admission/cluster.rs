@@ -48,6 +48,8 @@ impl Cluster {
         let options = Options {
             data_dir: directory.path().to_owned(),
             listen: ([127, 0, 0, 1], 0).into(),
+            drop_damaged: false,
+            limits: apiserver::Limits::default(),
         };
         let running = apiserver::start(options).await.unwrap();
         let mut roots = RootCertStore::empty();

@@ -326,17 +326,62 @@ pub(super) const CHECKS: &[Check] = &[
             .done()
     }),
     Check::new(AREA, "impersonation needs a right", |cx| {
+        let path = cx.core("serviceaccounts/default/token")?;
+        let token = cx
+            .post(path, json!({"spec": {}}))
+            .expect(201)?
+            .text("/status/token");
+        let namespace = cx.namespace()?;
         cx.get("/api/v1/pods")
-            .anonymous()
+            .token(&token)
             .impersonate("jane")
             .refused(
                 403,
                 "Forbidden",
-                "users \"jane\" is forbidden: User \"system:anonymous\" cannot impersonate resource \
-                 \"users\" in API group \"\" \
-                 at the cluster scope",
+                &format!(
+                    "users \"jane\" is forbidden: User \"system:serviceaccount:{namespace}:default\" cannot \
+                     impersonate resource \"users\" in API group \"\" at the cluster scope"
+                ),
             )?
             .done()
+    }),
+    Check::new(AREA, "impersonation of more needs more rights", |cx| {
+        let name = cx.unique("impersonator");
+        cx.create_cluster(
+            RBAC,
+            "clusterroles",
+            json!({
+                "metadata": {"name": name},
+                "rules": [{"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}],
+            }),
+        )?;
+        let subject = json!({"kind": "ServiceAccount", "name": "default", "namespace": cx.namespace()?});
+        cx.create_cluster(
+            RBAC,
+            "clusterrolebindings",
+            json!({
+                "metadata": {"name": name}, "roleRef": {"kind": "ClusterRole", "name": name},
+                "subjects": [subject],
+            }),
+        )?;
+        let path = cx.core("serviceaccounts/default/token")?;
+        let token = cx
+            .post(path, json!({"spec": {}}))
+            .expect(201)?
+            .text("/status/token");
+        let as_jane = || cx.get("/api/v1/pods").token(&token).impersonate("jane");
+        cx.eventually(|| as_jane().expect(403)?.has(json!({"details": {"kind": "pods"}})))?;
+        for (header, value, resource) in [
+            ("Impersonate-Group", "readers", "groups"),
+            ("Impersonate-Uid", "5", "uids"),
+            ("Impersonate-Extra-Scopes", "view", "userextras"),
+        ] {
+            as_jane()
+                .header(header, value)
+                .expect(403)?
+                .has(json!({"details": {"kind": resource, "name": value}}))?;
+        }
+        Ok(())
     }),
     Check::new(AREA, "a group alone cannot be impersonated", |cx| {
         cx.get("/api/v1/pods")

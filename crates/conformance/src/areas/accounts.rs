@@ -1,6 +1,9 @@
 //! Service accounts and their tokens.
 
-use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use base64::{
+    Engine as _,
+    prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+};
 use serde_json::{Value, json};
 
 use crate::{Check, Context, Outcome, answer::Answer, context::pod, failure::ensure};
@@ -28,6 +31,29 @@ fn claims(token: &str) -> Value {
     let part = token.split('.').nth(1).unwrap_or_default();
     let bytes = BASE64_URL_SAFE_NO_PAD.decode(part).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
+}
+
+/// The token that a secret `a` gets for an account.
+fn kept_token(cx: &Context<'_>, account: &str) -> Outcome<String> {
+    let annotations = json!({"kubernetes.io/service-account.name": account});
+    cx.create(
+        "v1",
+        "secrets",
+        json!({
+            "metadata": {"name": "a", "annotations": annotations},
+            "type": "kubernetes.io/service-account-token",
+        }),
+    )?;
+    let path = cx.core("secrets/a")?;
+    let filled = cx.eventually(|| {
+        cx.get(&path)
+            .expect(200)?
+            .has(json!({"data": {"token": "<any>"}}))
+    })?;
+    let bytes = BASE64_STANDARD
+        .decode(filled.text("/data/token"))
+        .unwrap_or_default();
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 pub(super) const CHECKS: &[Check] = &[
@@ -308,6 +334,27 @@ pub(super) const CHECKS: &[Check] = &[
             }))
         })?
         .done()
+    })
+    .with_controllers(),
+    Check::new(AREA, "a token in a secret lets its account in", |cx| {
+        let token = kept_token(cx, "default")?;
+        let namespace = cx.namespace()?;
+        review(cx, json!({"token": token}))?.has(json!({"status": {
+            "authenticated": true,
+            "user": {"username": format!("system:serviceaccount:{namespace}:default"), "uid": "<uid>"},
+        }}))?;
+        cx.delete(cx.core("secrets/a")?).expect(200)?;
+        cx.eventually(|| {
+            review(cx, json!({"token": token}))?.has(json!({"status": {"authenticated": "<absent>"}}))
+        })?
+        .done()
+    })
+    .with_controllers(),
+    Check::new(AREA, "a token secret goes with its account", |cx| {
+        cx.create("v1", "serviceaccounts", json!({"metadata": {"name": "brief"}}))?;
+        kept_token(cx, "brief")?;
+        cx.delete(cx.core("serviceaccounts/brief")?).expect(200)?;
+        cx.gone(cx.core("secrets/a")?)?.done()
     })
     .with_controllers(),
 ];

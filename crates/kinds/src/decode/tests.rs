@@ -161,3 +161,12 @@ fn schemas_may_be_simpler_things() {
         "boolean or JSON schema expected",
     );
 }
+
+#[test]
+fn an_empty_object_of_free_json_is_kept() {
+    let (value, _) = normalized(
+        "io.k8s.api.apps.v1.ControllerRevision",
+        json!({"data": {}, "revision": 1}),
+    );
+    assert_eq!(value["data"], json!({}));
+}

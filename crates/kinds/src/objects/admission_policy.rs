@@ -12,29 +12,6 @@ use crate::{label_selector, names, read, strategy::Strategy};
 const MAX_AUDIT_ANNOTATIONS: usize = 20;
 const MAX_VALUE_LENGTH: usize = 5 * 1024;
 const NEITHER: &str = "validations or auditAnnotations must contain at least one item";
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 pub(crate) static POLICY: Strategy = Strategy {
     default: |policy| {
@@ -162,7 +139,7 @@ fn validate_variable(variable: &Field<'_>, errors: &mut Errors) {
 }
 
 fn is_cel_identifier(name: &str) -> bool {
-    super::syntax::c_identifier(name).is_empty() && !RESERVED.contains(&name)
+    super::syntax::c_identifier(name).is_empty() && !names::is_cel_word(name)
 }
 
 fn require_expression(expression: &Field<'_>, errors: &mut Errors) {

@@ -67,13 +67,17 @@ enum Allowed {
     Decision,
 }
 
-/// Through `approval`, only the conditions change.
+/// Through `approval`, only the conditions change. Those left out are taken back, which validation
+/// refuses for decisions.
 pub fn prepare_for_approval(request: &mut Value, old: &Value) {
     let conditions = read::at(request, &["status", "conditions"]).clone();
     super::keep_spec(request, old);
     super::keep_status(request, old);
-    if !conditions.is_null() {
-        read::object_mut(request, "status").insert("conditions".to_owned(), conditions);
+    let status = read::object_mut(request, "status");
+    if conditions.is_null() {
+        status.remove("conditions");
+    } else {
+        status.insert("conditions".to_owned(), conditions);
     }
 }
 
@@ -251,5 +255,18 @@ fn validate_change(request: &Value, old: &Value, allowed: Allowed, errors: &mut 
         } else if !before.is_empty() {
             certificate.forbidden("updates may not modify existing certificate content", errors);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_left_out_are_taken_back() {
+        let old = json!({"spec": {}, "status": {"conditions": [{"type": "Approved"}], "certificate": "x"}});
+        let mut new = json!({"spec": {"request": "other"}, "status": {}});
+        prepare_for_approval(&mut new, &old);
+        assert_eq!(new, json!({"spec": {}, "status": {"certificate": "x"}}));
     }
 }

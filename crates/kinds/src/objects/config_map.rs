@@ -33,7 +33,8 @@ fn validate(config_map: &Value, errors: &mut Errors) {
         size += decoded_len(entry.text());
     }
     if size > MAX_SIZE {
-        errors.push(FieldError::too_long(&Path::root(), MAX_SIZE));
+        // About the object as a whole, whose path the real server writes as an empty key.
+        errors.push(FieldError::too_long(&Path::root().key(""), MAX_SIZE));
     }
 }
 

@@ -30,6 +30,11 @@ impl Amount {
         }
     }
 
+    pub(super) fn has_fraction(self) -> bool {
+        let places = self.exponent.unsigned_abs();
+        self.exponent < 0 && power_of_ten(places).is_none_or(|by| self.mantissa % by != 0)
+    }
+
     /// The number, if it has no fraction and fits.
     pub(super) fn as_whole(self) -> Option<i128> {
         let places = self.exponent.unsigned_abs();

@@ -105,3 +105,16 @@ fn nonsense_is_refused() {
     }
     assert_eq!(Quantity::parse("Ei").unwrap_err(), ParseError::Number);
 }
+
+#[test]
+fn numbers_too_large_to_count_are_whole() {
+    for (text, is_whole) in [
+        ("1.5e300", true),
+        ("1e-9", false),
+        ("0.5Ki", true),
+        ("1500m", false),
+        ("0", true),
+    ] {
+        assert_eq!(Quantity::parse(text).unwrap().is_whole(), is_whole, "{text}");
+    }
+}

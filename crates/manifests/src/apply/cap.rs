@@ -32,7 +32,7 @@ pub(super) fn cap(entries: &mut Vec<Entry>) {
         // The bucket may be younger than another manager, which it then takes in.
         let source = if bucket == current { first } else { current };
         let fields = mem::take(&mut entries[source].fields);
-        entries[bucket].fields.union_with(&fields);
+        entries[bucket].fields.union_with(fields);
         let time = entries[current].time.clone();
         entries[bucket].time = time;
         surplus -= 1;

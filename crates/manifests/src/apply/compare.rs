@@ -38,11 +38,15 @@ impl Changes {
             return;
         }
         let text = text();
-        self.removed
-            .attach(text.clone(), itself == Itself::Removed, inside.removed);
-        self.modified
-            .attach(text.clone(), itself == Itself::Modified, inside.modified);
-        self.added.attach(text, itself == Itself::Added, inside.added);
+        for (set, member, below) in [
+            (&mut self.removed, itself == Itself::Removed, inside.removed),
+            (&mut self.modified, itself == Itself::Modified, inside.modified),
+            (&mut self.added, itself == Itself::Added, inside.added),
+        ] {
+            if member || !below.is_empty() {
+                set.attach(text.clone(), member, below);
+            }
+        }
     }
 }
 

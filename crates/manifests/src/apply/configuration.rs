@@ -173,7 +173,7 @@ fn merge_and_record<S: Shape>(
 static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
     let mut set = FieldSet::of_fields(&[&["apiVersion"], &["kind"], &["metadata"]]);
     for name in UNOWNED_METADATA {
-        set.union_with(&FieldSet::of_fields(&[&["metadata", name]]));
+        set.union_with(FieldSet::of_fields(&[&["metadata", name]]));
     }
     set
 });

@@ -128,12 +128,15 @@ impl fmt::Display for Element {
 
 /// The text of a field's element.
 pub(super) fn field_text(name: &str) -> String {
-    format!("f:{name}")
+    ["f:", name].concat()
 }
 
-/// An element of `fieldsV1` in the words of errors.
-pub(super) fn shown(text: &str) -> String {
-    Element::parse(text).map_or_else(|_| text.to_owned(), |element| element.to_string())
+/// An element of `fieldsV1` in the words of errors, read when it is shown.
+pub(super) fn shown(text: &str) -> impl fmt::Display {
+    fmt::from_fn(move |f| match Element::parse(text) {
+        Ok(element) => fmt::Display::fmt(&element, f),
+        Err(_) => f.write_str(text),
+    })
 }
 
 /// The element of a list item as `fieldsV1` spells it, or why the item has none.

@@ -86,7 +86,7 @@ impl FieldSet {
             below = set;
             member = false;
         }
-        self.union_with(&below);
+        self.union_with(below);
     }
 
     pub fn contains(&self, path: &[Element]) -> bool {
@@ -101,8 +101,8 @@ impl FieldSet {
     }
 
     /// Adds the paths of `other`.
-    pub fn union_with(&mut self, other: &Self) {
-        union(&mut self.0, &other.0);
+    pub fn union_with(&mut self, other: Self) {
+        union(&mut self.0, other.0);
     }
 
     /// Removes the paths of `other`; what lies below them stays.
@@ -152,7 +152,7 @@ impl FieldSet {
             }
             Entry::Occupied(mut entry) => {
                 if let Value::Object(node) = entry.get_mut() {
-                    union_nodes(node, &below.0);
+                    union_nodes(node, below.0);
                 }
             }
         }
@@ -200,19 +200,23 @@ pub(super) fn elements_mut(branch: &mut Branch) -> impl Iterator<Item = (&str, &
         .filter_map(|(text, below)| Some((text.as_str(), below.as_object_mut()?)))
 }
 
-fn union(into: &mut Branch, from: &Branch) {
-    for (text, below) in elements(from) {
-        match into.get_mut(text) {
-            Some(Value::Object(node)) => union_nodes(node, below),
-            _ => {
-                into.insert(text.to_owned(), Value::Object(below.clone()));
+fn union(into: &mut Branch, from: Branch) {
+    for (text, below) in from.into_iter().filter(|(text, _)| text != ITSELF) {
+        match into.entry(text) {
+            Entry::Vacant(entry) => {
+                entry.insert(below);
+            }
+            Entry::Occupied(mut entry) => {
+                if let (Value::Object(node), Value::Object(below)) = (entry.get_mut(), below) {
+                    union_nodes(node, below);
+                }
             }
         }
     }
 }
 
-fn union_nodes(into: &mut Branch, from: &Branch) {
-    let member = is_member(into) || is_member(from);
+fn union_nodes(into: &mut Branch, from: Branch) {
+    let member = is_member(into) || is_member(&from);
     union(into, from);
     set_member(into, member);
 }

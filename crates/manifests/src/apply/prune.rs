@@ -63,7 +63,7 @@ fn add_back_owned<S: Shape>(
         let merged = write.convert(merged, version);
         let mut keep = paths_of(&write.convert(&pruned, version), known.shape);
         for entry in entries.iter().filter(|entry| entry.api_version == version) {
-            keep.union_with(&with_declared_fields(entry.fields.clone(), known.shape));
+            keep.union_with(with_declared_fields(entry.fields.clone(), known.shape));
         }
         let mut gone = paths_of(&merged, known.shape);
         gone.subtract(&keep);

@@ -118,7 +118,7 @@ impl Record {
         let fields = self.take_changes(old, new, None, true, write)?;
         if !fields.is_empty() {
             let own = self.own(manager, Operation::Update, write);
-            self.entries[own].fields.union_with(&fields);
+            self.entries[own].fields.union_with(fields);
             self.entries[own].time = Some(write.now.to_owned());
         }
         cap(&mut self.entries);
@@ -219,7 +219,7 @@ impl Changed {
         let mut changes = compare(old, new, shape)?;
         reset.filter_changes(&mut changes);
         let mut set = changes.modified;
-        set.union_with(&changes.added);
+        set.union_with(changes.added);
         Ok(Self {
             set,
             removed: changes.removed,

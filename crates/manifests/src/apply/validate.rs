@@ -83,7 +83,7 @@ fn check_items<S: Shape>(items: &[Value], list: S, problems: &mut Problems) {
             format!("[{i}]")
         } else {
             match item_text(&list, item) {
-                Ok(text) => shown(&text),
+                Ok(text) => shown(&text).to_string(),
                 Err(message) => {
                     problems.push(format!("element {i}: {message}"));
                     return;

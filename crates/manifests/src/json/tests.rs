@@ -82,3 +82,24 @@ proptest! {
         prop_assert!(parsed.duplicates.is_empty());
     }
 }
+
+#[test]
+fn repeated_fields_below_a_long_name_are_named_once() {
+    let repeated = vec![r#""a":1"#; 50_000].join(",");
+    let document = format!(r#"{{"{}":{{{repeated}}}}}"#, "k".repeat(100_000));
+    let parsed = parse(document.as_bytes()).unwrap();
+    assert_eq!(parsed.duplicates.len(), 1);
+}
+
+#[test]
+fn fractions_are_read_to_the_last_bit() {
+    for text in [
+        "9.223372036854773e+32",
+        "0.1",
+        "1.7976931348623157e308",
+        "2.2250738585072011e-308",
+    ] {
+        let parsed = parse(text.as_bytes()).unwrap().value;
+        assert_eq!(parsed.as_f64(), Some(text.parse().unwrap()), "{text}");
+    }
+}

@@ -59,12 +59,7 @@ pub fn unknown_fields(patch: &Value) -> Vec<String> {
     });
     fields
         .filter(|(_, name)| !FIELDS.contains(&name.as_str()))
-        .map(|(index, name)| {
-            format!(
-                "json patch unknown field {}",
-                quoted(&format!("[{index}].{name}"))
-            )
-        })
+        .map(|(index, name)| format!("unknown field {}", quoted(&format!("[{index}].{name}"))))
         .collect()
 }
 

@@ -8,6 +8,10 @@ use super::SelectorError;
 use crate::field::{FieldError, Path};
 use crate::names;
 
+/// Each error quotes the key, which may be as long as the whole selector: more errors than this are
+/// not listed.
+const MAX_ERRORS: usize = 100;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     Equals,
@@ -132,6 +136,9 @@ fn check(key: &str, operator: Operator, values: &[String]) -> Vec<FieldError> {
         );
     }
     for (index, value) in values.iter().enumerate() {
+        if errors.len() >= MAX_ERRORS {
+            break;
+        }
         let complaints = names::label_value(value);
         if !complaints.is_empty() {
             let path = path.index(index).key(key);

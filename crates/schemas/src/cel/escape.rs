@@ -1,20 +1,13 @@
 //! Field names as identifiers: expressions cannot say `a-b` or `namespace`.
 
-use super::parse::RESERVED;
-
-/// Words with a meaning in every expression.
-const KEYWORDS: [&str; 4] = ["true", "false", "null", "in"];
-
-fn is_reserved(word: &str) -> bool {
-    KEYWORDS.contains(&word) || RESERVED.contains(&word)
-}
+use manifests::names::is_cel_word;
 
 /// The identifier of a field; `None` when there is no way to write it.
 pub(crate) fn escape(field: &str) -> Option<String> {
     if field.is_empty() || field.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    if is_reserved(field) {
+    if is_cel_word(field) {
         return Some(format!("__{field}__"));
     }
     let mut escaped = String::with_capacity(field.len());
@@ -53,7 +46,7 @@ pub(crate) fn unescape(identifier: &str) -> Option<String> {
             "dot" => field.push('.'),
             "dash" => field.push('-'),
             "slash" => field.push('/'),
-            word if is_reserved(word) && identifier.len() == word.len() + 4 => {
+            word if is_cel_word(word) && identifier.len() == word.len() + 4 => {
                 return Some(word.to_owned());
             }
             _ => return None,

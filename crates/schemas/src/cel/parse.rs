@@ -1,5 +1,7 @@
 //! From tokens to the syntax tree, by precedence climbing.
 
+use manifests::names::is_cel_word;
+
 use super::{
     lexer::{self, Located, Token},
     macros,
@@ -9,27 +11,6 @@ use super::{
 /// Trees deeper than this are refused; walking them takes stack.
 const MAX_DEPTH: usize = 250;
 const MAX_LENGTH: usize = 100_000;
-
-/// Words that CEL keeps for the future.
-pub(super) const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 const AND: usize = 1;
 
@@ -387,7 +368,7 @@ impl Parser {
             return self.unexpected();
         };
         self.advance();
-        if RESERVED.contains(&name.as_str()) {
+        if is_cel_word(&name) {
             return self.error(offset, format!("reserved identifier: {name}"));
         }
         let offset_of_call = self.offset();

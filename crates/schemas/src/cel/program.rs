@@ -15,9 +15,9 @@ pub(crate) fn compile(source: &str, variables: &[(&str, Type)]) -> Result<Checke
 }
 
 /// Syntax errors are worded by the grammar of the reference implementation, which `cel` has too; it
-/// is asked only then, because it is slow.
+/// is asked only then, because it is slow, and only about what it does not lose count of.
 fn syntax_error(source: &str, issue: Issue) -> String {
-    if !issue.message.starts_with("Syntax error") {
+    if !issue.message.starts_with("Syntax error") || !is_modest(source) {
         return render(source, &[issue]);
     }
     let Err(errors) = Parser::new().enable_optional_syntax(true).parse(source) else {
@@ -44,6 +44,13 @@ fn syntax_error(source: &str, issue: Issue) -> String {
         })
         .collect();
     render(source, &issues)
+}
+
+/// Whether an expression is short, and cannot nest deeper than the parser of `cel` can count.
+fn is_modest(source: &str) -> bool {
+    const LONG: usize = 8 * 1024;
+    const DEEP: usize = 64;
+    source.len() <= LONG && source.matches(['(', '[', '{', '?']).count() <= DEEP
 }
 
 fn render(source: &str, issues: &[Issue]) -> String {

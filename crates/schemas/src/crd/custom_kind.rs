@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use manifests::{
+    api_versions::rank,
     field::{FieldError, Path},
     json_path::JsonPath,
 };
@@ -27,6 +28,8 @@ pub struct CustomKind {
     pub short_names: Vec<String>,
     pub categories: Vec<String>,
     pub namespaced: bool,
+    /// Whether the definition is being deleted.
+    pub terminating: bool,
     pub storage_version: String,
     pub versions: Vec<CustomVersion>,
 }
@@ -100,10 +103,14 @@ impl CustomKind {
             short_names: texts(names, "shortNames").map(str::to_owned).collect(),
             categories: texts(names, "categories").map(str::to_owned).collect(),
             namespaced: text(spec, "scope") == "Namespaced",
+            terminating: !text(at(crd, &["metadata"]), "deletionTimestamp").is_empty(),
             storage_version: storage_version(crd).unwrap_or_default().to_owned(),
             versions: versions
                 .iter()
-                .map(|version| CustomVersion::of(version, group, text(names, "kind")))
+                .map(|version| {
+                    let warning = deprecation_warning(version, versions, group, text(names, "kind"));
+                    CustomVersion::of(version, warning)
+                })
                 .collect(),
         }
     }
@@ -114,14 +121,9 @@ impl CustomKind {
 }
 
 impl CustomVersion {
-    fn of(version: &Value, group: &str, kind: &str) -> Self {
+    fn of(version: &Value, deprecation_warning: Option<String>) -> Self {
         let openapi = at(version, &["schema", "openAPIV3Schema"]).clone();
         let name = text(version, "name");
-        let deprecation_warning =
-            flag(version, "deprecated").then(|| match version.get("deprecationWarning") {
-                Some(Value::String(warning)) => warning.clone(),
-                _ => format!("{group}/{name} {kind} is deprecated"),
-            });
         let scale = version
             .pointer("/subresources/scale")
             .filter(|scale| scale.is_object())
@@ -154,6 +156,28 @@ impl CustomVersion {
             openapi,
         }
     }
+}
+
+/// The warning of a deprecated version: the definition's own or, without one, what to use instead.
+fn deprecation_warning(version: &Value, all: &[Value], group: &str, kind: &str) -> Option<String> {
+    if !flag(version, "deprecated") {
+        return None;
+    }
+    if let Some(Value::String(warning)) = version.get("deprecationWarning") {
+        return Some(warning.clone());
+    }
+    let name = text(version, "name");
+    let better = all
+        .iter()
+        .filter(|other| flag(other, "served") && !flag(other, "deprecated"))
+        .map(|other| text(other, "name"))
+        .filter(|other| rank(other) > rank(name))
+        .max_by_key(|other| rank(other));
+    let hint = better.map(|better| format!("; use {group}/{better} {kind}"));
+    Some(format!(
+        "{group}/{name} {kind} is deprecated{}",
+        hint.unwrap_or_default()
+    ))
 }
 
 impl Scale {
@@ -235,6 +259,30 @@ mod tests {
     fn kinds_are_shared_between_threads() {
         fn is_shared<T: Send + Sync>() {}
         is_shared::<CustomKind>();
+    }
+
+    #[test]
+    fn a_deprecated_version_names_the_best_one_to_use() {
+        let version =
+            |name: &str, deprecated: bool| json!({"name": name, "served": true, "deprecated": deprecated});
+        let versions = json!([
+            version("v1alpha1", false),
+            version("v1beta1", true),
+            version("v1beta2", false),
+            version("v1", false),
+            version("v2", true),
+        ]);
+        let definition = json!({"spec": {
+            "group": "example.com", "names": {"kind": "Widget"}, "versions": versions,
+        }});
+        let kind = CustomKind::of(&definition);
+        let warning = |name: &str| kind.version(name)?.deprecation_warning.as_deref();
+        assert_eq!(
+            warning("v1beta1"),
+            Some("example.com/v1beta1 Widget is deprecated; use example.com/v1 Widget")
+        );
+        assert_eq!(warning("v2"), Some("example.com/v2 Widget is deprecated"));
+        assert_eq!(warning("v1"), None);
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl OpenError {
         }
     }
 
+    /// Whether the store would open without the records that are damaged.
+    pub fn is_partial(&self) -> bool {
+        matches!(self, Self::Damaged { records, .. } if !records.is_empty())
+    }
+
     pub(super) fn io(path: &Path, source: io::Error) -> Self {
         Self::Io {
             path: path.to_owned(),

@@ -1,8 +1,7 @@
 //! Opening the file and trusting nothing in it that fails its checksum.
 
-use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::{fs, thread};
 
 use redb::Database;
 use tracing::{info, warn};
@@ -17,11 +16,25 @@ use crate::options::Options;
 /// Added to the revision when records are dropped: the newest one handed out may be among them.
 const REVISIONS_SKIPPED: u64 = 1_000_000;
 
+/// The thread on which the engine meets a file that may be damaged. A panic there is an ordinary
+/// error by the time anybody hears of it, so a program need not show it.
+pub const GUARDED_THREAD: &str = "store-open";
+
 /// Opens the file, creating it where there is none, and reads it whole.
 pub(crate) fn open(path: &Path, options: &Options) -> Result<(Disk, Loaded), OpenError> {
     // The engine checks what it reads, but a damaged file is where it might still panic.
-    catch_unwind(AssertUnwindSafe(|| open_unguarded(path, options)))
-        .unwrap_or_else(|panic| Err(OpenError::damaged(path, panic_message(&*panic), Vec::new())))
+    let guarded = thread::Builder::new().name(GUARDED_THREAD.to_owned());
+    thread::scope(|scope| {
+        let opening = guarded
+            .spawn_scoped(scope, || open_unguarded(path, options))
+            .map_err(|source| OpenError::Io {
+                path: path.to_owned(),
+                source,
+            })?;
+        opening
+            .join()
+            .unwrap_or_else(|panic| Err(OpenError::damaged(path, panic_message(&*panic), Vec::new())))
+    })
 }
 
 fn open_unguarded(path: &Path, options: &Options) -> Result<(Disk, Loaded), OpenError> {

@@ -293,3 +293,24 @@ async fn watches_end_when_their_collection_is_dropped_or_the_store_closed() {
     store.close().await;
     assert_eq!(waiting.await.unwrap(), WatchEnd::Ended);
 }
+
+#[tokio::test]
+async fn large_events_are_handed_out_a_few_at_a_time() {
+    let place = Place::new();
+    let store = place.open();
+    let before = store.revision();
+    for number in 0..10 {
+        let large = number.to_string().repeat(50_000);
+        revision(
+            store
+                .create(&pods(), key(&number.to_string()), body(&large))
+                .await,
+        );
+    }
+    let mut watcher = store.watch(&pods(), None, before).unwrap();
+    let mut batches = Vec::new();
+    while batches.iter().sum::<usize>() < 10 {
+        batches.push(watcher.next().await.unwrap().len());
+    }
+    assert_eq!(batches, [3, 3, 3, 1]);
+}

@@ -56,6 +56,15 @@ pub(crate) const CHECKS: &[Check] = &[
         .has(json!({"message": "target.name: Required value"}))?
         .done()
     }),
+    Check::new(AREA, "a binding names the pod of its path", |cx| {
+        cx.post(cx.core("pods/b/binding")?, binding("some-node"))
+            .refused(
+                400,
+                "BadRequest",
+                "name in URL does not match name in Binding object",
+            )?
+            .done()
+    }),
     Check::new(AREA, "a binding of a missing pod is not found", |cx| {
         cx.post(cx.core("pods/a/binding")?, binding("some-node"))
             .refused(404, "NotFound", "pods \"a\" not found")?

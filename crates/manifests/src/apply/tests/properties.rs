@@ -120,7 +120,7 @@ fn owned(object: &Value) -> FieldSet {
         .into_iter()
         .flatten()
     {
-        all.union_with(&FieldSet::from_json(&entry["fieldsV1"]).expect("a field set"));
+        all.union_with(FieldSet::from_json(&entry["fieldsV1"]).expect("a field set"));
     }
     all
 }
@@ -172,7 +172,7 @@ proptest! {
         let mut difference = set.clone();
         difference.subtract(&other);
         let mut whole = difference.clone();
-        whole.union_with(&common);
+        whole.union_with(common.clone());
         prop_assert_eq!(&whole, &set);
         prop_assert!(difference.intersection(&other).is_empty());
         prop_assert!(set.paths().iter().all(|path| set.contains(path)));

@@ -1,0 +1,34 @@
+//! How much patience the server has, and how much of it one client may take.
+
+use std::time::Duration;
+
+/// What clients may cost. The defaults are those of the real server where it has them.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// A client that connects must say hello within this time.
+    pub handshake: Duration,
+    /// And finish its request headers within this, also where the connection served others before.
+    pub headers: Duration,
+    /// Requests are answered within this, their bodies included; watches and other streams are not
+    /// meant.
+    pub request: Duration,
+    /// A client that takes nothing of what it is sent for so long is gone, or might as well be.
+    pub stalled: Duration,
+    /// Reads worked on at the same time.
+    pub reads: usize,
+    /// Writes worked on at the same time.
+    pub writes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            handshake: Duration::from_secs(10),
+            headers: Duration::from_secs(32),
+            request: Duration::from_mins(1),
+            stalled: Duration::from_mins(2),
+            reads: 400,
+            writes: 200,
+        }
+    }
+}

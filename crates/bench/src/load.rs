@@ -1,0 +1,47 @@
+//! Rounds of work. Each kind is done on every server before the next one, and rounds differ in who
+//! goes first, so that what else the machine does meets them alike.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::{server::Server, site::Site, step::Step};
+
+/// The samples of each figure by server, one per round.
+type Samples = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
+
+pub(crate) async fn run(servers: &[Server], rounds: usize) -> Result<Value> {
+    let mut samples = Samples::new();
+    for round in 0..rounds {
+        eprintln!("round {} of {rounds}", round + 1);
+        let mut order: Vec<&Server> = servers.iter().collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        run_round(&order, round, &mut samples).await?;
+    }
+    Ok(json!(samples))
+}
+
+async fn run_round(servers: &[&Server], round: usize, samples: &mut Samples) -> Result<()> {
+    let mut sites = Vec::new();
+    for server in servers {
+        let alone = Site::open(server, &format!("alone-{round}")).await?;
+        let main = Site::open(server, &format!("round-{round}")).await?;
+        sites.push((alone, main));
+    }
+    for step in Step::ALL {
+        for (alone, site) in &sites {
+            let figures = step
+                .run(alone, site)
+                .await
+                .with_context(|| format!("`{}` failed", site.server()))?;
+            for (name, value) in figures {
+                let by_server = samples.entry(name).or_default();
+                by_server.entry(site.server().to_owned()).or_default().push(value);
+            }
+        }
+    }
+    Ok(())
+}

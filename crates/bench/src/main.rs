@@ -1,0 +1,80 @@
+//! Puts the same work on one or more API servers over HTTPS and prints how long it took them.
+//!
+//! `cargo xtask bench api` starts the servers and reads the figures.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this program reports to the one who started it"
+)]
+
+mod client;
+mod connection;
+mod load;
+mod pods;
+mod server;
+mod site;
+mod statistics;
+mod step;
+
+use anyhow::{Context as _, Result};
+use clap::{Parser, Subcommand};
+
+use crate::{server::Server, site::Site};
+
+/// Put work on API servers and take the time
+#[derive(Parser)]
+#[command(name = "bench")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Say `waiting`, then `ready` at the moment a server that is being started is
+    Ready { server: Server },
+    /// Create pods and leave them there
+    Fill {
+        #[arg(long)]
+        pods: usize,
+        servers: Vec<Server>,
+    },
+    /// Take the time of each kind of work, round after round, on each server in turn
+    Load {
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        #[arg(required = true)]
+        servers: Vec<Server>,
+    },
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    // One thread: the servers keep the other cores to themselves, and one is plenty for this client.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(run(arguments.command))
+}
+
+async fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Ready { server } => {
+            println!("waiting");
+            client::until_ready(&server).await;
+            println!("ready");
+        }
+        Command::Fill { pods, servers } => {
+            for server in &servers {
+                Site::open(server, "filled").await?.create(16, pods).await?;
+            }
+        }
+        Command::Load { rounds, servers } => {
+            let figures = load::run(&servers, rounds).await?;
+            println!("{figures}");
+        }
+    }
+    Ok(())
+}

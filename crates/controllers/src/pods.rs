@@ -1,0 +1,6 @@
+//! What controllers of pods have in common: which pods are theirs, how they fare, which go first.
+
+pub(crate) mod claim;
+pub(crate) mod health;
+pub(crate) mod make;
+pub(crate) mod order;

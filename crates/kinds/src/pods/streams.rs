@@ -1,0 +1,135 @@
+//! What `log`, `exec` and `attach` ask of a pod before anything flows: options within bounds, and a
+//! container the pod has.
+
+use manifests::field::{FieldError, Path};
+use serde_json::{Value, json};
+
+use crate::{
+    checks::{self, Errors},
+    read::{get, has, int, list, text},
+};
+
+/// Why no container was found, in the words of the real server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoContainer {
+    #[error("a container name must be specified for pod {pod}")]
+    None { pod: String },
+    #[error("a container name must be specified for pod {pod}, choose one of: [{}]", .names.join(" "))]
+    Several { pod: String, names: Vec<String> },
+    #[error("container {container} is not valid for pod {pod}")]
+    Unknown { pod: String, container: String },
+}
+
+/// The container meant by a name; no name means the only one.
+pub fn container<'a>(pod: &'a Value, wanted: &str) -> Result<&'a str, NoContainer> {
+    let owner = || text(get(pod, "metadata"), "name").to_owned();
+    let spec = get(pod, "spec");
+    let all = ["initContainers", "containers", "ephemeralContainers"]
+        .into_iter()
+        .flat_map(|field| list(spec, field))
+        .map(|container| text(container, "name"));
+    if !wanted.is_empty() {
+        return all
+            .into_iter()
+            .find(|name| *name == wanted)
+            .ok_or_else(|| NoContainer::Unknown {
+                pod: owner(),
+                container: wanted.to_owned(),
+            });
+    }
+    match list(spec, "containers") {
+        [] => Err(NoContainer::None { pod: owner() }),
+        [only] => Ok(text(only, "name")),
+        _ => Err(NoContainer::Several {
+            pod: owner(),
+            names: all.map(str::to_owned).collect(),
+        }),
+    }
+}
+
+/// What is wrong with `PodLogOptions`.
+pub fn validate_log_options(options: &Value, errors: &mut Errors) {
+    checks::not_negative(options, "tailLines", &Path::root(), errors);
+    positive(options, "limitBytes", errors);
+    if has(options, "sinceSeconds") && has(options, "sinceTime") {
+        let detail = "at most one of `sinceTime` or `sinceSeconds` may be specified";
+        // The options as a whole, as the real server writes them.
+        errors.push(FieldError::forbidden(&Path::new("[]"), detail));
+    } else {
+        positive(options, "sinceSeconds", errors);
+    }
+    if has(options, "stream") {
+        errors.push(FieldError::forbidden(
+            &Path::new("stream"),
+            "may not be specified",
+        ));
+    }
+}
+
+fn positive(options: &Value, field: &str, errors: &mut Errors) {
+    if let Some(number) = int(options, field).filter(|number| *number < 1) {
+        errors.push(FieldError::invalid(
+            &Path::new(field),
+            &json!(number),
+            "must be greater than 0",
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(containers: &[&str]) -> Value {
+        let containers: Vec<Value> = containers.iter().map(|name| json!({"name": name})).collect();
+        json!({
+            "metadata": {"name": "a"},
+            "spec": {
+                "initContainers": [{"name": "first"}], "containers": containers,
+                "ephemeralContainers": [{"name": "debug"}],
+            },
+        })
+    }
+
+    fn why(pod: &Value, wanted: &str) -> String {
+        container(pod, wanted).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_only_container_needs_no_name() {
+        assert_eq!(container(&pod(&["main"]), ""), Ok("main"));
+        assert_eq!(container(&pod(&["main"]), "debug"), Ok("debug"));
+        assert_eq!(
+            why(&pod(&["c", "d"]), ""),
+            "a container name must be specified for pod a, choose one of: [first c d debug]"
+        );
+        assert_eq!(why(&pod(&[]), ""), "a container name must be specified for pod a");
+        assert_eq!(
+            why(&pod(&["main"]), "nope"),
+            "container nope is not valid for pod a"
+        );
+    }
+
+    #[test]
+    fn log_options_have_bounds() {
+        let complaints = |options: Value| {
+            let mut errors = Vec::new();
+            validate_log_options(&options, &mut errors);
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert!(complaints(json!({"tailLines": 0, "limitBytes": 1, "sinceSeconds": 1})).is_empty());
+        assert_eq!(
+            complaints(json!({"tailLines": -1, "limitBytes": 0, "sinceSeconds": 0, "stream": "All"})),
+            [
+                "tailLines: Invalid value: -1: must be greater than or equal to 0",
+                "limitBytes: Invalid value: 0: must be greater than 0",
+                "sinceSeconds: Invalid value: 0: must be greater than 0",
+                "stream: Forbidden: may not be specified",
+            ]
+        );
+        assert_eq!(
+            complaints(json!({"sinceSeconds": 0, "sinceTime": "2020-01-01T00:00:00Z"})),
+            ["[]: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"]
+        );
+    }
+}

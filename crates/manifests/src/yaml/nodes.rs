@@ -1,0 +1,218 @@
+//! From the parser's events to a tree of nodes as they were written: scalars are text still, and
+//! aliases point.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use granit_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput, StructureStyle, Tag, YamlVersion};
+
+use super::{MAX_DEPTH, YamlError, problem, scalars::Scalar, tabs::Tabs};
+
+/// The number of a node in its tree.
+pub(super) type Index = usize;
+
+/// One document. The nodes are in one list: an alias may point from anywhere to anywhere, and a
+/// long chain of them must not take stack.
+pub(super) struct Tree<'a> {
+    pub(super) nodes: Vec<Node<'a>>,
+    pub(super) root: Index,
+}
+
+pub(super) struct Node<'a> {
+    pub(super) place: Place,
+    pub(super) content: Content<'a>,
+}
+
+pub(super) enum Content<'a> {
+    Scalar(Scalar<'a>),
+    Sequence(Vec<Index>),
+    Mapping(Vec<(Index, Index)>),
+    Alias(Index),
+}
+
+/// Line and column, counted from one.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) line: u64,
+    pub(super) column: u64,
+}
+
+impl From<&Marker> for Place {
+    fn from(marker: &Marker) -> Self {
+        Self {
+            line: marker.line() as u64,
+            column: marker.col() as u64 + 1,
+        }
+    }
+}
+
+impl Place {
+    pub(super) fn error(self, message: impl Into<String>) -> YamlError {
+        YamlError {
+            line: self.line,
+            column: self.column,
+            message: message.into(),
+        }
+    }
+}
+
+/// Reads the documents of a text, one after the other.
+pub(super) struct Documents<'a> {
+    text: &'a str,
+    events: Parser<'a, StrInput<'a>>,
+    tabs: Tabs<'a>,
+    nodes: Vec<Node<'a>>,
+    anchors: BTreeMap<usize, Index>,
+    depth: usize,
+}
+
+impl<'a> Documents<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let options = granit_parser::options! {
+            emit_comments: false,
+            flow_nesting_limit: MAX_DEPTH,
+            block_nesting_limit: MAX_DEPTH,
+        };
+        Self {
+            text,
+            events: Parser::new_from_str_with_options(text, options),
+            tabs: Tabs::new(text),
+            nodes: Vec::new(),
+            anchors: BTreeMap::new(),
+            depth: 0,
+        }
+    }
+
+    /// The next document; none at the end of the text.
+    pub(super) fn next(&mut self) -> Result<Option<Tree<'a>>, YamlError> {
+        loop {
+            match self.event()? {
+                None | Some((Event::StreamEnd, _)) => {
+                    self.tabs.check_rest()?;
+                    return Ok(None);
+                }
+                Some((Event::DocumentStart(_, Some(version)), span)) if !is_known(version) => {
+                    return Err(Place::from(&span.start).error("found incompatible YAML document"));
+                }
+                Some((event, span)) if event.is_node() => {
+                    let root = self.node(event, span, None)?;
+                    return self.finish(root).map(Some);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn finish(&mut self, root: Index) -> Result<Tree<'a>, YamlError> {
+        if let Some((_, end)) = self.event()? {
+            self.tabs.check(&end)?;
+        }
+        self.anchors.clear();
+        let nodes = std::mem::take(&mut self.nodes);
+        Ok(Tree { nodes, root })
+    }
+
+    fn event(&mut self) -> Result<Option<(Event<'a>, Span)>, YamlError> {
+        let next = self.events.next_event().transpose();
+        next.map_err(|error| self.problem(&error.info(), error.marker()))
+    }
+
+    fn problem(&self, told: &str, marker: &Marker) -> YamlError {
+        // Kubectl's reader stands behind the last line when it finds that an end is missing.
+        let place = if problem::is_missing_end(told) {
+            Place {
+                line: self.text.lines().count() as u64 + 1,
+                column: 1,
+            }
+        } else {
+            Place::from(marker)
+        };
+        place.error(problem::words(told))
+    }
+
+    /// A node and everything below it. `parent` is the column of the block it is in.
+    fn node(&mut self, event: Event<'a>, span: Span, parent: Option<usize>) -> Result<Index, YamlError> {
+        let place = Place::from(&span.start);
+        let (anchor, content) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                self.tabs.scalar(&span, style, parent);
+                let scalar = Scalar {
+                    text: self.without_added_break(text, style, &span),
+                    plain: style == ScalarStyle::Plain,
+                    tag: tag.map(|tag| full_name(&tag)),
+                };
+                (anchor, Content::Scalar(scalar))
+            }
+            Event::SequenceStart(style, anchor, _) => {
+                let items = self.children(place, span, style)?;
+                (anchor, Content::Sequence(items))
+            }
+            Event::MappingStart(style, anchor, _) => {
+                let children = self.children(place, span, style)?;
+                let pairs = children.chunks_exact(2).map(|pair| (pair[0], pair[1]));
+                (anchor, Content::Mapping(pairs.collect()))
+            }
+            Event::Alias(anchor) => {
+                let target = self.anchors.get(&anchor).copied();
+                // The parser knows the name, but the node it names has not ended.
+                let target = target.ok_or_else(|| place.error("the value of an anchor contains itself"))?;
+                (0, Content::Alias(target))
+            }
+            _ => return Err(place.error("did not find expected node content")),
+        };
+        let index = self.nodes.len();
+        self.nodes.push(Node { place, content });
+        if anchor != 0 {
+            self.anchors.insert(anchor, index);
+        }
+        Ok(index)
+    }
+
+    /// The parser ends a block with a line break even where the text ends without one.
+    fn without_added_break(&self, text: Cow<'a, str>, style: ScalarStyle, span: &Span) -> Cow<'a, str> {
+        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        let is_at_end = span.end.byte_offset() == Some(self.text.len());
+        match text.strip_suffix('\n') {
+            Some(text) if is_block && is_at_end && !self.text.ends_with(['\n', '\r']) => {
+                text.to_owned().into()
+            }
+            _ => text,
+        }
+    }
+
+    fn children(
+        &mut self,
+        place: Place,
+        start: Span,
+        style: StructureStyle,
+    ) -> Result<Vec<Index>, YamlError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(place.error("the document is nested too deeply"));
+        }
+        let column = (style == StructureStyle::Block).then(|| start.start.col());
+        let mut children = Vec::new();
+        loop {
+            match self.event()? {
+                Some((Event::SequenceEnd | Event::MappingEnd, end)) => {
+                    self.depth -= 1;
+                    if style == StructureStyle::Flow {
+                        self.tabs.flow(&start, &end);
+                    }
+                    return Ok(children);
+                }
+                Some((event, span)) => children.push(self.node(event, span, column)?),
+                None => return Err(place.error("found unexpected end of stream")),
+            }
+        }
+    }
+}
+
+/// The readers of kubectl know YAML 1.1, the parser knows what came after it.
+fn is_known(version: YamlVersion) -> bool {
+    (version.major, version.minor) == (1, 1)
+}
+
+fn full_name(tag: &Tag) -> String {
+    let (handle, suffix) = tag.parts();
+    format!("{handle}{suffix}")
+}

@@ -1,0 +1,280 @@
+//! The objects of a kind as last seen, and as last written by ourselves.
+//!
+//! A watch tells of our own writes with a delay. Until then a plan made from the cache would repeat
+//! them, so writers put what the server answered into the cache themselves. Two things must not
+//! happen then: an old event must not undo the write, and a write whose object the watch has already
+//! seen come *and go* must not bring it back. The version the watch has reached decides.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
+
+use kube::Resource;
+
+use crate::Key;
+
+pub(crate) struct Cache<K> {
+    objects: BTreeMap<Key, Arc<K>>,
+    /// Keys by the uid of the object that controls them.
+    controlled: HashMap<String, HashSet<Key>>,
+    /// How far the watch has come.
+    reached: u64,
+    /// Uids we know to be gone although the watch has not said so yet.
+    gone: HashSet<String>,
+}
+
+/// What an object was and is.
+pub(crate) type Transition<K> = (Option<Arc<K>>, Option<Arc<K>>);
+
+impl<K: Resource> Cache<K> {
+    pub(crate) fn new() -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            controlled: HashMap::new(),
+            reached: 0,
+            gone: HashSet::new(),
+        }
+    }
+
+    /// The watch says that an object is like this.
+    pub(crate) fn seen(&mut self, object: K) -> Option<Transition<K>> {
+        let version = version(&object);
+        self.reached = self.reached.max(version);
+        let key = Key::of(&object);
+        let is_gone = object
+            .meta()
+            .uid
+            .as_ref()
+            .is_some_and(|uid| self.gone.contains(uid));
+        let before = self.objects.get(&key).cloned();
+        if is_gone
+            || before
+                .as_deref()
+                .is_some_and(|known| self::version(known) > version)
+        {
+            return None;
+        }
+        let after = Arc::new(object);
+        self.put(key, after.clone());
+        Some((before, Some(after)))
+    }
+
+    /// The watch says that an object is no more.
+    pub(crate) fn seen_gone(&mut self, object: &K) -> Option<Transition<K>> {
+        self.reached = self.reached.max(version(object));
+        if let Some(uid) = &object.meta().uid {
+            self.gone.remove(uid);
+        }
+        self.take(object).map(|before| (Some(before), None))
+    }
+
+    /// We wrote an object and this is the server's answer.
+    pub(crate) fn wrote(&mut self, object: K) -> Option<Transition<K>> {
+        if version(&object) <= self.reached {
+            return None;
+        }
+        let key = Key::of(&object);
+        let before = self.objects.get(&key).cloned();
+        if before
+            .as_deref()
+            .is_some_and(|known| version(known) >= version(&object))
+        {
+            return None;
+        }
+        let after = Arc::new(object);
+        self.put(key, after.clone());
+        Some((before, Some(after)))
+    }
+
+    /// We deleted an object and it is gone at once.
+    pub(crate) fn removed(&mut self, object: &K) -> Option<Transition<K>> {
+        let before = self.take(object)?;
+        if let Some(uid) = &object.meta().uid {
+            self.gone.insert(uid.clone());
+        }
+        Some((Some(before), None))
+    }
+
+    /// A new list begins the watch anew: what it does not name has gone meanwhile.
+    pub(crate) fn replace(&mut self, objects: Vec<K>) -> Vec<Transition<K>> {
+        self.gone.clear();
+        let listed: HashSet<Key> = objects.iter().map(|object| Key::of(object)).collect();
+        let vanished: Vec<Arc<K>> = self
+            .objects
+            .iter()
+            .filter(|(key, _)| !listed.contains(key))
+            .map(|(_, object)| object.clone())
+            .collect();
+        let removed = vanished
+            .into_iter()
+            .filter_map(|object| self.take(&object).map(|before| (Some(before), None)))
+            .collect::<Vec<_>>();
+        let seen = objects.into_iter().filter_map(|object| self.seen(object));
+        removed.into_iter().chain(seen).collect()
+    }
+
+    pub(crate) fn get(&self, key: &Key) -> Option<Arc<K>> {
+        self.objects.get(key).cloned()
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<K>> {
+        self.objects.values().cloned().collect()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    pub(crate) fn in_namespace(&self, namespace: &str) -> Vec<Arc<K>> {
+        self.objects
+            .range(Key::new(namespace, "")..)
+            .take_while(|(key, _)| &*key.namespace == namespace)
+            .map(|(_, object)| object.clone())
+            .collect()
+    }
+
+    pub(crate) fn controlled_by(&self, uid: &str) -> Vec<Arc<K>> {
+        let keys = self.controlled.get(uid).into_iter().flatten();
+        let mut objects: Vec<_> = keys.filter_map(|key| self.objects.get(key)).cloned().collect();
+        objects.sort_by(|one, other| one.meta().name.cmp(&other.meta().name));
+        objects
+    }
+
+    fn put(&mut self, key: Key, object: Arc<K>) {
+        if let Some(uid) = controller(&*object) {
+            self.controlled
+                .entry(uid.to_owned())
+                .or_default()
+                .insert(key.clone());
+        }
+        if let Some(before) = self.objects.insert(key.clone(), object.clone())
+            && controller(&*before) != controller(&*object)
+        {
+            self.forget_controller(&key, &before);
+        }
+    }
+
+    /// Takes out the object, unless another has meanwhile got its name.
+    fn take(&mut self, object: &K) -> Option<Arc<K>> {
+        let key = Key::of(object);
+        let known = self.objects.get(&key)?;
+        if known.meta().uid != object.meta().uid {
+            return None;
+        }
+        let before = self.objects.remove(&key)?;
+        self.forget_controller(&key, &before);
+        Some(before)
+    }
+
+    fn forget_controller(&mut self, key: &Key, object: &K) {
+        let Some(uid) = controller(object) else { return };
+        if let Some(keys) = self.controlled.get_mut(uid) {
+            keys.remove(key);
+            if keys.is_empty() {
+                self.controlled.remove(uid);
+            }
+        }
+    }
+}
+
+/// The uid of the object that controls this one.
+fn controller(object: &impl Resource) -> Option<&str> {
+    let owners = object.meta().owner_references.as_ref()?;
+    let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
+    Some(&owner.uid)
+}
+
+/// Versions of one kind grow; that is what a watch is ordered by.
+fn version(object: &impl Resource) -> u64 {
+    let version = object.meta().resource_version.as_deref();
+    version
+        .and_then(|version| version.parse().ok())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Pod;
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(name: &str, version: u64, owner: Option<&str>) -> Pod {
+        let owners: Vec<_> = owner
+            .map(|uid| json!({"apiVersion": "v1", "kind": "Owner", "name": "o", "uid": uid, "controller": true}))
+            .into_iter()
+            .collect();
+        serde_json::from_value(json!({"metadata": {
+            "namespace": "n", "name": name, "uid": format!("uid-{name}"),
+            "resourceVersion": version.to_string(), "ownerReferences": owners,
+        }}))
+        .unwrap()
+    }
+
+    fn names(objects: Vec<Arc<Pod>>) -> Vec<String> {
+        objects
+            .iter()
+            .filter_map(|pod| pod.metadata.name.clone())
+            .collect()
+    }
+
+    #[test]
+    fn a_write_is_known_before_the_watch_tells_of_it() {
+        let mut cache = Cache::new();
+        cache.seen(pod("a", 1, None));
+        assert!(cache.wrote(pod("b", 5, Some("o"))).is_some());
+        assert_eq!(names(cache.controlled_by("o")), ["b"]);
+        assert!(cache.seen(pod("a", 4, None)).is_some());
+        assert_eq!(names(cache.all()), ["a", "b"]);
+    }
+
+    #[test]
+    fn an_old_event_does_not_undo_a_write() {
+        let mut cache = Cache::new();
+        cache.seen(pod("a", 1, None));
+        cache.wrote(pod("a", 3, Some("o")));
+        assert!(cache.seen(pod("a", 2, None)).is_none());
+        assert_eq!(names(cache.controlled_by("o")), ["a"]);
+    }
+
+    #[test]
+    fn a_late_answer_does_not_bring_back_what_has_gone() {
+        let mut cache = Cache::new();
+        cache.seen(pod("a", 2, None));
+        cache.seen_gone(&pod("a", 3, None));
+        assert!(cache.wrote(pod("a", 2, None)).is_none());
+        assert_eq!(cache.len(), 0);
+    }
+
+    #[test]
+    fn an_event_does_not_bring_back_what_we_deleted() {
+        let mut cache = Cache::new();
+        cache.seen(pod("a", 1, None));
+        cache.removed(&pod("a", 1, None));
+        assert!(cache.seen(pod("a", 2, None)).is_none());
+        cache.seen_gone(&pod("a", 3, None));
+        let mut reborn = pod("a", 4, None);
+        reborn.metadata.uid = Some("another".into());
+        assert!(cache.seen(reborn).is_some());
+    }
+
+    #[test]
+    fn a_new_owner_takes_the_object_from_the_old() {
+        let mut cache = Cache::new();
+        cache.seen(pod("a", 1, Some("o")));
+        cache.seen(pod("a", 2, Some("p")));
+        assert!(cache.controlled_by("o").is_empty());
+        assert_eq!(names(cache.controlled_by("p")), ["a"]);
+    }
+
+    #[test]
+    fn a_new_list_removes_what_it_does_not_name() {
+        let mut cache = Cache::new();
+        cache.seen(pod("a", 1, None));
+        cache.seen(pod("b", 2, None));
+        let changes = cache.replace(vec![pod("b", 2, None), pod("c", 7, None)]);
+        assert_eq!(changes.len(), 3);
+        assert_eq!(names(cache.all()), ["b", "c"]);
+    }
+}

@@ -1,0 +1,184 @@
+//! One watch and one cache of a kind, shared by all who read it.
+
+use std::{fmt::Debug, sync::Arc};
+
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use kube::{
+    Api, Resource, ResourceExt as _,
+    runtime::{WatchStreamExt as _, watcher},
+};
+use parking_lot::RwLock;
+use serde::de::DeserializeOwned;
+use tokio::{sync::watch, task::JoinSet};
+
+use crate::{
+    Key,
+    cache::{Cache, Transition},
+};
+
+/// An object before and after something happened to it.
+pub struct Change<'a, K> {
+    pub before: Option<&'a Arc<K>>,
+    pub after: Option<&'a Arc<K>>,
+}
+
+impl<K> Change<'_, K> {
+    /// The object as it is, or as it was last.
+    pub fn object(&self) -> Option<&Arc<K>> {
+        self.after.or(self.before)
+    }
+}
+
+type Handler<K> = Box<dyn Fn(&Change<'_, K>) + Send + Sync>;
+
+/// A cheap handle; clones read the same cache.
+pub struct Informer<K> {
+    shared: Arc<Shared<K>>,
+}
+
+struct Shared<K> {
+    cache: RwLock<Cache<K>>,
+    handlers: RwLock<Vec<Handler<K>>>,
+    is_synced: watch::Sender<bool>,
+}
+
+impl<K> Clone for Informer<K> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<K> Informer<K>
+where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    /// Follows all objects the client can see through `api` and `config`, until the task is dropped.
+    pub fn start(api: Api<K>, config: watcher::Config, tasks: &mut JoinSet<()>) -> Self {
+        let informer = Self::detached();
+        tasks.spawn(follow(informer.clone(), api, config));
+        informer
+    }
+
+    /// A cache that follows nothing, filled by `wrote` and `removed` alone: for tests.
+    pub fn detached() -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                cache: RwLock::new(Cache::new()),
+                handlers: RwLock::new(Vec::new()),
+                is_synced: watch::Sender::new(false),
+            }),
+        }
+    }
+
+    /// Resolves when the first complete list is in the cache.
+    pub async fn synced(&self) {
+        let mut synced = self.shared.is_synced.subscribe();
+        // The sender lives as long as `self`.
+        let _ = synced.wait_for(|synced| *synced).await;
+    }
+
+    /// Calls `handler` at every change from now on, and at once for what is already known. Handlers
+    /// run on the watch's task: they put a key into a queue and return.
+    pub fn on_change(&self, handler: impl Fn(&Change<'_, K>) + Send + Sync + 'static) {
+        let mut handlers = self.shared.handlers.write();
+        for object in self.all() {
+            handler(&Change {
+                before: None,
+                after: Some(&object),
+            });
+        }
+        handlers.push(Box::new(handler));
+    }
+
+    pub fn get(&self, key: &Key) -> Option<Arc<K>> {
+        self.shared.cache.read().get(key)
+    }
+
+    pub fn all(&self) -> Vec<Arc<K>> {
+        self.shared.cache.read().all()
+    }
+
+    pub fn len(&self) -> usize {
+        self.shared.cache.read().len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn in_namespace(&self, namespace: &str) -> Vec<Arc<K>> {
+        self.shared.cache.read().in_namespace(namespace)
+    }
+
+    /// What the object with this uid controls, by name.
+    pub fn controlled_by(&self, uid: &str) -> Vec<Arc<K>> {
+        self.shared.cache.read().controlled_by(uid)
+    }
+
+    /// Puts the server's answer to our own write into the cache, ahead of the watch.
+    pub fn wrote(&self, mut object: K) {
+        trim(&mut object);
+        self.publish(|cache| cache.wrote(object).into_iter().collect());
+    }
+
+    /// Takes an object that the server removed at our request out of the cache, ahead of the watch.
+    pub fn removed(&self, object: &K) {
+        self.publish(|cache| cache.removed(object).into_iter().collect());
+    }
+
+    fn publish(&self, change: impl FnOnce(&mut Cache<K>) -> Vec<Transition<K>>) {
+        // The list of handlers is held first, so that one that is being added misses nothing.
+        let handlers = self.shared.handlers.read();
+        let transitions = change(&mut self.shared.cache.write());
+        for (before, after) in &transitions {
+            let change = Change {
+                before: before.as_ref(),
+                after: after.as_ref(),
+            };
+            for handler in handlers.iter() {
+                handler(&change);
+            }
+        }
+    }
+}
+
+/// Nobody who plans reads them, and they are half of an object.
+fn trim(object: &mut impl Resource) {
+    object.managed_fields_mut().clear();
+}
+
+async fn follow<K>(informer: Informer<K>, api: Api<K>, config: watcher::Config)
+where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    let mut events = watcher(api, config)
+        .default_backoff()
+        .inspect_err(|error| tracing::warn!(%error, "a watch broke off and starts again"))
+        .boxed();
+    let mut listed = Vec::new();
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(watcher::Event::Init) => listed.clear(),
+            Ok(watcher::Event::InitApply(mut object)) => {
+                trim(&mut object);
+                listed.push(object);
+            }
+            Ok(watcher::Event::InitDone) => {
+                let objects = std::mem::take(&mut listed);
+                informer.publish(|cache| cache.replace(objects));
+                informer.shared.is_synced.send_replace(true);
+            }
+            Ok(watcher::Event::Apply(mut object)) => {
+                trim(&mut object);
+                informer.publish(|cache| cache.seen(object).into_iter().collect());
+            }
+            Ok(watcher::Event::Delete(object)) => {
+                informer.publish(|cache| cache.seen_gone(&object).into_iter().collect());
+            }
+            // The stream itself waits and starts again.
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What every engine is made of: caches that follow a kind and are shared by all who read it, queues of
+//! keys that bring the world in line with an object, one object at a time, and events that tell of it.
+
+mod cache;
+mod events;
+mod informer;
+mod key;
+mod queue;
+mod run;
+pub mod selectors;
+
+pub use events::Recorder;
+pub use informer::{Change, Informer};
+pub use key::Key;
+pub use queue::Queue;
+pub use run::{Next, run};

@@ -1,0 +1,149 @@
+//! The loop of a controller: takes keys from a queue and works on them, a few at a time.
+
+use std::{fmt::Display, future::Future, hash::Hash, sync::Arc, time::Duration};
+
+use tokio::task::JoinSet;
+
+use crate::queue::{Outcome, Queue};
+
+/// What is left to do for a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing, until something changes.
+    Wait,
+    /// Look again after this time, because of a deadline or a back-off.
+    After(Duration),
+}
+
+impl Next {
+    /// The sooner of two.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::After(one), Self::After(other)) => Self::After(one.min(other)),
+            (Self::Wait, next) | (next, Self::Wait) => next,
+        }
+    }
+}
+
+/// Works on the keys of a queue for ever, `workers` at a time and each key by one worker only.
+/// Errors are logged with the name of the controller, and the key is tried again later.
+pub async fn run<T, F, Work, E>(name: &'static str, queue: Queue<T>, workers: usize, reconcile: F)
+where
+    T: Clone + Eq + Hash + Ord + Display + Send + Sync + 'static,
+    F: Fn(T) -> Work + Send + Sync + 'static,
+    Work: Future<Output = Result<Next, E>> + Send + 'static,
+    E: Display + Send + 'static,
+{
+    let reconcile = Arc::new(reconcile);
+    let mut tasks = JoinSet::new();
+    for _ in 0..workers {
+        tasks.spawn(work(name, queue.clone(), reconcile.clone()));
+    }
+    // A worker ends only by a bug in a reconcile; the others would go on, one fewer.
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(error) = ended
+            && error.is_panic()
+        {
+            tracing::error!(controller = name, "a worker panicked and is replaced");
+            tasks.spawn(work(name, queue.clone(), reconcile.clone()));
+        }
+    }
+}
+
+async fn work<T, F, Work, E>(name: &'static str, queue: Queue<T>, reconcile: Arc<F>)
+where
+    T: Clone + Eq + Hash + Ord + Display,
+    F: Fn(T) -> Work,
+    Work: Future<Output = Result<Next, E>>,
+    E: Display,
+{
+    loop {
+        let taken = Taken::next(&queue).await;
+        let outcome = match reconcile(taken.key.clone()).await {
+            Ok(Next::Wait) => Outcome::Done,
+            Ok(Next::After(wait)) => Outcome::Again(wait),
+            Err(error) => {
+                tracing::warn!(controller = name, key = %taken.key, %error, "will be tried again");
+                Outcome::Failed
+            }
+        };
+        taken.finish(outcome);
+    }
+}
+
+/// A key that is given back to the queue whatever happens to its worker.
+struct Taken<'a, T: Clone + Eq + Hash + Ord> {
+    queue: &'a Queue<T>,
+    key: T,
+    outcome: Outcome,
+}
+
+impl<'a, T: Clone + Eq + Hash + Ord> Taken<'a, T> {
+    async fn next(queue: &'a Queue<T>) -> Self {
+        Self {
+            key: queue.next().await,
+            queue,
+            outcome: Outcome::Failed,
+        }
+    }
+
+    fn finish(mut self, outcome: Outcome) {
+        self.outcome = outcome;
+    }
+}
+
+impl<T: Clone + Eq + Hash + Ord> Drop for Taken<'_, T> {
+    fn drop(&mut self) {
+        self.queue.done(self.key.clone(), self.outcome);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_that_fails_is_tried_again_and_others_go_on() {
+        let queue = Queue::new();
+        queue.add("bad".to_owned());
+        queue.add("good".to_owned());
+        let (done, mut finished) = mpsc::unbounded_channel();
+        let attempts = Arc::new(AtomicUsize::new(0));
+        let running = tokio::spawn(run("test", queue, 1, move |key: String| {
+            let (done, attempts) = (done.clone(), attempts.clone());
+            async move {
+                if key == "bad" && attempts.fetch_add(1, Ordering::Relaxed) < 3 {
+                    return Err("not yet");
+                }
+                done.send(key).map_err(|_| "nobody listens")?;
+                Ok(Next::Wait)
+            }
+        }));
+        assert_eq!(finished.recv().await.as_deref(), Some("good"));
+        assert_eq!(finished.recv().await.as_deref(), Some("bad"));
+        running.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_panic_costs_one_attempt_and_no_worker() {
+        let queue = Queue::new();
+        queue.add("a".to_owned());
+        let (done, mut finished) = mpsc::unbounded_channel();
+        let attempts = Arc::new(AtomicUsize::new(0));
+        let running = tokio::spawn(run("test", queue, 1, move |key: String| {
+            let (done, attempts) = (done.clone(), attempts.clone());
+            async move {
+                assert!(attempts.fetch_add(1, Ordering::Relaxed) > 0, "the first attempt");
+                done.send(key).map_err(|_| "nobody listens")?;
+                Ok::<_, &str>(Next::Wait)
+            }
+        }));
+        assert_eq!(finished.recv().await.as_deref(), Some("a"));
+        running.abort();
+    }
+}

@@ -1,0 +1,23 @@
+//! Room for what a pod asks for.
+
+use crate::{demand::Demand, node::Node, placement::Refusal};
+
+pub(super) fn objections(demand: &Demand, node: &Node) -> Vec<Refusal> {
+    demand
+        .requests
+        .iter()
+        .filter(|(name, wanted)| *wanted > 0 && *wanted > node.free(name))
+        .map(|(name, wanted)| {
+            let reason = match name {
+                "pods" => "Too many pods".to_owned(),
+                name => format!("Insufficient {name}"),
+            };
+            // Even an empty node would be too small.
+            if wanted > node.allocatable.get(name) {
+                Refusal::lasting(reason)
+            } else {
+                Refusal::passing(reason)
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,168 @@
+//! Where a pod should go among the nodes where it can.
+
+use std::collections::HashMap;
+
+use k8s_openapi::api::core::v1::{Affinity, PodAffinityTerm};
+
+use crate::{
+    cluster::Cluster,
+    demand::Demand,
+    filters::{applies, tolerates},
+    node::Node,
+    terms,
+};
+
+/// The best a node can be in one respect.
+const FULL: i64 = 100;
+
+/// One score for each node; higher is better.
+pub(crate) fn score(cluster: &Cluster, demand: &Demand, nodes: &[&Node]) -> Vec<i64> {
+    if nodes.len() < 2 {
+        return vec![0; nodes.len()];
+    }
+    let mut total = vec![0; nodes.len()];
+    let mut add = |weight: i64, scores: Vec<i64>| {
+        for (total, score) in total.iter_mut().zip(scores) {
+            *total += weight * score;
+        }
+    };
+    let each = |score: &dyn Fn(&Node) -> i64| nodes.iter().map(|node| score(node)).collect::<Vec<_>>();
+    add(1, each(&|node| room(demand, node)));
+    add(1, each(&|node| balance(demand, node)));
+    add(3, scaled(each(&|node| -untolerated(demand, node))));
+    add(2, scaled(each(&|node| preference(demand, node))));
+    add(2, scaled(company(cluster, demand, nodes)));
+    total
+}
+
+/// Brings raw scores to 0..=100 by the distance between the worst and the best.
+fn scaled(raw: Vec<i64>) -> Vec<i64> {
+    let (Some(least), Some(most)) = (raw.iter().min().copied(), raw.iter().max().copied()) else {
+        return raw;
+    };
+    match most - least {
+        0 => vec![0; raw.len()],
+        span => raw
+            .into_iter()
+            .map(|score| (score - least) * FULL / span)
+            .collect(),
+    }
+}
+
+/// How much is left: CPU and memory are spread, so that nobody is crowded. Devices are packed, so that
+/// whole nodes stay free for the jobs that need many of them.
+fn room(demand: &Demand, node: &Node) -> i64 {
+    let devices = demand
+        .requests
+        .iter()
+        .filter(|(name, amount)| is_device(name) && *amount > 0);
+    let packed: Vec<i64> = devices
+        .map(|(name, _)| FULL - share_left(demand, node, name))
+        .collect();
+    if !packed.is_empty() {
+        return packed.iter().sum::<i64>() / i64::try_from(packed.len()).unwrap_or(1);
+    }
+    i64::midpoint(
+        share_left(demand, node, "cpu"),
+        share_left(demand, node, "memory"),
+    )
+}
+
+fn is_device(name: &str) -> bool {
+    name.contains('/')
+}
+
+/// Percent of a resource that would be free with the pod on the node.
+fn share_left(demand: &Demand, node: &Node, name: &str) -> i64 {
+    let all = node.allocatable.get(name);
+    let left = (node.free(name) - demand.requests.get(name)).max(0);
+    if all == 0 {
+        0
+    } else {
+        left.saturating_mul(FULL) / all
+    }
+}
+
+/// Best where CPU and memory would be used alike: neither is left over without the other.
+fn balance(demand: &Demand, node: &Node) -> i64 {
+    FULL - (share_left(demand, node, "cpu") - share_left(demand, node, "memory")).abs()
+}
+
+/// Taints that only advise against the node.
+fn untolerated(demand: &Demand, node: &Node) -> i64 {
+    let advice = node
+        .taints
+        .iter()
+        .filter(|taint| taint.effect == "PreferNoSchedule");
+    let count = advice.filter(|taint| !tolerates(demand, taint)).count();
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn affinity(demand: &Demand) -> Option<&Affinity> {
+    demand.pod.spec.as_ref()?.affinity.as_ref()
+}
+
+/// The weights of the node terms the pod prefers and the node meets.
+fn preference(demand: &Demand, node: &Node) -> i64 {
+    let preferred = affinity(demand)
+        .and_then(|affinity| affinity.node_affinity.as_ref())
+        .and_then(|affinity| {
+            affinity
+                .preferred_during_scheduling_ignored_during_execution
+                .as_ref()
+        });
+    let met = preferred
+        .into_iter()
+        .flatten()
+        .filter(|term| terms::matches_term(&term.preference, node));
+    met.map(|term| i64::from(term.weight)).sum()
+}
+
+/// The weights of the pods the pod would like to be near, less those it would like to avoid.
+fn company(cluster: &Cluster, demand: &Demand, nodes: &[&Node]) -> Vec<i64> {
+    let wishes = wishes(demand);
+    let mut by_place: HashMap<(&str, &str), i64> = HashMap::new();
+    if !wishes.is_empty() {
+        for (node, other) in cluster.placed() {
+            for (term, weight) in &wishes {
+                if let Some(value) = node.labels.get(&term.topology_key)
+                    && applies(cluster, &demand.pod, term, &other.pod)
+                {
+                    *by_place.entry((&term.topology_key, value)).or_default() += weight;
+                }
+            }
+        }
+    }
+    let here = |node: &&Node| {
+        let places = by_place
+            .iter()
+            .filter(|((key, value), _)| node.labels.get(*key).is_some_and(|own| own == value));
+        places.map(|(_, weight)| weight).sum()
+    };
+    nodes.iter().map(here).collect()
+}
+
+fn wishes(demand: &Demand) -> Vec<(&PodAffinityTerm, i64)> {
+    let Some(affinity) = affinity(demand) else {
+        return Vec::new();
+    };
+    let near = affinity
+        .pod_affinity
+        .iter()
+        .flat_map(|near| {
+            near.preferred_during_scheduling_ignored_during_execution
+                .iter()
+                .flatten()
+        })
+        .map(|term| (&term.pod_affinity_term, i64::from(term.weight)));
+    let far = affinity
+        .pod_anti_affinity
+        .iter()
+        .flat_map(|far| {
+            far.preferred_during_scheduling_ignored_during_execution
+                .iter()
+                .flatten()
+        })
+        .map(|term| (&term.pod_affinity_term, -i64::from(term.weight)));
+    near.chain(far).collect()
+}

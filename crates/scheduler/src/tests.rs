@@ -1,0 +1,298 @@
+//! Whole decisions over small clusters.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn node(name: &str, gpus: u32, extra: Value) -> k8s_openapi::api::core::v1::Node {
+    let mut object = json!({
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "zone": &name[..1]}},
+        "spec": {},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10", "nvidia.com/gpu": gpus.to_string()}},
+    });
+    object["spec"] = extra;
+    serde_json::from_value(object).unwrap()
+}
+
+fn cluster<const N: usize>(nodes: [k8s_openapi::api::core::v1::Node; N]) -> Cluster {
+    let mut cluster = Cluster::default();
+    for node in nodes {
+        cluster.set_node(&node);
+    }
+    cluster
+}
+
+fn pod(name: &str, requests: Value, spec: Value) -> Demand {
+    let mut object = json!({
+        "metadata": {"namespace": "n", "name": name, "uid": name, "labels": {"app": "a"}},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": requests}}]},
+    });
+    for (field, value) in spec.as_object().into_iter().flatten() {
+        object["spec"][field] = value.clone();
+    }
+    Demand::of(Arc::new(serde_json::from_value(object).unwrap()))
+}
+
+fn put(cluster: &mut Cluster, demand: Demand, place: &str) {
+    cluster.put(Arc::new(demand), place);
+}
+
+#[test]
+fn a_pod_goes_where_there_is_most_room() {
+    let mut cluster = cluster([node("a1", 0, json!({})), node("b1", 0, json!({}))]);
+    put(&mut cluster, pod("x", json!({"cpu": "2"}), json!({})), "a1");
+    assert_eq!(
+        place(&cluster, &pod("p", json!({"cpu": "1"}), json!({}))).unwrap(),
+        "b1"
+    );
+}
+
+#[test]
+fn devices_are_packed_so_that_whole_nodes_stay_free() {
+    let mut cluster = cluster([node("a1", 8, json!({})), node("b1", 8, json!({}))]);
+    let gpu = |name: &str, count: &str| pod(name, json!({"nvidia.com/gpu": count}), json!({}));
+    put(&mut cluster, gpu("x", "2"), "b1");
+    assert_eq!(place(&cluster, &gpu("p", "4")).unwrap(), "b1");
+    assert_eq!(place(&cluster, &gpu("q", "8")).unwrap(), "a1");
+}
+
+#[test]
+fn a_pod_that_waits_is_told_the_numbers() {
+    let taint = json!({"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]});
+    let mut cluster = cluster([node("a1", 8, json!({})), node("b1", 8, taint)]);
+    put(
+        &mut cluster,
+        pod("train", json!({"nvidia.com/gpu": "6"}), json!({})),
+        "a1",
+    );
+    let demand = pod("p", json!({"nvidia.com/gpu": "4"}), json!({}));
+    let failure = place(&cluster, &demand).unwrap_err();
+    assert_eq!(
+        explain(&cluster, &demand, &failure),
+        "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) had untolerated taint {k: v}. \
+         The pod needs 4 nvidia.com/gpu; node b1 has 8 free."
+    );
+}
+
+#[test]
+fn who_holds_what_is_missing_is_named() {
+    let mut cluster = cluster([node("a1", 8, json!({}))]);
+    put(
+        &mut cluster,
+        pod("train", json!({"nvidia.com/gpu": "6"}), json!({})),
+        "a1",
+    );
+    let demand = pod("p", json!({"nvidia.com/gpu": "4"}), json!({}));
+    let failure = place(&cluster, &demand).unwrap_err();
+    let message = explain(&cluster, &demand, &failure);
+    assert!(
+        message.ends_with("The pod needs 4 nvidia.com/gpu; node a1 has 2 free; n/train holds 6."),
+        "{message}"
+    );
+    let huge = pod("p", json!({"nvidia.com/gpu": "16"}), json!({}));
+    let failure = place(&cluster, &huge).unwrap_err();
+    assert!(explain(&cluster, &huge, &failure).ends_with("no node has more than 8."));
+}
+
+#[test]
+fn selectors_affinity_and_cordons_keep_pods_away() {
+    let cluster = cluster([
+        node("a1", 0, json!({})),
+        node("b1", 0, json!({"unschedulable": true})),
+    ]);
+    let to = |zone: &str| pod("p", json!({}), json!({"nodeSelector": {"zone": zone}}));
+    assert_eq!(place(&cluster, &to("a")).unwrap(), "a1");
+    let failure = place(&cluster, &to("b")).unwrap_err();
+    let reasons: Vec<_> = failure.reasons.keys().map(String::as_str).collect();
+    assert_eq!(
+        reasons,
+        [
+            "node(s) didn't match Pod's node affinity/selector",
+            "node(s) were unschedulable"
+        ]
+    );
+    assert!(failure.hopeful.is_empty());
+}
+
+#[test]
+fn pods_that_avoid_each_other_go_to_different_nodes() {
+    let term =
+        json!({"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "a"}}});
+    let far =
+        json!({"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}});
+    let mut cluster = cluster([node("a1", 0, json!({})), node("b1", 0, json!({}))]);
+    let first = place(&cluster, &pod("p", json!({}), far.clone())).unwrap();
+    put(&mut cluster, pod("p", json!({}), far.clone()), &first);
+    let second = place(&cluster, &pod("q", json!({}), far.clone())).unwrap();
+    assert_ne!(first, second);
+    put(&mut cluster, pod("q", json!({}), far.clone()), &second);
+    assert!(place(&cluster, &pod("r", json!({}), far)).is_err());
+    // Nor may others of the kind join them, although those have no wishes of their own.
+    let failure = place(&cluster, &pod("s", json!({}), json!({}))).unwrap_err();
+    assert_eq!(
+        failure.reasons["node(s) didn't satisfy existing pods anti-affinity rules"],
+        2
+    );
+}
+
+#[test]
+fn the_first_of_a_kind_that_wants_company_goes_anywhere_and_the_others_follow() {
+    let term = json!({"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "a"}}});
+    let near =
+        json!({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}});
+    let mut cluster = cluster([
+        node("a1", 0, json!({})),
+        node("b1", 0, json!({})),
+        node("b2", 0, json!({})),
+    ]);
+    assert!(place(&cluster, &pod("p", json!({}), near.clone())).is_ok());
+    put(&mut cluster, pod("p", json!({"cpu": "3"}), near.clone()), "b1");
+    assert_eq!(
+        place(&cluster, &pod("q", json!({"cpu": "2"}), near)).unwrap(),
+        "b2"
+    );
+}
+
+#[test]
+fn a_spread_is_kept_even() {
+    let rule = json!({"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}}});
+    let spread = json!({"topologySpreadConstraints": [rule]});
+    let mut cluster = cluster([
+        node("a1", 0, json!({})),
+        node("b1", 0, json!({"unschedulable": true})),
+    ]);
+    put(&mut cluster, pod("p", json!({}), spread.clone()), "a1");
+    let failure = place(&cluster, &pod("q", json!({}), spread)).unwrap_err();
+    assert_eq!(
+        failure.reasons["node(s) didn't match pod topology spread constraints"],
+        1
+    );
+}
+
+#[test]
+fn host_ports_are_taken_once() {
+    let port = json!({"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]});
+    let mut cluster = cluster([node("a1", 0, json!({}))]);
+    put(&mut cluster, pod("p", json!({}), port.clone()), "a1");
+    assert!(place(&cluster, &pod("q", json!({}), port)).is_err());
+}
+
+#[test]
+fn the_least_important_make_room_and_no_more_than_needed() {
+    let mut cluster = cluster([node("a1", 0, json!({})), node("b1", 0, json!({}))]);
+    let with =
+        |name: &str, cpu: &str, priority: i32| pod(name, json!({"cpu": cpu}), json!({"priority": priority}));
+    put(&mut cluster, with("low", "2", 1), "a1");
+    put(&mut cluster, with("lower", "2", 0), "a1");
+    put(&mut cluster, with("high", "4", 100), "b1");
+    let demand = with("p", "2", 50);
+    let failure = place(&cluster, &demand).unwrap_err();
+    let preemption = preempt(&cluster, &demand, &failure).unwrap();
+    let names: Vec<_> = preemption.victims.iter().map(|victim| victim.name()).collect();
+    assert_eq!((preemption.node.as_str(), names), ("a1", vec!["lower"]));
+    let humble = with("q", "2", 0);
+    let failure = place(&cluster, &humble).unwrap_err();
+    assert!(preempt(&cluster, &humble, &failure).is_none());
+}
+
+#[test]
+fn a_pod_counts_on_a_node_that_is_not_known_yet() {
+    let mut cluster = Cluster::default();
+    put(&mut cluster, pod("p", json!({"cpu": "3"}), json!({})), "a1");
+    cluster.set_node(&node("a1", 0, json!({})));
+    assert_eq!(cluster.node("a1").unwrap().free("cpu"), 1000);
+    cluster.remove_pod("p");
+    assert_eq!(cluster.node("a1").unwrap().free("cpu"), 4000);
+}
+
+fn at(second: i64) -> k8s_openapi::jiff::Timestamp {
+    k8s_openapi::jiff::Timestamp::from_second(second).unwrap()
+}
+
+fn gpu_pod(name: &str, gpus: &str, created: i64) -> Arc<Demand> {
+    let demand = pod(name, json!({"nvidia.com/gpu": gpus}), json!({}));
+    let mut object = (*demand.pod).clone();
+    object.metadata.creation_timestamp = serde_json::from_value(json!(at(created))).unwrap();
+    Arc::new(Demand::of(Arc::new(object)))
+}
+
+fn group(name: &str, members: Vec<Arc<Demand>>, size: usize) -> Unit {
+    Unit {
+        namespace: "n".into(),
+        name: name.into(),
+        members,
+        placed: 0,
+        size,
+    }
+}
+
+/// Each decision in short: `pod>node`, or `pod:` and the message.
+fn outline(decisions: &[Decision]) -> Vec<String> {
+    let show = |decision: &Decision| match decision {
+        Decision::Bind { demand, node } => format!("{}>{node}", demand.name()),
+        Decision::Wait { demand, message, .. } => format!("{}: {message}", demand.name()),
+    };
+    decisions.iter().map(show).collect()
+}
+
+#[test]
+fn a_group_is_placed_as_a_whole_or_not_at_all() {
+    let mut cluster = cluster([node("a1", 8, json!({}))]);
+    let trio = |gpus| ["x", "y", "z"].map(|name| gpu_pod(name, gpus, 0)).to_vec();
+    let refused = decide(&mut cluster, vec![group("g", trio("4"), 3)], at(1));
+    assert_eq!(refused.len(), 3);
+    assert!(
+        outline(&refused)[0].ends_with("Pod group g is placed all at once: 2 of the 3 pods it needs fit.")
+    );
+    assert_eq!(cluster.node("a1").unwrap().free("nvidia.com/gpu"), 8);
+    let placed = decide(&mut cluster, vec![group("g", trio("2"), 3)], at(1));
+    assert_eq!(outline(&placed), ["x>a1", "y>a1", "z>a1"]);
+}
+
+#[test]
+fn a_group_waits_for_its_members_to_exist() {
+    let mut cluster = cluster([node("a1", 8, json!({}))]);
+    let decisions = decide(
+        &mut cluster,
+        vec![group("g", vec![gpu_pod("x", "1", 0)], 3)],
+        at(1),
+    );
+    let wanted = "x: pod group g needs 3 pods and has 1; they are placed together when the others exist";
+    assert_eq!(outline(&decisions), [wanted]);
+}
+
+#[test]
+fn small_ones_pass_a_group_at_first_and_wait_behind_it_in_the_end() {
+    let mut cluster = cluster([node("a1", 8, json!({}))]);
+    put(
+        &mut cluster,
+        pod("old", json!({"nvidia.com/gpu": "4"}), json!({})),
+        "a1",
+    );
+    let units = || {
+        let big = vec![gpu_pod("x", "4", 0), gpu_pod("y", "4", 0)];
+        vec![Unit::pod(gpu_pod("small", "1", 5)), group("g", big, 2)]
+    };
+    let early = decide(&mut cluster.clone(), units(), at(10));
+    assert!(outline(&early).contains(&"small>a1".to_owned()));
+    let late = decide(&mut cluster, units(), at(60));
+    assert!(
+        outline(&late)[2].starts_with("small: waits behind n/g"),
+        "{:?}",
+        outline(&late)
+    );
+}
+
+#[test]
+fn nobody_waits_behind_what_can_never_be() {
+    let mut cluster = cluster([node("a1", 8, json!({}))]);
+    let units = vec![
+        Unit::pod(gpu_pod("huge", "99", 0)),
+        Unit::pod(gpu_pod("small", "1", 5)),
+    ];
+    let decisions = decide(&mut cluster, units, at(60));
+    assert!(outline(&decisions).contains(&"small>a1".to_owned()));
+}

@@ -1,0 +1,59 @@
+//! Updates without end: neither the process nor its file keeps growing.
+
+use std::fs;
+
+use http::Method;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::{
+    client::{Client, Version},
+    server::Place,
+};
+
+const CLIENTS: usize = 4;
+const UPDATES: usize = 250;
+const SIZE: usize = 20_000;
+const PATH: &str = "/api/v1/namespaces/default/configmaps";
+
+/// Replaces the data of one object again and again.
+async fn update(client: Client, name: String) {
+    let connection = client.connect(Version::Http2).await.unwrap();
+    let object = json!({ "metadata": { "name": name } });
+    let _ = connection.post(PATH, &object).await.unwrap();
+    for number in 0..UPDATES {
+        let filling = format!("{number:05}").repeat(SIZE / 5);
+        let patch = json!({ "data": { "filling": filling } }).to_string();
+        let path = format!("{PATH}/{name}");
+        let content_type = "application/merge-patch+json";
+        let answer = connection.send(Method::PATCH, &path, content_type, patch).await;
+        answer.unwrap().ok();
+    }
+}
+
+async fn update_all(client: &Client) {
+    let mut updates = JoinSet::new();
+    for number in 0..CLIENTS {
+        updates.spawn(update(client.clone(), format!("busy-{number}")));
+    }
+    updates.join_all().await;
+}
+
+#[tokio::test]
+async fn endless_updates_leave_memory_and_file_bounded() {
+    let place = Place::new();
+    let server = place.start();
+    let size = || fs::metadata(place.file("store.redb")).unwrap().len() as usize;
+    let written = CLIENTS * UPDATES * SIZE;
+    update_all(&server.client).await;
+    let first = (server.memory(), size());
+    update_all(&server.client).await;
+    let second = (server.memory(), size());
+    println!("after {written} bytes: {first:?}; after twice as many: {second:?}");
+    let (memory, file) = second;
+    assert!(memory < first.0 + 32 * 1024 * 1024, "{first:?} to {second:?}");
+    assert!(
+        file < 24 * 1024 * 1024 && file <= first.1 * 2,
+        "{first:?} to {second:?}"
+    );
+}

@@ -1,0 +1,67 @@
+//! Benchmarks: ours beside the real thing, on the same work in the same run.
+
+mod api;
+mod idle;
+mod load;
+mod measures;
+mod report;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use crate::servers::Side;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// What to measure
+    #[arg(value_enum)]
+    group: Group,
+
+    /// Measure one side only
+    #[arg(long, value_enum)]
+    only: Option<Side>,
+
+    /// Take the median of so many rounds
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// How to print the result
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Output,
+
+    /// Fail when a bar is missed
+    #[arg(long)]
+    check: bool,
+
+    /// Leave the folder with data and logs behind, and say where it is
+    #[arg(long)]
+    keep: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Group {
+    /// The API server and its store: starting, idling, writing, reading, watching
+    Api,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Output {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let Group::Api = arguments.group;
+    let report = api::run(arguments)?;
+    match arguments.output {
+        Output::Text => print!("{}", report.text()),
+        Output::Json => println!("{:#}", report.json()),
+    }
+    if arguments.check {
+        report.check()?;
+    }
+    Ok(())
+}

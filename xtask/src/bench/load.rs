@@ -1,0 +1,96 @@
+//! The load generator: `crates/bench`, built for speed and run as a program of its own.
+
+use std::{
+    io::{BufRead as _, BufReader, Lines},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, Stdio},
+};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use crate::{run, servers::Server};
+
+pub(super) const PACKAGE: &str = "bench";
+
+pub(super) struct Generator {
+    binary: PathBuf,
+}
+
+impl Generator {
+    pub(super) fn new(binaries: &Path) -> Self {
+        Self {
+            binary: binaries.join(PACKAGE),
+        }
+    }
+
+    /// Prepares to notice when a server that is about to be started is ready.
+    pub(super) fn wait_for(&self, server: &dyn Server) -> Result<Waiter> {
+        let argument = format!(
+            "{}={},,{}",
+            server.name(),
+            server.url(),
+            server.authority().display()
+        );
+        let mut child = Command::new(&self.binary)
+            .args(["ready", &argument])
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start the load generator")?;
+        let output = child.stdout.take().context("the load generator has no output")?;
+        let mut waiter = Waiter {
+            child,
+            lines: BufReader::new(output).lines(),
+        };
+        waiter.hear("waiting")?;
+        Ok(waiter)
+    }
+
+    pub(super) fn fill(&self, servers: &[String], pods: usize) -> Result<()> {
+        run::check(
+            Command::new(&self.binary)
+                .args(["fill", "--pods", &pods.to_string()])
+                .args(servers),
+        )
+    }
+
+    /// Does rounds of work, and returns the samples of each figure by server.
+    pub(super) fn load(&self, servers: &[String], rounds: u32) -> Result<Value> {
+        let output = Command::new(&self.binary)
+            .args(["load", "--rounds", &rounds.to_string()])
+            .args(servers)
+            .stderr(Stdio::inherit())
+            .output()
+            .context("cannot start the load generator")?;
+        if !output.status.success() {
+            bail!("the load generator failed: {}", output.status);
+        }
+        serde_json::from_slice(&output.stdout).context("the load generator did not answer in JSON")
+    }
+}
+
+/// A client that asks a server until it is ready.
+pub(super) struct Waiter {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Waiter {
+    pub(super) fn until_ready(mut self, url: &str) -> Result<()> {
+        self.hear("ready").with_context(|| format!("waiting for {url}"))
+    }
+
+    fn hear(&mut self, word: &str) -> Result<()> {
+        match self.lines.next() {
+            Some(Ok(line)) if line == word => Ok(()),
+            _ => bail!("the load generator did not say `{word}`"),
+        }
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

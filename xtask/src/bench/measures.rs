@@ -1,0 +1,142 @@
+//! What is measured, and how good it has to be.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+pub(super) struct Measure {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) unit: Unit,
+    /// Everything else is better when it is less.
+    pub(super) more_is_better: bool,
+    pub(super) bars: &'static [Bar],
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Unit {
+    Milliseconds,
+    Megabytes,
+    Percent,
+    PerSecond,
+}
+
+/// What ours has to reach.
+#[derive(Clone, Copy)]
+pub(super) enum Bar {
+    AtMost(f64),
+    /// So many times better than the real one.
+    Times(f64),
+}
+
+use Bar::{AtMost, Times};
+use Unit::{Megabytes, Milliseconds, PerSecond, Percent};
+
+const fn less(id: &'static str, title: &'static str, unit: Unit, bars: &'static [Bar]) -> Measure {
+    Measure {
+        id,
+        title,
+        unit,
+        more_is_better: false,
+        bars,
+    }
+}
+
+const fn more(id: &'static str, title: &'static str, unit: Unit, bars: &'static [Bar]) -> Measure {
+    Measure {
+        more_is_better: true,
+        ..less(id, title, unit, bars)
+    }
+}
+
+pub(super) const MEASURES: &[Measure] = &[
+    less("start_fresh", "start, new directory", Milliseconds, &[]),
+    less(
+        "start_existing",
+        "start, 3,000 pods stored",
+        Milliseconds,
+        &[AtMost(150.0), Times(15.0)],
+    ),
+    less("idle_memory", "idle memory", Megabytes, &[AtMost(40.0)]),
+    less("idle_cpu", "idle CPU", Percent, &[AtMost(0.5)]),
+    less(
+        "idle_filled_memory",
+        "idle memory, 3,000 pods stored",
+        Megabytes,
+        &[AtMost(40.0)],
+    ),
+    less(
+        "idle_filled_cpu",
+        "idle CPU, 3,000 pods stored",
+        Percent,
+        &[AtMost(0.5)],
+    ),
+    more("creates_1", "pod creates, 1 client", PerSecond, &[]),
+    more("creates_16", "pod creates, 16 clients", PerSecond, &[Times(8.0)]),
+    more("gets_16", "pod gets, 16 clients", PerSecond, &[]),
+    less("list_p50", "LIST of 2,000 pods, p50", Milliseconds, &[Times(4.0)]),
+    less("list_bytes", "LIST of 2,000 pods, size", Megabytes, &[]),
+    less(
+        "list_selected_p50",
+        "LIST of 200 of them by label, p50",
+        Milliseconds,
+        &[],
+    ),
+    less(
+        "watch_20_p50",
+        "patch to seen by 20 watchers, p50",
+        Milliseconds,
+        &[],
+    ),
+    less(
+        "watch_20_p99",
+        "patch to seen by 20 watchers, p99",
+        Milliseconds,
+        &[Times(5.0)],
+    ),
+    less(
+        "watch_50_p50",
+        "patch to seen by 50 watchers, p50",
+        Milliseconds,
+        &[],
+    ),
+    less(
+        "watch_50_p99",
+        "patch to seen by 50 watchers, p99",
+        Milliseconds,
+        &[],
+    ),
+    less(
+        "delete_collection",
+        "DELETE of 2,000 pods at once",
+        Milliseconds,
+        &[],
+    ),
+];
+
+/// The samples of each figure by server.
+#[derive(Default)]
+pub(super) struct Samples(BTreeMap<String, BTreeMap<String, Vec<f64>>>);
+
+impl Samples {
+    pub(super) fn add(&mut self, measure: &str, server: &str, value: f64) {
+        let by_server = self.0.entry(measure.to_owned()).or_default();
+        by_server.entry(server.to_owned()).or_default().push(value);
+    }
+
+    /// Takes over what the load generator printed.
+    pub(super) fn merge(&mut self, figures: &Value) {
+        for (measure, servers) in figures.as_object().into_iter().flatten() {
+            for (server, values) in servers.as_object().into_iter().flatten() {
+                for value in values.as_array().into_iter().flatten().filter_map(Value::as_f64) {
+                    self.add(measure, server, value);
+                }
+            }
+        }
+    }
+
+    pub(super) fn of(&self, measure: &str, server: &str) -> &[f64] {
+        let samples = self.0.get(measure).and_then(|servers| servers.get(server));
+        samples.map_or(&[], Vec::as_slice)
+    }
+}

@@ -1,0 +1,93 @@
+//! `trainyard up` in a folder of its own.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result};
+
+use super::{Server, free_ports};
+use crate::{processes::Background, run};
+
+/// How the binary is built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    Debug,
+    Release,
+}
+
+pub(crate) struct Ours {
+    binary: PathBuf,
+    work: PathBuf,
+    port: u16,
+}
+
+/// Builds ours and what else is wanted of the workspace, and says in which folder the binaries are.
+/// All in one go: cargo chooses the features of dependencies for what is built together.
+pub(crate) fn build(profile: Profile, others: &[&str]) -> Result<PathBuf> {
+    let mut arguments = vec!["build", "--quiet", "--package", "trainyard"];
+    if profile == Profile::Release {
+        arguments.push("--release");
+    }
+    for package in others {
+        arguments.extend(["--package", package]);
+    }
+    run::run("cargo", &arguments)?;
+    Ok(run::target_dir().join(profile.folder()))
+}
+
+impl Profile {
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Release => "release",
+        }
+    }
+}
+
+impl Ours {
+    pub(crate) fn prepare(binaries: &Path, work: &Path) -> Result<Self> {
+        let [port] = free_ports()?;
+        Ok(Self {
+            binary: binaries.join("trainyard"),
+            work: work.to_owned(),
+            port,
+        })
+    }
+
+    fn data(&self) -> PathBuf {
+        self.work.join("data")
+    }
+}
+
+impl Server for Ours {
+    fn name(&self) -> &'static str {
+        "ours"
+    }
+
+    fn start(&self) -> Result<Vec<Background>> {
+        let mut command = Command::new(&self.binary);
+        command
+            .arg("up")
+            .arg(format!("--listen=127.0.0.1:{}", self.port))
+            .arg("--data-dir")
+            .arg(self.data());
+        Ok(vec![Background::start("trainyard", &mut command, &self.work)?])
+    }
+
+    fn url(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port)
+    }
+
+    fn authority(&self) -> PathBuf {
+        self.data().join("pki/ca.crt")
+    }
+
+    fn token(&self) -> Result<String> {
+        let path = self.data().join("pki/admin.token");
+        let token = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        Ok(token.trim().to_owned())
+    }
+}

@@ -1,0 +1,179 @@
+//! A real control plane on free ports: etcd, the API server, and of the controllers those that the
+//! embedded server has itself.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result};
+
+use super::{Server, free_ports};
+use crate::{
+    processes::Background,
+    real_kubernetes::{self, Component},
+};
+
+const COMPONENTS: [Component; 3] = [
+    Component::Etcd,
+    Component::KubeApiserver,
+    Component::KubeControllerManager,
+];
+
+/// What the embedded API server does by itself. Workload controllers stay out: checks write the
+/// status of pods and deployments themselves.
+const CONTROLLERS: [&str; 11] = [
+    "namespace-controller",
+    "garbage-collector-controller",
+    "serviceaccount-controller",
+    "serviceaccount-token-controller",
+    "root-ca-certificate-publisher-controller",
+    "resourcequota-controller",
+    "clusterrole-aggregation-controller",
+    "validatingadmissionpolicy-status-controller",
+    "persistentvolumeclaim-protection-controller",
+    "persistentvolume-protection-controller",
+    "volumeattributesclass-protection-controller",
+];
+
+const TOKEN: &str = "real-admin";
+
+pub(super) fn is_built() -> Result<bool> {
+    for component in COMPONENTS {
+        if real_kubernetes::find(component)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether what is acknowledged survives a power failure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// As in production.
+    Synced,
+    /// Faster, for checks of what is answered.
+    Unsynced,
+}
+
+pub(crate) struct Real {
+    work: PathBuf,
+    durability: Durability,
+    /// Where etcd listens for the API server.
+    storage: String,
+    peers: u16,
+    port: u16,
+}
+
+impl Real {
+    /// Chooses ports and writes credentials.
+    pub(crate) fn prepare(durability: Durability, work: &Path) -> Result<Self> {
+        let [clients, peers, port] = free_ports()?;
+        let real = Self {
+            work: work.to_owned(),
+            durability,
+            storage: format!("http://127.0.0.1:{clients}"),
+            peers,
+            port,
+        };
+        write_credentials(work, &real.url())?;
+        Ok(real)
+    }
+
+    pub(crate) fn start_controllers(&self) -> Result<Background> {
+        let mut command = Command::new(real_kubernetes::ensure(Component::KubeControllerManager)?);
+        command
+            .arg("--kubeconfig")
+            .arg(self.work.join("kubeconfig"))
+            .arg(format!("--controllers={}", CONTROLLERS.join(",")))
+            .arg("--service-account-private-key-file")
+            .arg(self.work.join("accounts.key"))
+            .arg("--root-ca-file")
+            .arg(self.authority())
+            .args([
+                "--leader-elect=false",
+                "--secure-port=0",
+                "--kube-api-qps=500",
+                "--kube-api-burst=500",
+            ]);
+        Background::start("kube-controller-manager", &mut command, &self.work)
+    }
+
+    fn start_etcd(&self) -> Result<Background> {
+        let mut command = Command::new(real_kubernetes::ensure(Component::Etcd)?);
+        command
+            .arg("--data-dir")
+            .arg(self.work.join("etcd"))
+            .args(["--listen-client-urls", &self.storage])
+            .args(["--advertise-client-urls", &self.storage])
+            .arg(format!("--listen-peer-urls=http://127.0.0.1:{}", self.peers));
+        if self.durability == Durability::Unsynced {
+            command.arg("--unsafe-no-fsync");
+        }
+        Background::start("etcd", &mut command, &self.work)
+    }
+
+    fn start_api_server(&self) -> Result<Background> {
+        let mut command = Command::new(real_kubernetes::ensure(Component::KubeApiserver)?);
+        command
+            .args(["--etcd-servers", &self.storage])
+            .args(["--bind-address=127.0.0.1", "--authorization-mode=RBAC"])
+            .args(["--service-cluster-ip-range=10.96.0.0/16", "--allow-privileged"])
+            .arg("--service-account-issuer=https://kubernetes.default.svc.cluster.local")
+            .arg(format!("--secure-port={}", self.port))
+            .arg("--cert-dir")
+            .arg(self.work.join("certificates"))
+            .arg("--token-auth-file")
+            .arg(self.work.join("tokens.csv"))
+            .arg("--service-account-key-file")
+            .arg(self.work.join("accounts.pub"))
+            .arg("--service-account-signing-key-file")
+            .arg(self.work.join("accounts.key"));
+        Background::start("kube-apiserver", &mut command, &self.work)
+    }
+}
+
+impl Server for Real {
+    fn name(&self) -> &'static str {
+        "real"
+    }
+
+    fn start(&self) -> Result<Vec<Background>> {
+        let etcd = self.start_etcd()?;
+        Ok(vec![self.start_api_server()?, etcd])
+    }
+
+    fn url(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port)
+    }
+
+    fn authority(&self) -> PathBuf {
+        self.work.join("certificates/apiserver.crt")
+    }
+
+    fn token(&self) -> Result<String> {
+        Ok(TOKEN.to_owned())
+    }
+}
+
+fn write_credentials(work: &Path, url: &str) -> Result<()> {
+    let key = rcgen::KeyPair::generate().context("cannot make a key")?;
+    fs::write(work.join("accounts.key"), key.serialize_pem())?;
+    fs::write(work.join("accounts.pub"), key.public_key_pem())?;
+    fs::write(
+        work.join("tokens.csv"),
+        format!("{TOKEN},admin,1,system:masters\n"),
+    )?;
+    let kubeconfig = format!(
+        "apiVersion: v1
+kind: Config
+current-context: real
+clusters: [{{name: real, cluster: {{server: '{url}', insecure-skip-tls-verify: true}}}}]
+users: [{{name: admin, user: {{token: {TOKEN}}}}}]
+contexts: [{{name: real, context: {{cluster: real, user: admin}}}}]
+"
+    );
+    fs::write(work.join("kubeconfig"), kubeconfig)?;
+    Ok(())
+}
