@@ -12,6 +12,7 @@ pub(crate) mod limit_ranges;
 mod matching;
 pub(crate) mod namespace_lifecycle;
 pub(crate) mod pod_defaults;
+mod pod_security;
 pub(crate) mod policies;
 pub(crate) mod resource_quotas;
 pub(crate) mod service_account;
@@ -122,6 +123,7 @@ pub(crate) async fn validate(
     }
     if let Some(object) = object {
         limit_ranges::check(call, operation, object, old)?;
+        pod_security::check(writer, object, old)?;
     }
     if call.target.subresource == "scale" {
         let view = |object: Option<&Value>| object.map(|object| scale::view(call, object)).transpose();

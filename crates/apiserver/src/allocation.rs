@@ -5,9 +5,12 @@
 
 use std::{collections::HashSet, net::Ipv4Addr, sync::Arc};
 
-use kinds::objects::service::{
-    allocation::{Ask, Plan, plan_create, plan_delete, plan_update},
-    cluster_ips::{self, Family},
+use kinds::objects::{
+    ip_address,
+    service::{
+        allocation::{Ask, Plan, plan_create, plan_delete, plan_update},
+        cluster_ips::{self, Family},
+    },
 };
 use manifests::field::{FieldError, Path};
 use parking_lot::Mutex;
@@ -21,7 +24,8 @@ use crate::{
     object,
 };
 
-/// The range cluster addresses come from: 10.96.0.0/16. Its first address is the API's own Service.
+/// The network cluster addresses come from. Its first address is the API's own Service.
+pub(crate) const NETWORK: &str = "10.96.0.0/16";
 const FIRST: u32 = u32::from_be_bytes([10, 96, 0, 1]);
 const LAST: u32 = u32::from_be_bytes([10, 96, 255, 254]);
 /// Addresses before this one are for those who ask for one by name.
@@ -137,8 +141,8 @@ fn take_addresses(api: &Api, plan: &Plan, object: &mut Value, taken: &mut Taken)
     let mut in_use = api.allocations.0.lock();
     for place in &plan.cluster_ips {
         let address = match &place.wanted {
-            Some(text) => wanted_address(&in_use, object, text)?,
-            None => free_address(&in_use)
+            Some(text) => wanted_address(api, &in_use, object, text)?,
+            None => free_address(api, &in_use)
                 .ok_or_else(|| ApiError::internal("failed to allocate a serviceIP: range is full"))?,
         };
         in_use.addresses.insert(address);
@@ -157,7 +161,7 @@ fn take_addresses(api: &Api, plan: &Plan, object: &mut Value, taken: &mut Taken)
     Ok(())
 }
 
-fn wanted_address(in_use: &InUse, object: &Value, text: &str) -> Result<u32> {
+fn wanted_address(api: &Api, in_use: &InUse, object: &Value, text: &str) -> Result<u32> {
     let refused = |why: &str| {
         let detail = format!("failed to allocate IP {text}: {why}");
         let asked = kinds::read::get(kinds::read::get(object, "spec"), "clusterIPs");
@@ -171,19 +175,31 @@ fn wanted_address(in_use: &InUse, object: &Value, text: &str) -> Result<u32> {
     if !(FIRST..=LAST).contains(&address) {
         return Err(outside());
     }
-    if in_use.addresses.contains(&address) {
+    if is_taken(api, in_use, address) {
         return Err(refused("provided IP is already allocated"));
     }
     Ok(address)
 }
 
-fn free_address(in_use: &InUse) -> Option<u32> {
+/// Services hold addresses, and users may reserve some with IPAddresses of their own.
+fn is_taken(api: &Api, in_use: &InUse, address: u32) -> bool {
+    let name = Ipv4Addr::from(address).to_string();
+    let reserved = || {
+        let stored = api
+            .store
+            .get(&Collection::new("networking.k8s.io", "ipaddresses"), "", &name)?;
+        serde_json::from_slice::<Value>(stored.json()).ok()
+    };
+    in_use.addresses.contains(&address) || reserved().is_some_and(|object| !ip_address::is_managed(&object))
+}
+
+fn free_address(api: &Api, in_use: &InUse) -> Option<u32> {
     let size = LAST - FIRST_ANY;
     // A random start keeps an address that was just given back from being reused at once.
     let start = random() % size;
     (0..size)
         .map(|step| FIRST_ANY + (start + step) % size)
-        .find(|address| !in_use.addresses.contains(address))
+        .find(|address| !is_taken(api, in_use, *address))
 }
 
 fn take_ports(api: &Api, plan: &Plan, object: &mut Value, taken: &mut Taken) -> Result<()> {

@@ -1,17 +1,21 @@
-//! What a cluster has before anybody creates anything: its namespaces, roles, priority classes and the
-//! Service under which pods find the API.
+//! What a cluster has before anybody creates anything: its namespaces, roles, priority classes, the
+//! groups it serves, the network of its Services and the one under which pods find the API.
 
 use std::{net::SocketAddr, sync::Arc};
 
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
+use kinds::objects::{api_service, ip_address};
 use serde_json::{Value, json};
 
 use crate::{
+    allocation,
     api::Api,
     authentication::User,
     error::{ApiError, Result},
 };
+
+pub(crate) const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 
 /// Creates what is missing; what is there stays as the users left it. Nothing is written on a second
 /// start, so that the start stays fast.
@@ -98,6 +102,14 @@ fn objects(address: SocketAddr) -> Vec<(&'static str, Value)> {
             json!({ "metadata": { "name": name }, "value": value, "description": text }),
         ));
     }
+    all.extend(api_service::built_in().map(|service| (API_SERVICES, service)));
+    all.push((
+        "/apis/networking.k8s.io/v1/servicecidrs",
+        json!({
+            "metadata": { "name": ip_address::DEFAULT_NETWORK },
+            "spec": { "cidrs": [allocation::NETWORK] },
+        }),
+    ));
     all.push((
         "/api/v1/namespaces/default/services",
         json!({

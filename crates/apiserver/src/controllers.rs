@@ -1,10 +1,12 @@
 //! The controllers that are part of the API itself: without them deletions would never end and custom
 //! resources never begin.
 
+mod api_services;
 pub(crate) mod cluster_roles;
 pub(crate) mod definitions;
 pub(crate) mod feed;
 pub(crate) mod garbage;
+mod ip_addresses;
 pub(crate) mod namespaces;
 pub(crate) mod quotas;
 pub(crate) mod storage_protection;
@@ -25,6 +27,8 @@ pub(crate) fn start(api: &Arc<Api>) -> JoinSet<()> {
     tasks.spawn(namespaces::run(api.clone()));
     tasks.spawn(quotas::run(api.clone()));
     tasks.spawn(cluster_roles::run(api.clone()));
+    tasks.spawn(api_services::run(api.clone()));
+    tasks.spawn(ip_addresses::run(api.clone()));
     tasks.spawn(token_secrets::run(api.clone()));
     for protection in &PROTECTIONS {
         tasks.spawn(storage_protection::run(api.clone(), protection));

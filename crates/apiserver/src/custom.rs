@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use store::{Collection, TooOld};
 
 use crate::{
+    conversion::Converter,
     kind::{Definition, Kind, Subresource},
     object,
 };
@@ -45,14 +46,17 @@ pub struct CustomVersion {
     index: usize,
     /// Objects written after this revision have the form of today's schema.
     changed_at: u64,
+    /// Who converts from and to the stored version, where versions differ in more than their name.
+    converter: Option<Arc<Converter>>,
 }
 
 /// The kinds a definition serves, one a version. `changed_at` is the revision of its last change.
 pub(crate) fn kinds(definition: &Value, changed_at: u64) -> Vec<Arc<Kind>> {
     let custom = Arc::new(CustomKind::of(definition));
+    let converter = Converter::of(definition).map(Arc::new);
     (0..custom.versions.len())
         .filter(|index| custom.versions[*index].served)
-        .map(|index| Arc::new(row(&custom, index, changed_at)))
+        .map(|index| Arc::new(row(&custom, index, changed_at, converter.clone())))
         .collect()
 }
 
@@ -68,7 +72,7 @@ const VERBS: &[&str] = &[
 ];
 const SUBRESOURCE_VERBS: &[&str] = &["get", "patch", "update"];
 
-fn row(custom: &Arc<CustomKind>, index: usize, changed_at: u64) -> Kind {
+fn row(custom: &Arc<CustomKind>, index: usize, changed_at: u64, converter: Option<Arc<Converter>>) -> Kind {
     let version = &custom.versions[index];
     let api_version = format!("{}/{}", custom.group, version.name);
     let mut subresources = Vec::new();
@@ -110,6 +114,7 @@ fn row(custom: &Arc<CustomKind>, index: usize, changed_at: u64) -> Kind {
             kind: custom.clone(),
             index,
             changed_at,
+            converter,
         })),
     }
 }
@@ -154,6 +159,14 @@ impl CustomVersion {
         let schema = &self.version().schema;
         schemas::default(value, schema);
         schemas::prune(value, schema);
+    }
+
+    pub(crate) fn converter(&self) -> Option<&Converter> {
+        self.converter.as_deref()
+    }
+
+    pub(crate) fn storage_version(&self) -> &str {
+        &self.kind.storage_version
     }
 
     pub(crate) fn storage_api_version(&self) -> String {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::{
     call::Call,
+    conversion,
     error::{ApiError, Result},
     list::check_revision_exists,
     negotiate::Form,
@@ -26,6 +27,7 @@ pub(crate) async fn get(call: &Call) -> Result<Answer> {
         .store
         .get(&call.kind.collection, call.key_namespace(), &call.target.name)
         .ok_or_else(|| ApiError::not_found(call.kind.qualified(), &call.target.name))?;
+    let stored = conversion::shown_one(&call.api, &call.kind, stored).await?;
     if call.representation.form == Form::Object {
         return Ok(response::encoded(
             StatusCode::OK,

@@ -14,6 +14,7 @@ mod built_in;
 mod call;
 mod compression;
 mod controllers;
+mod conversion;
 mod custom;
 mod derived;
 mod discovery;
@@ -51,6 +52,7 @@ mod subresources;
 mod thin;
 mod tokens;
 mod watch;
+mod webhook_client;
 mod writes;
 
 pub use api::Api;

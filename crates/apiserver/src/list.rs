@@ -15,6 +15,7 @@ use store::{Key, Object};
 use crate::{
     aside::step_aside,
     call::Call,
+    conversion,
     error::{ApiError, Result},
     kind::Kind,
     negotiate::{Encoding, Form},
@@ -221,7 +222,7 @@ pub(crate) async fn list(call: &Call) -> Result<Answer> {
     if let Some(revision) = options.revision {
         check_revision_exists(call, revision).await?;
     }
-    let page = read_page(call, &options, &selection)?;
+    let page = read_page(call, &options, &selection).await?;
     if call.representation.form == Form::Object && call.representation.encoding == Encoding::Json {
         return Ok(stream(&call.kind, page));
     }
@@ -254,7 +255,7 @@ fn in_form(call: &Call, page: &Page) -> Result<Answer> {
     Ok(response::value(StatusCode::OK, call.representation, &shown))
 }
 
-fn read_page(call: &Call, options: &ListOptions, selection: &Selection) -> Result<Page> {
+async fn read_page(call: &Call, options: &ListOptions, selection: &Selection) -> Result<Page> {
     let mut after = options.start.as_ref().map(Continue::key);
     let limit = if options.limit == 0 {
         usize::MAX
@@ -281,7 +282,9 @@ fn read_page(call: &Call, options: &ListOptions, selection: &Selection) -> Resul
         page.revision = list.revision;
         let last = list.items.last().map(|object| object.key().clone());
         let mut left = list.remaining;
-        let mut items = list.items.into_iter();
+        let mut items = conversion::shown(&call.api, &call.kind, list.items)
+            .await?
+            .into_iter();
         for object in items.by_ref() {
             if selection.matches(&call.kind, &object) {
                 page.objects.push(object);

@@ -1,6 +1,6 @@
 //! What a few kinds get from the moment, the user or chance: the facts that pure rules cannot have.
 
-use kinds::objects::{certificate_signing_request, namespace, persistent_volume};
+use kinds::objects::{api_service, certificate_signing_request, ip_address, namespace, persistent_volume};
 use serde_json::{Value, json};
 
 use crate::{object, writes::Writer};
@@ -16,6 +16,10 @@ pub(crate) fn on_create(writer: &mut Writer<'_>, object: &mut Value) {
         }
         ("", "Node") => taint_until_ready(object),
         ("certificates.k8s.io", "CertificateSigningRequest") => sign_with_user(writer, object),
+        ("apiregistration.k8s.io", "APIService") => api_service::stamp_local(object, &writer.timestamp()),
+        ("networking.k8s.io", "ServiceCIDR") => {
+            ip_address::stamp_default_network(object, &writer.timestamp());
+        }
         _ => {}
     }
 }

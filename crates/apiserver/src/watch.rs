@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::{
     call::Call,
+    conversion,
     error::{ApiError, Result},
     kind::Kind,
     list::{check_options, check_revision_exists, parse_revision},
@@ -83,6 +84,7 @@ pub(crate) async fn watch(call: &Call) -> Result<Answer> {
             check_revision_exists(call, revision).await?;
         }
         let (objects, watcher) = snapshot_and_watch(call, &selection);
+        let objects = conversion::shown(&call.api, &call.kind, objects).await?;
         start = Start {
             objects: objects.into_iter(),
             done: false,
@@ -210,8 +212,16 @@ impl Watch {
                 batch = self.watcher.next() => match batch {
                     Ok(events) => {
                         let mut frames = Vec::new();
-                        for event in &events {
-                            self.encoder.event(&mut frames, event, &self.selection);
+                        match conversion::shown_events(&self.api, &self.encoder.kind, events).await {
+                            Ok(events) => {
+                                for event in &events {
+                                    self.encoder.event(&mut frames, event, &self.selection);
+                                }
+                            }
+                            Err(error) => {
+                                self.ended = true;
+                                self.encoder.error(&mut frames, &error);
+                            }
                         }
                         if !frames.is_empty() {
                             return Some(frames.into());

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::{
     call::Call,
+    conversion,
     error::Result,
     get,
     negotiate::Form,
@@ -42,6 +43,16 @@ pub(crate) enum Outcome {
     DryRun(Value),
     /// The last state of an object that is gone.
     Deleted(Value),
+}
+
+impl Outcome {
+    /// The outcome in the version of the request.
+    async fn shown(self, call: &Call) -> Result<Self> {
+        Ok(match self {
+            Self::Stored(stored) => Self::Stored(conversion::shown_one(&call.api, &call.kind, stored).await?),
+            other => other,
+        })
+    }
 }
 
 impl<'a> Writer<'a> {

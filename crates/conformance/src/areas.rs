@@ -2,6 +2,7 @@
 
 mod access;
 mod accounts;
+mod aggregation;
 mod apply;
 mod bad_input;
 mod create;
@@ -19,10 +20,12 @@ mod namespaces;
 mod negotiation;
 mod openapi;
 mod patch;
+mod pod_security;
 mod policies;
 mod protobuf_bodies;
 mod quota;
 mod selectors;
+mod services;
 mod storage;
 mod subresources;
 mod tables;
@@ -37,6 +40,7 @@ use crate::Check;
 pub fn checks() -> impl Iterator<Item = Check> {
     let areas = [
         discovery::CHECKS,
+        aggregation::CHECKS,
         health::CHECKS,
         openapi::CHECKS,
         create::CHECKS,
@@ -66,12 +70,14 @@ pub fn checks() -> impl Iterator<Item = Check> {
         namespaces::CHECKS,
         garbage::CHECKS,
         quota::CHECKS,
+        services::CHECKS,
         storage::CHECKS,
         accounts::CHECKS,
         access::CHECKS,
         access::reviews::CHECKS,
         webhooks::CHECKS,
         policies::CHECKS,
+        pod_security::CHECKS,
     ];
     areas
         .into_iter()

@@ -1,4 +1,4 @@
-//! A small TLS server for admission webhooks, with a certificate authority of its own.
+//! A small TLS server for webhooks of admission and conversion, with a certificate authority of its own.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned, crypto::ring};
 use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde_json::{Value, json};
 
-/// What a webhook answers to an AdmissionRequest: the response without its uid, or null for a broken server.
+/// What a webhook answers to a request: the response without its uid, or null for a broken server.
 pub(crate) type Respond = fn(&Value) -> Value;
 
 /// Started when a check first asks for it.
@@ -66,7 +66,7 @@ impl Webhook {
         json!({"url": self.url, "caBundle": BASE64_STANDARD.encode(&self.authority)})
     }
 
-    /// The AdmissionReviews that came so far.
+    /// The reviews that came so far.
     pub(crate) fn received(&self) -> Vec<Value> {
         let routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
         routes
@@ -165,8 +165,8 @@ fn answer(routes: &Routes, path: &str, body: &[u8]) -> Vec<u8> {
         return http("500 Internal Server Error", "broken");
     }
     response["uid"] = review["request"]["uid"].clone();
-    let review =
-        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
+    // A review is answered by one of its own kind.
+    let review = json!({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response});
     http("200 OK", &review.to_string())
 }
 

@@ -7,6 +7,7 @@ mod position;
 pub(crate) mod scalar;
 pub(crate) mod time;
 
+use manifests::json::go_kind;
 use serde_json::{Map, Value};
 
 use self::position::Position;
@@ -57,7 +58,7 @@ impl Decoder {
             (Form::List(element), Value::Array(items)) => self.list(at, element, items),
             (Form::Map(element), Value::Object(map)) => self.map(at, element, map),
             (Form::Struct(_) | Form::List(_) | Form::Map(_), other) => {
-                Err(at.mismatch(position::word(other), &ty.go_name()))
+                Err(at.mismatch(go_kind(other), &ty.go_name()))
             }
             (Form::SchemaOrArray | Form::SchemaOrBool | Form::SchemaOrStringArray, _) => {
                 self.schema(at, ty.form(), value)
@@ -185,7 +186,7 @@ fn string_item(at: &Position<'_>, item: &mut Value) -> Result<(), DecodeError> {
     match item {
         Value::String(_) => {}
         Value::Null => *item = Value::String(String::new()),
-        other => return Err(at.mismatch(position::word(other), "string")),
+        other => return Err(at.mismatch(go_kind(other), "string")),
     }
     Ok(())
 }

@@ -8,32 +8,27 @@ pub mod api_service;
 pub mod certificate_signing_request;
 mod conditions;
 mod config_map;
-mod csi;
-mod deprecated_labels;
+pub(crate) mod csi;
 mod endpoint_slice;
 mod endpoints;
 pub mod event;
 pub mod expressions;
-mod field;
 mod flow_control;
 pub mod horizontal_pod_autoscaler;
 mod ingress;
 mod ingress_class;
-mod int_or_percent;
-mod ip_address;
+pub mod ip_address;
 mod lease;
 mod limit_range;
 pub mod namespace;
 mod network_policy;
 mod node;
-mod node_selector;
 pub mod persistent_volume;
 pub mod persistent_volume_claim;
 mod pod_disruption_budget;
 mod priority_class;
 mod rbac;
 mod resource_claim;
-pub(crate) mod resource_names;
 mod resource_quota;
 mod resource_slice;
 mod reviews;
@@ -43,7 +38,6 @@ pub mod service;
 mod service_account;
 mod storage_class;
 pub mod storage_protection;
-mod syntax;
 mod volume_attachment;
 mod webhooks;
 
@@ -52,7 +46,9 @@ mod tests;
 
 use serde_json::{Value, json};
 
-use crate::{read, strategy::Strategy};
+use crate::{
+    deprecated_labels, field, int_or_percent, node_selector, read, resource_names, strategy::Strategy, syntax,
+};
 
 /// The row of functions of a kind. Events and autoscalers are given in the form they are stored in:
 /// `v1` and `autoscaling/v2`.

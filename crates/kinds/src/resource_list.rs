@@ -6,15 +6,22 @@ use serde_json::{Map, Value};
 
 use crate::{quantity::Quantity, read::entries};
 
-pub(crate) use crate::objects::resource_names::quantity as amount;
-
 /// Amounts by the name of their resource, which is borrowed from the object.
 pub(crate) type Amounts<'a> = BTreeMap<&'a str, Quantity>;
+
+/// The amount in a field; a missing one is zero.
+pub(crate) fn amount_of(value: &Value) -> Quantity {
+    match value {
+        Value::String(text) => Quantity::parse(text).unwrap_or(Quantity::ZERO),
+        Value::Number(number) => Quantity::parse(&number.to_string()).unwrap_or(Quantity::ZERO),
+        _ => Quantity::ZERO,
+    }
+}
 
 /// The amounts in a field.
 pub(crate) fn amounts<'a>(value: &'a Value, field: &str) -> Amounts<'a> {
     entries(value, field)
-        .map(|(name, value)| (name.as_str(), amount(value)))
+        .map(|(name, value)| (name.as_str(), amount_of(value)))
         .collect()
 }
 

@@ -14,6 +14,27 @@ pub static RESOURCES: LazyLock<&'static [Resource]> = LazyLock::new(|| {
     Vec::leak(resources)
 });
 
+/// A version of a group that is served, and how discovery ranks it.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupVersion {
+    /// Empty for the core group.
+    pub group: &'static str,
+    pub version: &'static str,
+    pub rank: Rank,
+}
+
+/// Groups and their versions are listed by rank, the highest first.
+#[derive(Clone, Copy, Debug)]
+pub struct Rank {
+    pub group: i64,
+    pub version: i64,
+}
+
+/// Every built-in version of a group but that of the APIServices themselves, which have no rank.
+pub fn ranked_versions() -> impl Iterator<Item = GroupVersion> {
+    table::ranked(table::TEXT)
+}
+
 /// One resource of one version of a group.
 #[derive(Debug)]
 pub struct Resource {
@@ -110,6 +131,14 @@ mod tests {
                 assert!(types::by_name(part.type_name).is_some(), "{}", part.type_name);
             }
         }
+    }
+
+    #[test]
+    fn the_rank_of_a_group_is_that_of_its_discovery() {
+        let ranks: Vec<i64> = ranked_versions().map(|version| version.rank.group).collect();
+        assert_eq!(ranks.len(), 21);
+        assert_eq!(ranks.first(), Some(&18000));
+        assert_eq!(ranks.iter().min(), Some(&16100));
     }
 
     #[test]

@@ -4,7 +4,6 @@ pub mod controller_revision;
 pub mod cron_job;
 pub mod daemon_set;
 pub mod deployment;
-mod int_or_percent;
 pub mod job;
 pub mod pod_template;
 pub mod replica_set;
@@ -17,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     checks::{Errors, IMMUTABLE, not_negative},
-    internal_form, label_selector, object_meta,
+    internal_form, label_selector, names, object_meta,
     pods::{Options, template},
     read::{get, has, int, text},
 };
@@ -126,6 +125,11 @@ fn validate_keeps_running(template: &Value, kind: &str, path: &Path, errors: &mu
             detail,
         ));
     }
+}
+
+fn validate_meta(object: &Value, errors: &mut Errors) {
+    let (meta, path) = (get(object, "metadata"), Path::new("metadata"));
+    object_meta::validate(meta, true, names::dns_subdomain, &path, errors);
 }
 
 fn validate_meta_update(new: &Value, old: &Value, errors: &mut Errors) {

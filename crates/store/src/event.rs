@@ -37,6 +37,18 @@ impl Event {
         }
     }
 
+    /// The same change with its states in another form; see [`Object::reshaped`].
+    #[must_use]
+    pub fn reshaped(&self, object: Arc<Object>, previous: Option<Arc<Object>>) -> Self {
+        Self {
+            revision: self.revision,
+            kind: self.kind,
+            object,
+            previous,
+            frame: OnceLock::new(),
+        }
+    }
+
     pub fn key(&self) -> &Key {
         self.object.key()
     }

@@ -80,6 +80,12 @@ impl Object {
         }
     }
 
+    /// The same state in another form: what a caller shows of an object, but does not store.
+    #[must_use]
+    pub fn reshaped(&self, body: Body) -> Self {
+        Self::stamped(self.key.clone(), body, self.revision)
+    }
+
     /// An object as read from the file, or `None` where its JSON does not carry its revision.
     pub(crate) fn loaded(key: Key, revision: u64, revision_at: u32, json: &[u8]) -> Option<Self> {
         let digits = json

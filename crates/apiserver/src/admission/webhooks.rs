@@ -1,16 +1,11 @@
 //! The cluster's own admission over HTTPS: webhooks that may change or refuse a write.
 
-mod client;
 mod configuration;
-mod connection;
-mod endpoint;
 mod failure;
 mod mutating;
 mod patch;
 mod review;
 mod rounds;
-mod service;
-mod trust;
 mod validating;
 
 use std::sync::Arc;
@@ -33,6 +28,7 @@ use crate::{
     call::Call,
     error::{ApiError, Result},
     kind::Kind,
+    webhook_client::{self, CallError},
 };
 
 pub(crate) use self::{mutating::mutate, rounds::Rounds, validating::validate};
@@ -131,9 +127,12 @@ async fn ask(
         review::question(version, &uid, &attributes.to_request(kind), seen)
     };
     let store = &attributes.call.api.store;
-    let answer = client::post(store, webhook, question)
+    let answer = webhook_client::post(store, &webhook.endpoint, webhook.timeout, question)
         .await
-        .map_err(Failure::Call)?;
+        .map_err(|error| match error {
+            CallError::Configuration(why) => Failure::Call(format!("could not get REST client: {why}")),
+            CallError::Call(why) => Failure::Call(format!("failed to call webhook: {why}")),
+        })?;
     review::read(version, &uid, mutating, &answer)
         .map_err(|why| Failure::Call(format!("received invalid webhook response: {why}")))
 }

@@ -15,6 +15,7 @@ use crate::{
     internal,
     kind::Kind,
     object,
+    registry::Snapshot,
     writes::{delete::DeleteOptions, timestamp, update::Part},
 };
 
@@ -209,7 +210,7 @@ async fn clean_up(api: &Arc<Api>, definition: &Value) -> Result<()> {
         kinds::read::text(spec, "group"),
         kinds::read::text(kinds::read::get(spec, "names"), "plural"),
     );
-    if let Some(instances) = api.registry.snapshot().by_plural(group, plural).cloned() {
+    if let Some(instances) = stored_kind(&api.registry.snapshot(), group, plural) {
         delete_instances(api, &instances).await?;
         let _ = api.store.drop_collection(&instances.collection).await;
     }
@@ -219,6 +220,14 @@ async fn clean_up(api: &Arc<Api>, definition: &Value) -> Result<()> {
         new
     })
     .await
+}
+
+/// The instances in the version they are stored in, where it is served: what deletes them need not
+/// convert them.
+fn stored_kind(snapshot: &Snapshot, group: &str, plural: &str) -> Option<Arc<Kind>> {
+    let any = snapshot.by_plural(group, plural)?;
+    let storage = any.custom()?.storage_version();
+    Some(snapshot.get(group, storage, plural).unwrap_or(any).clone())
 }
 
 /// Deletes every instance and waits until the last one is gone.

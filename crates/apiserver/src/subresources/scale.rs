@@ -13,6 +13,7 @@ use crate::{
     admission::Operation,
     body,
     call::Call,
+    conversion,
     custom::ScalePaths,
     error::{ApiError, Result},
     kind::{Definition, Kind},
@@ -36,6 +37,7 @@ pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result
             .store
             .get(&call.kind.collection, call.key_namespace(), &call.target.name)
             .ok_or_else(|| ApiError::not_found(call.kind.qualified(), &call.target.name))?;
+        let stored = conversion::shown_one(&call.api, &call.kind, stored).await?;
         let scale = scale_of(call, &paths, &call.kind.read(&stored))?;
         return show(call, scale);
     }

@@ -9,6 +9,7 @@ use crate::{
     admission::{self, Operation},
     allocation,
     call::Call,
+    conversion,
     error::{ApiError, Result},
     object, ownership,
     response::Answer,
@@ -83,7 +84,7 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
     }
     let name = object::name(&object).to_owned();
     let namespace = object::namespace(&object).to_owned();
-    let body = object::encode(&call.kind.to_stored(object));
+    let body = object::encode(&conversion::to_stored(&call.api, &call.kind, object).await?);
     let written = call
         .api
         .store
@@ -93,7 +94,7 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
     match written {
         Ok(stored) => {
             taken.keep();
-            Ok(Outcome::Stored(stored))
+            Outcome::Stored(stored).shown(call).await
         }
         Err(WriteError::AlreadyExists { .. }) => Err(ApiError::already_exists(call.kind.qualified(), &name)),
         Err(error) => Err(ApiError::not_stored(&error)),

@@ -15,6 +15,7 @@ use super::{Outcome, Writer, options::WriteOptions};
 use crate::{
     admission::{self, Operation},
     call::Call,
+    conversion,
     error::{ApiError, Result},
     kind::Kind,
     negotiate, object,
@@ -79,7 +80,8 @@ pub(crate) async fn delete_in(
             .store
             .get(&kind.collection, namespace, name)
             .ok_or_else(|| ApiError::not_found(kind.qualified(), name))?;
-        let old = kind.read(&stored);
+        let shown = conversion::shown_one(&call.api, kind, stored.clone()).await?;
+        let old = kind.read(&shown);
         check_preconditions(kind, name, &old, options)?;
         drop(admission::validate(writer, Operation::Delete, None, Some(&old)).await?);
         let step = plan(kind, &old, options, writer.now);
@@ -88,15 +90,17 @@ pub(crate) async fn delete_in(
                 Step::Remove => Outcome::Deleted(old),
                 Step::MarkAndRemove(last) => Outcome::Deleted(last),
                 Step::Mark(new) => Outcome::DryRun(new),
-                Step::Nothing => Outcome::Stored(stored),
+                Step::Nothing => Outcome::Stored(shown),
             });
         }
+        let step = in_stored_form(call, step).await?;
         match carry_out(call, stored, step).await {
-            Ok(outcome) => {
-                if let Outcome::Deleted(last) = &outcome {
-                    crate::allocation::release(&call.api, kind, last);
-                }
-                return Ok(outcome);
+            Ok(Left::Stored(stored)) => return Outcome::Stored(stored).shown(call).await,
+            Ok(Left::Gone(last)) => {
+                let last = conversion::shown_one(&call.api, kind, last).await?;
+                let last = kind.read(&last);
+                crate::allocation::release(&call.api, kind, &last);
+                return Ok(Outcome::Deleted(last));
             }
             Err(WriteError::Conflict { .. } | WriteError::NotFound) => {}
             Err(error) => return Err(ApiError::not_stored(&error)),
@@ -104,24 +108,41 @@ pub(crate) async fn delete_in(
     }
 }
 
+/// The decision, with what it writes in the form the store keeps.
+async fn in_stored_form(call: &Call, step: Step) -> Result<Step> {
+    Ok(match step {
+        Step::Mark(new) => Step::Mark(conversion::to_stored(&call.api, &call.kind, new).await?),
+        Step::MarkAndRemove(new) => {
+            Step::MarkAndRemove(conversion::to_stored(&call.api, &call.kind, new).await?)
+        }
+        other => other,
+    })
+}
+
+/// What a deletion left behind.
+enum Left {
+    /// The object as it is stored now.
+    Stored(Arc<store::Object>),
+    /// The last state of an object that is gone.
+    Gone(Arc<store::Object>),
+}
+
 /// Does what was decided, unless somebody changed the object in between.
-async fn carry_out(call: &Call, stored: Arc<store::Object>, step: Step) -> Result<Outcome, WriteError> {
-    let (store, kind, key) = (&call.api.store, &call.kind, stored.key().clone());
-    let mark = async |new| {
-        let body = object::encode(&kind.to_stored(new));
+async fn carry_out(call: &Call, stored: Arc<store::Object>, step: Step) -> Result<Left, WriteError> {
+    let (store, collection, key) = (&call.api.store, &call.kind.collection, stored.key().clone());
+    let mark = async |new: Value| {
+        let body = object::encode(&new);
         store
-            .update(&kind.collection, key.clone(), stored.revision(), body)
+            .update(collection, key.clone(), stored.revision(), body)
             .await
     };
     let remove = async |revision| {
-        let last = store
-            .delete(&kind.collection, key.clone(), Some(revision))
-            .await?;
-        Ok(Outcome::Deleted(kind.read(&last)))
+        let last = store.delete(collection, key.clone(), Some(revision)).await?;
+        Ok(Left::Gone(last))
     };
     match step {
-        Step::Nothing => Ok(Outcome::Stored(stored)),
-        Step::Mark(new) => mark(new).await.map(Outcome::Stored),
+        Step::Nothing => Ok(Left::Stored(stored)),
+        Step::Mark(new) => mark(new).await.map(Left::Stored),
         Step::MarkAndRemove(new) => remove(mark(new).await?.revision()).await,
         Step::Remove => remove(stored.revision()).await,
     }

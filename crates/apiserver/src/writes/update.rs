@@ -10,6 +10,7 @@ use crate::{
     admission::{self, Operation},
     allocation,
     call::Call,
+    conversion,
     error::{ApiError, Result},
     object, ownership,
     response::Answer,
@@ -96,7 +97,8 @@ pub(crate) async fn change(
     let kind = &call.kind;
     for attempt in 1.. {
         let stored = current(call).ok_or_else(|| ApiError::not_found(kind.qualified(), &call.target.name))?;
-        let old = kind.read(&stored);
+        let shown = conversion::shown_one(&call.api, kind, stored.clone()).await?;
+        let old = kind.read(&shown);
         let mut new = make(writer, &old)?;
         let pinned = check_preconditions(writer, &old, &new)?;
         keep_system_metadata(&mut new, &old);
@@ -116,7 +118,7 @@ pub(crate) async fn change(
         let turn = admission::validate(writer, operation, Some(&new), Some(&old)).await?;
         manifests::apply::restore_times(&old, &mut new);
         if new == old {
-            return Ok(Outcome::Stored(stored));
+            return Ok(Outcome::Stored(shown));
         }
         if writer.options.dry_run {
             return Ok(Outcome::DryRun(new));
@@ -128,7 +130,7 @@ pub(crate) async fn change(
         let result = if gone {
             store_deletion(call, &stored, &new).await
         } else {
-            let body = object::encode(&kind.to_stored(new));
+            let body = object::encode(&conversion::to_stored(&call.api, kind, new).await?);
             call.api
                 .store
                 .update(&kind.collection, stored.key().clone(), stored.revision(), body)
@@ -142,7 +144,7 @@ pub(crate) async fn change(
                 if let Outcome::Deleted(last) = &outcome {
                     allocation::release(&call.api, kind, last);
                 }
-                return Ok(outcome);
+                return outcome.shown(call).await;
             }
             Err(WriteError::Conflict { .. } | WriteError::NotFound) if !pinned && attempt < ATTEMPTS => {}
             Err(WriteError::Conflict { .. } | WriteError::NotFound) => {

@@ -25,9 +25,9 @@ pub(super) const CHECKS: [&[Check]; 6] = [
 
 /// A kind `Widget` in a group of the check's own, served.
 pub(super) struct Widgets {
-    group: String,
+    pub(super) group: String,
     /// The path of its definition.
-    definition: String,
+    pub(super) definition: String,
     /// The path of its collection in the check's namespace.
     path: String,
 }

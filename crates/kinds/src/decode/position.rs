@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
 use super::DecodeError;
 use crate::types::Struct;
 
@@ -117,16 +115,4 @@ fn push_name(path: &mut String, name: &str) {
         path.push('.');
     }
     path.push_str(name);
-}
-
-/// The kind of a JSON value, as errors call it.
-pub(super) fn word(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }

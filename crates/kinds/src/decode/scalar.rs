@@ -1,10 +1,11 @@
 //! Values without fields of their own: checked, and rewritten to their canonical text.
 
+use manifests::json::go_kind;
 use serde_json::Value;
 
 use super::{
     DecodeError, base64,
-    position::{Position, word},
+    position::Position,
     time::{self, Precision},
 };
 use crate::{
@@ -38,7 +39,7 @@ fn check(at: &Position<'_>, ty: TypeRef, value: &Value, is_right: bool) -> Resul
     if is_right {
         Ok(())
     } else {
-        Err(at.mismatch(word(value), &ty.go_name()))
+        Err(at.mismatch(go_kind(value), &ty.go_name()))
     }
 }
 
@@ -52,7 +53,7 @@ fn integer(
     match value {
         Value::Number(number) if number.as_i64().is_some_and(fits) => Ok(()),
         Value::Number(number) => Err(at.mismatch(format!("number {number}"), &go_type())),
-        other => Err(at.mismatch(word(other), &go_type())),
+        other => Err(at.mismatch(go_kind(other), &go_type())),
     }
 }
 
@@ -78,7 +79,7 @@ pub(crate) fn number(float: f64) -> Value {
 
 fn bytes(at: &Position<'_>, ty: TypeRef, value: &mut Value) -> Result<(), DecodeError> {
     let Value::String(text) = value else {
-        return Err(at.mismatch(word(value), &ty.go_name()));
+        return Err(at.mismatch(go_kind(value), &ty.go_name()));
     };
     base64::normalize(text).map_err(DecodeError::Base64)
 }
@@ -99,7 +100,7 @@ fn quantity(value: &mut Value) -> Result<(), DecodeError> {
 
 fn moment(at: &Position<'_>, value: &mut Value, precision: Precision) -> Result<(), DecodeError> {
     let Value::String(text) = value else {
-        return Err(at.mismatch(word(value), "string"));
+        return Err(at.mismatch(go_kind(value), "string"));
     };
     match time::canonical(text, precision)? {
         time::Canonical::AsIs => {}

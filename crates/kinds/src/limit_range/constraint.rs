@@ -7,7 +7,7 @@ use crate::{
     pod_resources::{containers, total},
     quantity::Quantity,
     read::{entries, get, text},
-    resource_list::{Amounts, amount, amounts},
+    resource_list::{Amounts, amount_of, amounts},
 };
 
 /// Complains about everything in an object that one entry of a range does not allow.
@@ -40,7 +40,7 @@ impl<'a> Bound<'a> {
         entries(limit, field).map(move |(resource, value)| Self {
             subject,
             resource,
-            amount: amount(value),
+            amount: amount_of(value),
         })
     }
 }
@@ -65,7 +65,7 @@ impl<'a> Asked<'a> {
             let mut asked = total(spec, |container, _| amounts(get(container, "resources"), field));
             let own = entries(get(spec, "resources"), field);
             let own = own.filter(|(name, _)| matches!(name.as_str(), "cpu" | "memory"));
-            asked.extend(own.map(|(name, value)| (name.as_str(), amount(value))));
+            asked.extend(own.map(|(name, value)| (name.as_str(), amount_of(value))));
             asked
         };
         Self {

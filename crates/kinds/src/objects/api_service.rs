@@ -7,7 +7,11 @@ use super::{
     config_map::decoded_len,
     field::{Errors, Field},
 };
-use crate::{names, read, strategy::Strategy};
+use crate::{
+    names, read,
+    resources::{Rank, ranked_versions},
+    strategy::Strategy,
+};
 
 pub(crate) static STRATEGY: Strategy = Strategy {
     default: |service| {
@@ -36,15 +40,58 @@ pub(crate) static STRATEGY: Strategy = Strategy {
     ..Strategy::NONE
 };
 
-/// The condition of a service that this server answers for itself.
-pub fn local_condition(now: &str) -> Value {
+/// The label of services that the server made itself; its value says when it looks after them.
+const MANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
+const ON_START: &str = "onstart";
+const ALWAYS: &str = "true";
+
+/// Custom groups come after all built-in ones.
+const CUSTOM_RANK: Rank = Rank {
+    group: 1000,
+    version: 100,
+};
+
+/// The services of the built-in groups.
+pub fn built_in() -> impl Iterator<Item = Value> {
+    ranked_versions().map(|served| local(served.group, served.version, served.rank, ON_START))
+}
+
+/// The service of a version of a group that definitions serve.
+pub fn of_custom(group: &str, version: &str) -> Value {
+    local(group, version, CUSTOM_RANK, ALWAYS)
+}
+
+fn local(group: &str, version: &str, rank: Rank, managed: &str) -> Value {
+    let mut spec = json!({
+        "version": version,
+        "groupPriorityMinimum": rank.group,
+        "versionPriority": rank.version,
+    });
+    if !group.is_empty() {
+        spec["group"] = group.into();
+    }
     json!({
-        "type": "Available",
-        "status": "True",
-        "lastTransitionTime": now,
-        "reason": "Local",
-        "message": "Local APIServices are always available",
+        "metadata": { "name": format!("{version}.{group}"), "labels": { MANAGED: managed } },
+        "spec": spec,
     })
+}
+
+/// Whether a service comes and goes with definitions.
+pub fn follows_definitions(service: &Value) -> bool {
+    read::at(service, &["metadata", "labels", MANAGED]) == ALWAYS
+}
+
+/// Marks a service that this server answers for itself as available, which it always is.
+pub fn stamp_local(service: &mut Value, now: &str) {
+    if !read::has(read::get(service, "spec"), "service") {
+        service["status"] = json!({ "conditions": [{
+            "type": "Available",
+            "status": "True",
+            "lastTransitionTime": now,
+            "reason": "Local",
+            "message": "Local APIServices are always available",
+        }] });
+    }
 }
 
 fn validate(service: &Value, errors: &mut Errors) {

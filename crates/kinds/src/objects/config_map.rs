@@ -59,9 +59,7 @@ pub(crate) fn validate_frozen(object: &Value, old: &Value, fields: &[&str], erro
 }
 
 pub(crate) fn validate_key(key: &str, entry: &Field<'_>, errors: &mut Errors) {
-    for complaint in super::syntax::config_key(key) {
-        entry.invalid_as(key, complaint, errors);
-    }
+    entry.named(key, super::syntax::config_key, errors);
 }
 
 /// How many bytes a base64 text holds, without decoding it.

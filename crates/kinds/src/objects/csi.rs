@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use super::{
     deprecated_labels,
     field::{Errors, Field, IMMUTABLE},
-    resource_names::quantity,
 };
-use crate::{checks::same, internal_form, label_selector, names, read, strategy::Strategy};
+use crate::{
+    checks::same, internal_form, label_selector, names, read, resource_list::amount_of, strategy::Strategy,
+};
 
 const MAX_NODE_ID_LENGTH: usize = 256;
 const MIN_TOKEN_SECONDS: i64 = 600;
@@ -192,7 +193,7 @@ fn validate_capacity(capacity: &Value, errors: &mut Errors) {
     root.child("storageClassName")
         .syntax(names::dns_subdomain, errors);
     let amount = root.child("capacity");
-    if quantity(amount.value).is_negative() {
+    if amount_of(amount.value).is_negative() {
         amount.invalid("must be greater than or equal to 0", errors);
     }
 }

@@ -6,11 +6,8 @@ pub mod v1;
 
 use serde_json::{Value, json};
 
-use super::{
-    field::{Errors, Field},
-    resource_names::quantity,
-};
-use crate::{names, read, strategy::Strategy};
+use super::field::{Errors, Field};
+use crate::{names, read, resource_list::amount_of, strategy::Strategy};
 
 const DEFAULT_CPU_UTILIZATION: i64 = 80;
 const MAX_WINDOW_SECONDS: i64 = 3600;
@@ -193,7 +190,7 @@ fn validate_rules(rules: &Field<'_>, errors: &mut Errors) {
         }
     }
     let tolerance = rules.child("tolerance");
-    if tolerance.is_set() && quantity(tolerance.value).is_negative() {
+    if tolerance.is_set() && amount_of(tolerance.value).is_negative() {
         tolerance.invalid("must be greater than or equal to 0", errors);
     }
 }

@@ -11,6 +11,9 @@ use crate::{
     strategy::Strategy,
 };
 
+/// The name of the network that is there from the start.
+pub const DEFAULT_NETWORK: &str = "kubernetes";
+
 pub(crate) static IP_ADDRESS: Strategy = Strategy {
     validate,
     validate_update: |address, old, errors| {
@@ -32,6 +35,37 @@ pub(crate) static SERVICE_CIDR: Strategy = Strategy {
     prepare_for_status_update: super::keep_spec,
     ..Strategy::NONE
 };
+
+const FAMILY: &str = "ipaddress.kubernetes.io/ip-family";
+const MANAGED_BY: &str = "ipaddress.kubernetes.io/managed-by";
+const ALLOCATOR: &str = "ipallocator.k8s.io";
+
+/// The object that shows whose a cluster address is.
+pub fn of_service(address: &str, namespace: &str, name: &str) -> Value {
+    let family = if address.contains(':') { "IPv6" } else { "IPv4" };
+    json!({
+        "metadata": { "name": address, "labels": { FAMILY: family, MANAGED_BY: ALLOCATOR } },
+        "spec": { "parentRef": { "resource": "services", "namespace": namespace, "name": name } },
+    })
+}
+
+/// Whether the server made the object for a Service. Others keep an address from being given out.
+pub fn is_managed(address: &Value) -> bool {
+    read::at(address, &["metadata", "labels", MANAGED_BY]) == ALLOCATOR
+}
+
+/// Says that the network all Services are in is ready to give addresses.
+pub fn stamp_default_network(network: &mut Value, now: &str) {
+    if read::at(network, &["metadata", "name"]) == DEFAULT_NETWORK {
+        network["status"] = json!({ "conditions": [{
+            "type": "Ready",
+            "status": "True",
+            "lastTransitionTime": now,
+            "reason": "",
+            "message": "Kubernetes default Service CIDR is ready",
+        }] });
+    }
+}
 
 /// The name of an IPAddress is the address.
 fn canonical_address(name: &str) -> Vec<String> {

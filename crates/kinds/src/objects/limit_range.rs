@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{
     field::{Errors, Field},
-    resource_names::{self, is_overcommit_allowed, quantity},
+    resource_names::{self, is_overcommit_allowed},
 };
-use crate::{names, quantity::Quantity, read, strategy::Strategy};
+use crate::{names, quantity::Quantity, read, resource_list::amount_of, strategy::Strategy};
 
 const TYPES: [&str; 3] = ["Pod", "Container", "PersistentVolumeClaim"];
 /// Above this, thousandths do not fit 64 bits.
@@ -104,9 +104,9 @@ fn validate_names(limit: &Field<'_>, errors: &mut Errors) {
 
 fn validate_name(kind: &str, name: &str, entry: &Field<'_>, errors: &mut Errors) {
     if kind == "Pod" || kind == "Container" {
-        resource_names::validate_container(name, entry, errors);
+        entry.named(name, resource_names::of_containers, errors);
     } else {
-        resource_names::validate(name, entry, errors);
+        entry.named(name, resource_names::standard, errors);
     }
 }
 
@@ -134,7 +134,7 @@ struct Bounds<'a> {
 
 impl<'a> Bounds<'a> {
     fn of(limit: &'a Field<'a>, name: &'a str) -> Self {
-        let amount = |map| limit.child(map).value.get(name).map(quantity);
+        let amount = |map| limit.child(map).value.get(name).map(amount_of);
         let is_pod = limit.child("type").text() == "Pod";
         Self {
             limit,

@@ -10,7 +10,10 @@ use super::{
     field::{Errors, Field},
     node_selector, resource_names,
 };
-use crate::{checks::same, internal_form, names, read, strategy::Strategy, unified_diff::unified_diff};
+use crate::{
+    checks::same, internal_form, names, read, resource_list::amount_of, strategy::Strategy,
+    unified_diff::unified_diff,
+};
 
 const MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
 const IMMUTABLE_AFFINITY: &str = "field is immutable, except for updating from beta label to GA";
@@ -127,7 +130,7 @@ fn validate_capacity(capacity: &Field<'_>, errors: &mut Errors) {
         ));
     }
     for (_, amount) in capacity.entries() {
-        let value = resource_names::quantity(amount.value).value();
+        let value = amount_of(amount.value).value();
         if value < 0 {
             amount.invalid_as(value, "must be a valid resource quantity", errors);
         }

@@ -8,10 +8,11 @@ use super::{
     access_modes,
     field::{Errors, Field, IMMUTABLE},
     persistent_volume::spec_field,
-    resource_names::{self, quantity},
+    resource_names,
 };
 use crate::{
-    checks::same, internal_form, label_selector, names, read, strategy::Strategy, unified_diff::unified_diff,
+    checks::same, internal_form, label_selector, names, read, resource_list::amount_of, strategy::Strategy,
+    unified_diff::unified_diff,
 };
 
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
@@ -253,10 +254,10 @@ fn copy(from: &Value, to: &mut Value, field: &str) {
 fn validate_size(spec: &Field<'_>, old: &Value, errors: &mut Errors) {
     let requested = spec.child("resources.requests.storage");
     let (new, old_size) = (
-        quantity(requested.value),
-        quantity(read::at(old, &["spec", "resources", "requests", "storage"])),
+        amount_of(requested.value),
+        amount_of(read::at(old, &["spec", "resources", "requests", "storage"])),
     );
-    let held = quantity(read::at(old, &["status", "capacity", "storage"]));
+    let held = amount_of(read::at(old, &["status", "capacity", "storage"]));
     if new < old_size && new <= held {
         requested.forbidden("field can not be less than status.capacity", errors);
     }
@@ -304,7 +305,7 @@ fn validate_status(claim: &Value, errors: &mut Errors) {
 }
 
 fn validate_basic(amount: &Field<'_>, errors: &mut Errors) -> bool {
-    let value = quantity(amount.value).value();
+    let value = amount_of(amount.value).value();
     if value < 0 {
         amount.invalid_as(value, "must be a valid resource quantity", errors);
     }
@@ -312,11 +313,7 @@ fn validate_basic(amount: &Field<'_>, errors: &mut Errors) -> bool {
 }
 
 fn validate_allocated_name(name: &str, place: &Field<'_>, errors: &mut Errors) -> bool {
-    let complaints = names::qualified_name(name);
-    let fine = complaints.is_empty();
-    for complaint in complaints {
-        place.invalid_as(name, complaint, errors);
-    }
+    let fine = place.named(name, names::qualified_name, errors);
     if fine && resource_names::is_native(name) && name != "storage" {
         errors.push(FieldError::not_supported(
             &place.path(),
@@ -335,13 +332,19 @@ fn warnings(claim: &Value) -> Vec<String> {
             "metadata.annotations[{BETA_CLASS}]: deprecated since v1.8; use \"storageClassName\" attribute instead"
         ));
     }
-    for kind in ["requests", "limits"] {
-        let amount = quantity(read::at(claim, &["spec", "resources", kind, "storage"]));
-        if !resource_names::is_whole(&amount) {
-            warnings.push(format!(
-                "spec.resources.{kind}[storage]: fractional byte value \"{amount}\" is invalid, must be an integer"
-            ));
-        }
-    }
+    warnings.extend(storage_warnings(read::get(claim, "spec"), &Path::new("spec")));
     warnings
+}
+
+/// Warnings about parts of bytes, which no disk has.
+pub(crate) fn storage_warnings(spec: &Value, path: &Path) -> Vec<String> {
+    ["requests", "limits"]
+        .into_iter()
+        .map(|list| (list, amount_of(read::at(spec, &["resources", list, "storage"]))))
+        .filter(|(_, storage)| !resource_names::is_whole(storage))
+        .map(|(list, storage)| {
+            let path = path.child("resources").child(list).key("storage");
+            format!("{path}: fractional byte value \"{storage}\" is invalid, must be an integer")
+        })
+        .collect()
 }

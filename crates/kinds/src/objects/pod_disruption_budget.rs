@@ -29,7 +29,8 @@ fn validate(budget: &Value, errors: &mut Errors) {
     }
     for number in [min, max] {
         if number.is_set() {
-            int_or_percent::validate(&number, errors);
+            int_or_percent::validate(number.value, &number.path(), errors);
+            int_or_percent::validate_share(number.value, &number.path(), errors);
         }
     }
     let selector = spec.child("selector");

@@ -56,7 +56,7 @@ fn validate_spec(quota: &Value, errors: &mut Errors) {
 
 fn validate_amounts(amounts: &Field<'_>, errors: &mut Errors) {
     for (name, entry) in amounts.entries() {
-        resource_names::validate_quota(name, &entry, errors);
+        entry.named(name, resource_names::of_quotas, errors);
         resource_names::validate_amount(name, &entry, errors);
     }
 }

@@ -9,7 +9,7 @@ use super::{
     field::{Errors, Field},
     resource_names,
 };
-use crate::{label_selector, names, read, strategy::Strategy};
+use crate::{label_selector, names, pods, read, strategy::Strategy};
 
 pub(crate) static STRATEGY: Strategy = Strategy {
     validate,
@@ -30,56 +30,16 @@ fn validate(class: &Value, errors: &mut Errors) {
     // Errors name the overhead as the limits it is checked as.
     let path = root.path().child("overhead").child("limits");
     for (name, amount) in Field::at(read::at(class, &["overhead", "podFixed"]), &path).entries() {
-        resource_names::validate_container(name, &amount, errors);
+        amount.named(name, resource_names::of_containers, errors);
         resource_names::validate_amount(name, &amount, errors);
     }
     let selector = root.child("scheduling.nodeSelector");
     label_selector::validate_labels(selector.value, &selector.path(), errors);
     let tolerations = root.child("scheduling.tolerations");
-    validate_tolerations(
-        &Field::at(tolerations.value, &tolerations.path().child("tolerations")),
-        errors,
-    );
+    // Errors name the list twice.
+    let path = tolerations.path().child("tolerations");
+    pods::validate_tolerations(tolerations.list(), &path, errors);
     validate_unique(&tolerations, errors);
-}
-
-fn validate_tolerations(tolerations: &Field<'_>, errors: &mut Errors) {
-    for toleration in tolerations.items() {
-        let (key, operator) = (toleration.child("key"), toleration.child("operator"));
-        let (value, effect) = (toleration.child("value"), toleration.child("effect"));
-        key.optional_syntax(names::qualified_name, errors);
-        if key.is_empty() && operator.text() != "Exists" {
-            operator.invalid_as(
-                operator.text(),
-                "operator must be Exists when `key` is empty, which means \"match all values and all keys\"",
-                errors,
-            );
-        }
-        if toleration.child("tolerationSeconds").is_set() && effect.text() != "NoExecute" {
-            let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-            effect.invalid_as(effect.text(), detail, errors);
-        }
-        match operator.text() {
-            "Equal" | "" => {
-                let complaints = names::label_value(value.text());
-                if !complaints.is_empty() {
-                    operator.invalid_as(value.text(), complaints.join(";"), errors);
-                }
-            }
-            "Exists" if !value.is_empty() => {
-                operator.invalid_as(
-                    value.text(),
-                    "value must be empty when `operator` is 'Exists'",
-                    errors,
-                );
-            }
-            "Exists" => {}
-            _ => operator.not_supported(&["Equal", "Exists"], errors),
-        }
-        if !effect.is_empty() {
-            effect.one_of(&["NoSchedule", "PreferNoSchedule", "NoExecute"], errors);
-        }
-    }
 }
 
 fn validate_unique(tolerations: &Field<'_>, errors: &mut Errors) {

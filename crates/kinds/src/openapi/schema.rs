@@ -68,10 +68,27 @@ pub(super) fn component(ty: TypeRef) -> Option<String> {
 
 fn of_field(field: &Field, dialect: Dialect, text: Option<&str>) -> Value {
     let mut beside = Map::new();
-    describe(&mut beside, text);
+    let values: Vec<_> = field.ty.enum_values().collect();
+    if values.is_empty() {
+        describe(&mut beside, text);
+    } else {
+        describe(&mut beside, Some(&with_values(text, &values)));
+    }
     publish_merging(&mut beside, field);
     let default = field.default().or_else(|| unset(field.ty, field.is_written));
     of_place(field.ty, default, beside, dialect)
+}
+
+/// A description and the values there are, as the real server tells them.
+fn with_values(text: Option<&str>, values: &[&str]) -> String {
+    let mut told = text.map(|text| format!("{text}\n\n")).unwrap_or_default();
+    told.push_str("Possible enum values:");
+    for value in values {
+        told.push_str("\n - `\"");
+        told.push_str(value);
+        told.push_str("\"`");
+    }
+    told
 }
 
 /// How patches and server-side apply treat the field.

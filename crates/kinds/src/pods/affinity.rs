@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{Options, label_keys};
 use crate::{
     checks::{Errors, syntax, syntax_of},
-    label_selector, names,
+    field::Field,
+    label_selector, names, node_selector,
     read::{get, has, int, list, text},
 };
 
@@ -33,13 +34,15 @@ pub(super) fn validate(spec: &Value, options: Options, path: &Path, errors: &mut
 
 fn validate_nodes(affinity: &Value, options: Options, path: &Path, errors: &mut Errors) {
     if has(affinity, REQUIRED) {
-        let allow = options.allow_invalid_node_affinity_values;
-        validate_node_selector(get(affinity, REQUIRED), allow, &path.child(REQUIRED), errors);
+        let path = path.child(REQUIRED);
+        let selector = Field::at(get(affinity, REQUIRED), &path);
+        node_selector::validate_with(&selector, options.allow_invalid_node_affinity_values, errors);
     }
     for (i, term) in list(affinity, PREFERRED).iter().enumerate() {
         let path = path.child(PREFERRED).index(i);
         validate_weight(term, &path, errors);
-        validate_node_term(get(term, "preference"), true, &path.child("preference"), errors);
+        let path = path.child("preference");
+        node_selector::validate_term(&Field::at(get(term, "preference"), &path), true, errors);
     }
 }
 
@@ -49,98 +52,6 @@ fn validate_weight(term: &Value, path: &Path, errors: &mut Errors) {
         let detail = "must be in the range 1-100";
         errors.push(FieldError::invalid(&path.child("weight"), &json!(weight), detail));
     }
-}
-
-/// Checks a selector of nodes.
-fn validate_node_selector(selector: &Value, allow_invalid_values: bool, path: &Path, errors: &mut Errors) {
-    let terms = list(selector, "nodeSelectorTerms");
-    let path = path.child("nodeSelectorTerms");
-    if terms.is_empty() {
-        errors.push(FieldError::required(
-            &path,
-            "must have at least one node selector term",
-        ));
-    }
-    for (i, term) in terms.iter().enumerate() {
-        validate_node_term(term, allow_invalid_values, &path.index(i), errors);
-    }
-}
-
-fn validate_node_term(term: &Value, allow_invalid_values: bool, path: &Path, errors: &mut Errors) {
-    for (i, requirement) in list(term, "matchExpressions").iter().enumerate() {
-        let path = path.child("matchExpressions").index(i);
-        validate_node_labels(requirement, allow_invalid_values, &path, errors);
-    }
-    for (i, requirement) in list(term, "matchFields").iter().enumerate() {
-        validate_node_fields(requirement, &path.child("matchFields").index(i), errors);
-    }
-}
-
-fn validate_node_labels(requirement: &Value, allow_invalid_values: bool, path: &Path, errors: &mut Errors) {
-    let values = list(requirement, "values");
-    let values_path = || path.child("values");
-    match text(requirement, "operator") {
-        "In" | "NotIn" if values.is_empty() => errors.push(FieldError::required(
-            &values_path(),
-            "must be specified when `operator` is 'In' or 'NotIn'",
-        )),
-        "Exists" | "DoesNotExist" if !values.is_empty() => errors.push(FieldError::forbidden(
-            &values_path(),
-            "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-        )),
-        "Gt" | "Lt" if values.len() != 1 => errors.push(FieldError::required(
-            &values_path(),
-            "must be specified single value when `operator` is 'Lt' or 'Gt'",
-        )),
-        "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        other => refuse_operator(other, path, errors),
-    }
-    syntax(requirement, "key", names::qualified_name, path, errors);
-    if !allow_invalid_values {
-        for (i, value) in values.iter().enumerate() {
-            let value = value.as_str().unwrap_or_default();
-            syntax_of(value, names::label_value, &values_path().index(i), errors);
-        }
-    }
-}
-
-fn validate_node_fields(requirement: &Value, path: &Path, errors: &mut Errors) {
-    let values = list(requirement, "values");
-    match text(requirement, "operator") {
-        "In" | "NotIn" if values.len() != 1 => errors.push(FieldError::required(
-            &path.child("values"),
-            "must be only one value when `operator` is 'In' or 'NotIn' for node field selector",
-        )),
-        "In" | "NotIn" => {}
-        other => refuse_operator(other, path, errors),
-    }
-    let key = text(requirement, "key");
-    if key != "metadata.name" {
-        errors.push(FieldError::invalid(
-            &path.child("key"),
-            &json!(key),
-            "not a valid field selector key",
-        ));
-        return;
-    }
-    for (i, value) in values.iter().enumerate() {
-        let value = value.as_str().unwrap_or_default();
-        syntax_of(
-            value,
-            names::dns_subdomain,
-            &path.child("values").index(i),
-            errors,
-        );
-    }
-}
-
-fn refuse_operator(operator: &str, path: &Path, errors: &mut Errors) {
-    let detail = "not a valid selector operator";
-    errors.push(FieldError::invalid(
-        &path.child("operator"),
-        &json!(operator),
-        detail,
-    ));
 }
 
 fn validate_pods(affinity: &Value, options: Options, path: &Path, errors: &mut Errors) {

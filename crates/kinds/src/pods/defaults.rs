@@ -3,7 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::{images::pull_policy, resources, volumes};
-use crate::read::{default, entries, flag, get, int, list_mut, text};
+use crate::{
+    read::{default, entries, flag, get, int, list_mut, text},
+    resource_list::amount_of,
+    resource_names::{is_huge_pages, is_overcommit_allowed},
+};
 
 /// Annotations of clients that are long gone; they must not show up as differences.
 const INIT_CONTAINER_ANNOTATIONS: &[&str] = &[
@@ -149,13 +153,13 @@ fn whole_pod_resources(spec: &mut Value) {
         .cloned()
         .unwrap_or_default();
     for (name, total) in resources::total(spec, "limits") {
-        if resources::is_huge_page(&name) && !requests.contains_key(&name) {
+        if is_huge_pages(name) && !requests.contains_key(name) {
             limits.entry(name).or_insert_with(|| json!(total.to_string()));
         }
     }
     if !limits.is_empty() {
         for (name, total) in resources::total(spec, "requests") {
-            if resources::is_of_pods(&name) && resources::may_overcommit(&name) {
+            if resources::is_of_pods(name) && is_overcommit_allowed(name) {
                 requests.entry(name).or_insert_with(|| json!(total.to_string()));
             }
         }
@@ -258,7 +262,7 @@ fn round_up(holder: &mut Value, key: &str) {
         return;
     };
     for value in list.values_mut() {
-        let quantity = resources::amount(value);
+        let quantity = amount_of(value);
         let rounded = quantity.rounded_up_to_milli();
         if rounded != quantity {
             *value = json!(rounded.to_string());

@@ -230,5 +230,5 @@ fn validate_divisor(resource: &str, of_huge_pages: bool, divisor: &str, path: &P
 /// Checks a reference to one entry of a ConfigMap or Secret.
 fn validate_key(reference: &Value, path: &Path, errors: &mut Errors) {
     crate::checks::syntax(reference, "name", names::dns_subdomain, path, errors);
-    require_syntax(reference, "key", syntax::config_key, path, errors);
+    require_syntax(reference, "key", crate::syntax::config_key, path, errors);
 }

@@ -9,6 +9,7 @@ use super::volumes::paths;
 use crate::{
     checks::{Errors, require},
     read::{at, flag, get, has, list, text},
+    volume_sources::has_backstep,
 };
 
 /// The usable volumes of a pod by name.
@@ -167,7 +168,7 @@ fn validate_devices(
         if device_paths.contains(device_path) {
             refuse(errors, "devicePath", device_path, "must be unique");
         }
-        if paths::has_backstep(device_path) {
+        if has_backstep(device_path) {
             refuse(
                 errors,
                 "devicePath",

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
-use super::syntax;
 use crate::{
     checks::{Errors, one_of, range_error},
     read::{int, list, text},
+    syntax,
 };
 
 const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];

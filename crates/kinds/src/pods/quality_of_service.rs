@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::resources::amount;
 use crate::{
     quantity::Quantity,
     read::{entries, get, has, list},
+    resource_list::amount_of,
 };
 
 const COMPUTE: &[&str] = &["cpu", "memory"];
@@ -43,7 +43,7 @@ pub fn qos_class(spec: &Value) -> &'static str {
 fn add<'a>(sum: &mut BTreeMap<&'a str, Quantity>, resources: &'a Value, list: &str) -> usize {
     let mut count = 0;
     for (name, value) in entries(resources, list) {
-        let quantity = amount(value);
+        let quantity = amount_of(value);
         if COMPUTE.contains(&name.as_str()) && quantity > Quantity::ZERO {
             count += 1;
             sum.entry(name)

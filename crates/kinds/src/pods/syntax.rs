@@ -2,28 +2,6 @@
 
 use crate::names::{max_len, regex_error};
 
-/// The name of a container port.
-pub(super) fn port_name(value: &str) -> Vec<String> {
-    let mut errors = Vec::new();
-    if value.len() > 15 {
-        errors.push(max_len(15));
-    }
-    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if value.is_empty() || !value.chars().all(allowed) {
-        errors.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
-    }
-    if !value.contains(|c: char| c.is_ascii_lowercase()) {
-        errors.push("must contain at least one letter (a-z)".to_owned());
-    }
-    if value.contains("--") {
-        errors.push("must not contain consecutive hyphens".to_owned());
-    }
-    if value.starts_with('-') || value.ends_with('-') {
-        errors.push("must not begin or end with a hyphen".to_owned());
-    }
-    errors
-}
-
 /// The name of an environment variable.
 pub(super) fn variable_name(value: &str) -> Vec<String> {
     if value.is_empty() {
@@ -36,29 +14,6 @@ pub(super) fn variable_name(value: &str) -> Vec<String> {
         "a valid environment variable name must consist only of printable ASCII characters other than '='"
             .to_owned(),
     ]
-}
-
-/// The key of an entry in a ConfigMap or Secret.
-pub(super) fn config_key(value: &str) -> Vec<String> {
-    let mut errors = Vec::new();
-    if value.len() > 253 {
-        errors.push(max_len(253));
-    }
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-    if value.is_empty() || !value.chars().all(allowed) {
-        errors.push(regex_error(
-            "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
-            "[-._a-zA-Z0-9]+",
-            &["key.name", "KEY_NAME", "key-name"],
-        ));
-    }
-    match value {
-        "." => errors.push("must not be '.'".to_owned()),
-        ".." => errors.push("must not be '..'".to_owned()),
-        _ if value.starts_with("..") => errors.push("must not start with '..'".to_owned()),
-        _ => {}
-    }
-    errors
 }
 
 /// The name of an HTTP header.

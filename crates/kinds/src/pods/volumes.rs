@@ -1,8 +1,8 @@
 //! Volumes: each has a name and exactly one source.
 
-mod block;
 mod claim_template;
 mod files;
+mod iscsi;
 pub(crate) mod paths;
 mod projected;
 mod shared;
@@ -12,13 +12,14 @@ use std::collections::HashSet;
 use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
-pub(crate) use self::claim_template::{storage_warnings, validate_claim_spec};
 use super::{Options, mounts::Volumes};
 use crate::{
     checks::{Errors, require, require_syntax},
+    field::Field,
     names,
     quantity::Quantity,
     read::{get, has, list, text},
+    volume_sources,
 };
 
 /// A kind of volume, in the order in which the real server looks at them.
@@ -32,8 +33,10 @@ struct Source {
 }
 
 enum Check {
-    /// These text fields must be there.
+    /// These fields must be there.
     Required(&'static [&'static str]),
+    /// The source is checked as in a persistent volume.
+    Shared(fn(&Field<'_>, &mut Errors)),
     By(fn(&Value, Options, &Path, &mut Errors)),
 }
 
@@ -44,6 +47,15 @@ impl Source {
             shown: key,
             inside: key,
             check: Check::Required(fields),
+        }
+    }
+
+    const fn shared(key: &'static str, check: fn(&Field<'_>, &mut Errors)) -> Self {
+        Self {
+            key,
+            shown: key,
+            inside: key,
+            check: Check::Shared(check),
         }
     }
 
@@ -60,38 +72,42 @@ impl Source {
 // The odd spellings (`persistentDisk`, `cephFS`, `downwarAPI`) are the real server's.
 static SOURCES: &[Source] = &[
     Source::by("emptyDir", validate_empty_dir),
-    Source::by("hostPath", paths::validate_host_path),
+    Source::shared("hostPath", volume_sources::validate_host_path),
     Source::by("gitRepo", shared::validate_git_repo),
     Source {
         inside: "persistentDisk",
-        ..Source::by("gcePersistentDisk", block::validate_gce_disk)
+        ..Source::shared("gcePersistentDisk", |source, errors| {
+            volume_sources::validate_disk(source, "pdName", errors);
+        })
     },
-    Source::by("awsElasticBlockStore", block::validate_aws_store),
+    Source::shared("awsElasticBlockStore", |source, errors| {
+        volume_sources::validate_disk(source, "volumeID", errors);
+    }),
     Source::by("secret", files::validate_secret),
-    Source::by("nfs", shared::validate_nfs),
-    Source::by("iscsi", block::validate_iscsi),
+    Source::shared("nfs", volume_sources::validate_nfs),
+    Source::by("iscsi", iscsi::validate),
     Source::required("glusterfs", &["endpoints", "path"]),
-    Source::by("flocker", shared::validate_flocker),
+    Source::shared("flocker", volume_sources::validate_flocker),
     Source::required("persistentVolumeClaim", &["claimName"]),
-    Source::by("rbd", shared::validate_rbd),
+    Source::required("rbd", &["monitors", "image"]),
     Source::by("cinder", shared::validate_cinder),
     Source {
         shown: "cephFS",
-        ..Source::by("cephfs", shared::validate_cephfs)
+        ..Source::required("cephfs", &["monitors"])
     },
-    Source::by("quobyte", shared::validate_quobyte),
+    Source::shared("quobyte", volume_sources::validate_quobyte),
     Source {
         shown: "downwarAPI",
         ..Source::by("downwardAPI", files::validate_downward_api)
     },
-    Source::by("fc", block::validate_fibre_channel),
-    Source::by("flexVolume", shared::validate_flex),
+    Source::shared("fc", volume_sources::validate_fibre_channel),
+    Source::shared("flexVolume", volume_sources::validate_flex),
     Source::by("configMap", files::validate_config_map),
     Source::required("azureFile", &["secretName", "shareName"]),
     Source::required("vsphereVolume", &["volumePath"]),
     Source::required("photonPersistentDisk", &["pdID"]),
     Source::required("portworxVolume", &["volumeID"]),
-    Source::by("azureDisk", block::validate_azure_disk),
+    Source::shared("azureDisk", volume_sources::validate_azure_disk),
     Source::by("storageos", shared::validate_storage_os),
     Source::by("projected", projected::validate),
     Source::required("scaleIO", &["gateway", "system", "volumeName"]),
@@ -160,10 +176,9 @@ fn validate_source(volume: &Value, pod_name: &str, options: Options, path: &Path
             let inside = path.child(source.inside);
             match source.check {
                 Check::Required(fields) => {
-                    for field in fields {
-                        require(value, field, &inside, errors);
-                    }
+                    volume_sources::require(&Field::at(value, &inside), fields, errors);
                 }
+                Check::Shared(check) => check(&Field::at(value, &inside), errors),
                 Check::By(check) => check(value, options, &inside, errors),
             }
             if source.key == "ephemeral" {
@@ -171,7 +186,7 @@ fn validate_source(volume: &Value, pod_name: &str, options: Options, path: &Path
             }
         }
         if source.key == "iscsi" {
-            block::validate_iscsi_name(value, text(volume, "name"), path, errors);
+            iscsi::validate_name(value, text(volume, "name"), path, errors);
         }
     }
     if !found {

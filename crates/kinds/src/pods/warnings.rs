@@ -5,46 +5,13 @@ use std::collections::HashSet;
 use manifests::field::{Path, quoted};
 use serde_json::Value;
 
-use super::{
-    affinity, annotations, overlapping_paths, port_warnings, resources::amount, visit_containers,
-    volumes::storage_warnings,
-};
+use super::{affinity, annotations, overlapping_paths, port_warnings, visit_containers};
 use crate::{
-    addresses, names,
+    addresses, deprecated_labels, names,
+    objects::persistent_volume_claim,
     read::{at, entries, get, has, int, list, text},
+    resource_list::amount_of,
 };
-
-const NODE_LABELS: &[(&str, &str)] = &[
-    (
-        "beta.kubernetes.io/arch",
-        "deprecated since v1.14; use \"kubernetes.io/arch\" instead",
-    ),
-    (
-        "beta.kubernetes.io/os",
-        "deprecated since v1.14; use \"kubernetes.io/os\" instead",
-    ),
-    (
-        "failure-domain.beta.kubernetes.io/region",
-        "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead",
-    ),
-    (
-        "failure-domain.beta.kubernetes.io/zone",
-        "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead",
-    ),
-    (
-        "beta.kubernetes.io/instance-type",
-        "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead",
-    ),
-    ("app.kubernetes.io/created-by", "deprecated since v1.9"),
-    (
-        "scheduler.alpha.kubernetes.io/preferAvoidPods",
-        "deprecated since v1.22; use Taints and Tolerations instead",
-    ),
-    (
-        "node-role.kubernetes.io/master",
-        "use \"node-role.kubernetes.io/control-plane\" instead",
-    ),
-];
 
 const ANNOTATIONS: &[(&str, &str)] = &[
     (
@@ -177,16 +144,9 @@ fn collect(meta: &Value, spec: &Value, path: &Path, is_template: bool, warnings:
     }
 }
 
-fn node_label_message(label: &str) -> Option<&'static str> {
-    NODE_LABELS
-        .iter()
-        .find(|(key, _)| *key == label)
-        .map(|(_, message)| *message)
-}
-
 fn nodes(spec: &Value, path: &Path, warnings: &mut Vec<String>) {
     for (label, _) in entries(spec, "nodeSelector") {
-        if let Some(message) = node_label_message(label) {
+        if let Some(message) = deprecated_labels::message(label) {
             warnings.push(format!("{}: {message}", path.child("nodeSelector").key(label)));
         }
     }
@@ -212,7 +172,7 @@ fn node_term(term: &Value, check_values: bool, path: &Path, warnings: &mut Vec<S
     for (i, expression) in list(term, "matchExpressions").iter().enumerate() {
         let path = path.child("matchExpressions").index(i);
         let key = text(expression, "key");
-        if let Some(message) = node_label_message(key) {
+        if let Some(message) = deprecated_labels::message(key) {
             warnings.push(format!("{}: {key} is {message}", path.child("key")));
         }
         for (j, value) in list(expression, "values")
@@ -233,7 +193,7 @@ fn spread(spec: &Value, path: &Path, warnings: &mut Vec<String>) {
     for (i, constraint) in list(spec, "topologySpreadConstraints").iter().enumerate() {
         let path = path.child("topologySpreadConstraints").index(i);
         let key = text(constraint, "topologyKey");
-        if let Some(message) = node_label_message(key) {
+        if let Some(message) = deprecated_labels::message(key) {
             warnings.push(format!("{}: {key} is {message}", path.child("topologyKey")));
         }
         missing_selector(constraint, || path.clone(), warnings);
@@ -273,7 +233,10 @@ fn volumes(spec: &Value, path: &Path, warnings: &mut Vec<String>) {
             if *key == "ephemeral" {
                 let claim = get(get(volume, key), "volumeClaimTemplate");
                 let path = path.child("volumeClaimTemplate").child("spec");
-                warnings.extend(storage_warnings(get(claim, "spec"), &path));
+                warnings.extend(persistent_volume_claim::storage_warnings(
+                    get(claim, "spec"),
+                    &path,
+                ));
             } else {
                 warnings.push(format!("{path}: {message}"));
             }
@@ -309,7 +272,7 @@ fn fractions(list: &Value, path: impl Fn() -> Path, warnings: &mut Vec<String>) 
 }
 
 fn fraction(list: &Value, name: &str, path: impl Fn() -> Path, warnings: &mut Vec<String>) {
-    let quantity = amount(get(list, name));
+    let quantity = amount_of(get(list, name));
     if quantity.milli_value() % 1000 != 0 {
         let (path, shown) = (path().key(name), quoted(&quantity.to_string()));
         warnings.push(format!(

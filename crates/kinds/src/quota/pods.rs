@@ -11,11 +11,11 @@ use serde_json::Value;
 use self::resources::{limits, requests};
 use super::Usage;
 use crate::{
-    objects::resource_names::{is_extended, is_huge_pages, is_native},
     pods::qos_class,
     quantity::Quantity,
     read::{at, get, has, int, list, text},
     resource_list::Amounts,
+    resource_names::{is_extended, is_huge_pages, is_native},
 };
 
 pub(super) use self::missing::missing;

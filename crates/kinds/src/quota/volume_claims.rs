@@ -8,7 +8,7 @@ use super::Usage;
 use crate::{
     quantity::Quantity,
     read::{at, get, has, text},
-    resource_list::amount,
+    resource_list::amount_of,
 };
 
 const CLAIMS: &str = "persistentvolumeclaims";
@@ -51,8 +51,8 @@ fn storage(claim: &Value) -> Option<Quantity> {
     if !has(requests, "storage") {
         return None;
     }
-    let asked = amount(get(requests, "storage")).rounded_up();
-    let given = amount(at(claim, &["status", "allocatedResources", "storage"]));
+    let asked = amount_of(get(requests, "storage")).rounded_up();
+    let given = amount_of(at(claim, &["status", "allocatedResources", "storage"]));
     Some(if given > asked { given.rounded_up() } else { asked })
 }
 

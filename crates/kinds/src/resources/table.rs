@@ -1,6 +1,6 @@
 //! Reads `tables/resources.txt`. What it builds is leaked: the table lives as long as the program.
 
-use super::{Resource, Subresource};
+use super::{GroupVersion, Rank, Resource, Subresource};
 
 pub(super) const TEXT: &str = include_str!("../../tables/resources.txt");
 
@@ -22,6 +22,19 @@ struct Group {
     name: &'static str,
     version: &'static str,
     package: &'static str,
+    rank: Option<Rank>,
+}
+
+/// The versions of groups that APIServices stand for.
+pub(super) fn ranked(text: &'static str) -> impl Iterator<Item = GroupVersion> {
+    let headers = lines(text).filter_map(|line| line.strip_prefix("group "));
+    headers.filter_map(read_group).filter_map(|group| {
+        Some(GroupVersion {
+            group: group.name,
+            version: group.version,
+            rank: group.rank?,
+        })
+    })
 }
 
 pub(super) fn read(text: &'static str) -> Option<Vec<Resource>> {
@@ -59,6 +72,18 @@ fn read_group(line: &'static str) -> Option<Group> {
         name: group_name(words.next()?),
         version: words.next()?,
         package: words.next()?,
+        rank: match words.next() {
+            Some(word) => Some(read_rank(word)?),
+            None => None,
+        },
+    })
+}
+
+fn read_rank(word: &str) -> Option<Rank> {
+    let (group, version) = word.split_once('/')?;
+    Some(Rank {
+        group: group.parse().ok()?,
+        version: version.parse().ok()?,
     })
 }
 

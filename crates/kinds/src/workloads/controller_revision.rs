@@ -3,10 +3,10 @@
 use manifests::field::{FieldError, Path};
 use serde_json::Value;
 
-use super::validate_meta_update;
+use super::{validate_meta, validate_meta_update};
 use crate::{
     checks::{Errors, IMMUTABLE, not_negative},
-    names, object_meta,
+    names,
     read::get,
     strategy::Strategy,
 };
@@ -29,14 +29,7 @@ fn validate(revision: &Value, errors: &mut Errors) {
 }
 
 fn validate_common(revision: &Value, errors: &mut Errors) {
-    let path = Path::new("metadata");
-    object_meta::validate(
-        get(revision, "metadata"),
-        true,
-        names::dns_subdomain,
-        &path,
-        errors,
-    );
+    validate_meta(revision, errors);
     not_negative(revision, "revision", &Path::root(), errors);
 }
 

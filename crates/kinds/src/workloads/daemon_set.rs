@@ -4,13 +4,13 @@ use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
 use super::{
-    default_template, int_or_percent, options_after, prepare_for_create, prepare_for_status_update,
-    prepare_for_update, template_warnings, validate_collision_count, validate_counts, validate_keeps_running,
-    validate_labels_match, validate_meta_update, validate_selector_unchanged,
+    default_template, options_after, prepare_for_create, prepare_for_status_update, prepare_for_update,
+    template_warnings, validate_collision_count, validate_counts, validate_keeps_running,
+    validate_labels_match, validate_meta, validate_meta_update, validate_selector_unchanged,
 };
 use crate::{
     checks::{Errors, not_negative},
-    internal_form, label_selector, names, object_meta,
+    int_or_percent, internal_form, label_selector, names,
     pods::{Options, defaults::default_text, template},
     read::{default, get, object_mut, text},
     strategy::Strategy,
@@ -77,14 +77,7 @@ fn set_template_generation(daemon_set: &mut Value, generation: i64) {
 }
 
 fn validate(daemon_set: &Value, errors: &mut Errors) {
-    let path = Path::new("metadata");
-    object_meta::validate(
-        get(daemon_set, "metadata"),
-        true,
-        names::dns_subdomain,
-        &path,
-        errors,
-    );
+    validate_meta(daemon_set, errors);
     validate_spec(daemon_set, Options::NEW, errors);
 }
 

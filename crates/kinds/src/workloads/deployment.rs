@@ -4,14 +4,13 @@ use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
 use super::{
-    default_template, drop_terminating_count, int_or_percent, options_after, prepare_for_create,
-    prepare_for_status_update, prepare_for_update, replica_set, template_warnings, validate_collision_count,
-    validate_counts, validate_meta_update, validate_parts, validate_selector, validate_selector_unchanged,
-    warnings_on_create,
+    default_template, drop_terminating_count, options_after, prepare_for_create, prepare_for_status_update,
+    prepare_for_update, replica_set, template_warnings, validate_collision_count, validate_counts,
+    validate_meta, validate_meta_update, validate_parts, validate_selector_unchanged, warnings_on_create,
 };
 use crate::{
     checks::{Errors, not_negative},
-    internal_form, label_selector, names, object_meta,
+    int_or_percent, internal_form, names,
     pods::{Options, defaults::default_text},
     read::{default, get, int, text},
     strategy::Strategy,
@@ -65,14 +64,7 @@ fn keep_labels(new: &mut Value, old: &Value) {
 }
 
 fn validate(deployment: &Value, errors: &mut Errors) {
-    let path = Path::new("metadata");
-    object_meta::validate(
-        get(deployment, "metadata"),
-        true,
-        names::dns_subdomain,
-        &path,
-        errors,
-    );
+    validate_meta(deployment, errors);
     validate_spec(get(deployment, "spec"), Options::NEW, errors);
 }
 
@@ -85,16 +77,7 @@ fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
 fn validate_spec(spec: &Value, options: Options, errors: &mut Errors) {
     let path = Path::new("spec");
     not_negative(spec, "replicas", &path, errors);
-    if validate_selector(spec, "deployment", &path, errors) {
-        replica_set::validate_template(spec, options, &path, errors);
-    } else {
-        let detail = "invalid label selector";
-        errors.push(label_selector::invalid(
-            &path.child("selector"),
-            get(spec, "selector"),
-            detail,
-        ));
-    }
+    replica_set::validate_selected_template(spec, options, &path, errors);
     validate_strategy(get(spec, "strategy"), &path.child("strategy"), errors);
     not_negative(spec, "minReadySeconds", &path, errors);
     not_negative(spec, "revisionHistoryLimit", &path, errors);

@@ -3,10 +3,10 @@
 use manifests::field::Path;
 use serde_json::{Value, json};
 
-use super::validate_meta_update;
+use super::{validate_meta, validate_meta_update};
 use crate::{
     checks::Errors,
-    names, object_meta,
+    names,
     pods::{Options, template},
     read::{default, get},
     strategy::Strategy,
@@ -34,8 +34,7 @@ pub static POD_TEMPLATE: Strategy = Strategy {
 };
 
 fn validate(object: &Value, errors: &mut Errors) {
-    let path = Path::new("metadata");
-    object_meta::validate(get(object, "metadata"), true, names::dns_subdomain, &path, errors);
+    validate_meta(object, errors);
     template::validate(
         get(object, "template"),
         Options::NEW,

@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::{
     default_template, drop_terminating_count, options_after, prepare_for_create, prepare_for_status_update,
     prepare_for_update, template_warnings_on_update, validate_counts, validate_keeps_running,
-    validate_labels_match, validate_meta_update, validate_parts, validate_selector,
+    validate_labels_match, validate_meta, validate_meta_update, validate_parts, validate_selector,
     validate_selector_unchanged, warnings_on_create,
 };
 use crate::{
     checks::{Errors, not_negative},
-    label_selector, names, object_meta,
+    label_selector, names,
     pods::{Options, template},
     read::{default, get},
     strategy::Strategy,
@@ -37,14 +37,7 @@ pub static REPLICA_SET: Strategy = Strategy {
 };
 
 fn validate(replica_set: &Value, errors: &mut Errors) {
-    let path = Path::new("metadata");
-    object_meta::validate(
-        get(replica_set, "metadata"),
-        true,
-        names::dns_subdomain,
-        &path,
-        errors,
-    );
+    validate_meta(replica_set, errors);
     validate_spec(get(replica_set, "spec"), Options::NEW, errors);
 }
 
@@ -58,21 +51,20 @@ fn validate_spec(spec: &Value, options: Options, errors: &mut Errors) {
     let path = Path::new("spec");
     not_negative(spec, "replicas", &path, errors);
     not_negative(spec, "minReadySeconds", &path, errors);
-    // The real server calls it a deployment here, too.
-    if validate_selector(spec, "deployment", &path, errors) {
-        validate_template(spec, options, &path, errors);
-    } else {
-        let detail = "invalid label selector";
+    validate_selected_template(spec, options, &path, errors);
+}
+
+/// Checks the selector, and the template against it and for itself. The real server calls both kinds
+/// that have these deployments.
+pub(super) fn validate_selected_template(spec: &Value, options: Options, path: &Path, errors: &mut Errors) {
+    if !validate_selector(spec, "deployment", path, errors) {
         errors.push(label_selector::invalid(
             &path.child("selector"),
             get(spec, "selector"),
-            detail,
+            "invalid label selector",
         ));
+        return;
     }
-}
-
-/// Checks the template against the selector, and for itself.
-pub(super) fn validate_template(spec: &Value, options: Options, path: &Path, errors: &mut Errors) {
     let pod_template = get(spec, "template");
     let path = path.child("template");
     validate_labels_match(get(spec, "selector"), pod_template, &path, errors);

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::{
     options_after, prepare_for_create, prepare_for_status_update, prepare_for_update, refuse_labels,
-    replica_set::PARTS, template_warnings_on_update, validate_counts, validate_keeps_running,
+    replica_set::PARTS, template_warnings_on_update, validate_counts, validate_keeps_running, validate_meta,
     validate_meta_update, validate_parts, warnings_on_create,
 };
 use crate::{
     checks::{Errors, not_negative},
-    names, object_meta,
+    names,
     pods::{Options, template},
     read::{default, entries, get, has},
     strategy::Strategy,
@@ -55,20 +55,12 @@ fn set_defaults(controller: &mut Value) {
 }
 
 fn validate(controller: &Value, errors: &mut Errors) {
-    let path = Path::new("metadata");
-    object_meta::validate(
-        get(controller, "metadata"),
-        true,
-        names::dns_subdomain,
-        &path,
-        errors,
-    );
+    validate_meta(controller, errors);
     validate_spec(get(controller, "spec"), Options::NEW, errors);
 }
 
 fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
-    let path = Path::new("metadata");
-    object_meta::validate(get(new, "metadata"), true, names::dns_subdomain, &path, errors);
+    validate_meta(new, errors);
     validate_spec(get(new, "spec"), options_after(old), errors);
     // The real server looks at the spec twice; the message says it once.
     validate_meta_update(new, old, errors);

@@ -6,19 +6,18 @@ use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
 use super::{
-    default_template, int_or_percent, options_after, prepare_for_create, prepare_for_status_update,
-    prepare_for_update, template_warnings, template_warnings_on_update, validate_collision_count,
-    validate_counts, validate_keeps_running, validate_labels_match, validate_meta_update, validate_parts,
-    validate_selector,
+    default_template, options_after, prepare_for_create, prepare_for_status_update, prepare_for_update,
+    template_warnings, template_warnings_on_update, validate_collision_count, validate_counts,
+    validate_keeps_running, validate_labels_match, validate_meta_update, validate_parts, validate_selector,
 };
 use crate::{
     checks::{Errors, not_negative, optional_syntax, same},
-    internal_form, label_selector, names, object_meta,
+    int_or_percent, internal_form, label_selector, names, object_meta,
+    objects::persistent_volume_claim,
     pods::{
         Options,
         defaults::{claim_spec, default_text},
         template,
-        volumes::{storage_warnings, validate_claim_spec},
     },
     read::{default, get, has, int, list, list_mut, text},
     strategy::Strategy,
@@ -155,7 +154,7 @@ fn validate_spec(spec: &Value, options: Options, skipped: Skipped, path: &Path, 
     if !skipped.immutable_fields {
         for (i, claim) in list(spec, "volumeClaimTemplates").iter().enumerate() {
             let path = path.child("volumeClaimTemplates").index(i).child("spec");
-            validate_claim_spec(get(claim, "spec"), &path, errors);
+            persistent_volume_claim::validate_template_spec(get(claim, "spec"), &path, errors);
         }
     }
     not_negative(spec, "replicas", path, errors);
@@ -320,7 +319,10 @@ fn own_warnings(stateful_set: &Value, claim_path: fn(Path) -> Path, warnings: &m
     let spec = get(stateful_set, "spec");
     for (i, claim) in list(spec, "volumeClaimTemplates").iter().enumerate() {
         let path = claim_path(Path::new("spec").child("volumeClaimTemplates").index(i));
-        warnings.extend(storage_warnings(get(claim, "spec"), &path));
+        warnings.extend(persistent_volume_claim::storage_warnings(
+            get(claim, "spec"),
+            &path,
+        ));
     }
     if int(spec, "revisionHistoryLimit").is_some_and(|limit| limit < 0) {
         warnings.push(NEGATIVE_HISTORY.to_owned());

@@ -1,6 +1,7 @@
 //! Metadata goes through its Go type in the real server: unknown fields fall away, empty ones are
 //! not written back, and a wrong type is an error in the words of Go's JSON decoder.
 
+use manifests::json::go_kind;
 use serde_json::{Map, Value};
 
 use super::Meta;
@@ -120,7 +121,7 @@ impl Decoder<'_> {
         if matches!(meta, Meta::Time) {
             return format!(
                 "json: cannot unmarshal {} into Go value of type string",
-                json_kind(value)
+                go_kind(value)
             );
         }
         let place = match self.structure {
@@ -133,7 +134,7 @@ impl Decoder<'_> {
         };
         format!(
             "json: cannot unmarshal {}{number} into Go {place} of type {}",
-            json_kind(value),
+            go_kind(value),
             go_type(meta)
         )
     }
@@ -155,17 +156,6 @@ fn is_empty(value: &Value) -> bool {
         Value::Array(items) => items.is_empty(),
         Value::Object(entries) => entries.is_empty(),
         Value::Bool(_) => false,
-    }
-}
-
-fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 

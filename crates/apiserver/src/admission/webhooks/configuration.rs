@@ -7,10 +7,10 @@ use schemas::cel::admission::Environment;
 use serde_json::Value;
 use store::{Collection, Store};
 
-use super::endpoint::Endpoint;
 use crate::{
     admission::{conditions::Conditions, matching::Criteria},
     object,
+    webhook_client::Endpoint,
 };
 
 const DEFAULT_TIMEOUT: i64 = 10;

@@ -3,7 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{Widgets, define, definition, unique_group};
-use crate::{Check, Context, Outcome};
+use crate::{
+    Check, Context, Outcome,
+    failure::ensure,
+    webhook::{Respond, Webhook},
+};
 
 const AREA: &str = "custom versions";
 
@@ -24,7 +28,174 @@ fn in_version(cx: &Context<'_>, widgets: &Widgets, version: &str) -> Outcome<Str
     cx.in_group(&format!("{}/{version}", widgets.group), "widgets/a")
 }
 
+/// Widgets with a size in `v1`, which is stored, and a length in `v2`, and the webhook between them.
+fn converted_by(cx: &Context<'_>, respond: Respond) -> Outcome<(Widgets, Webhook)> {
+    let webhook = cx.webhooks()?.serve(respond);
+    let mut body = definition(&unique_group(cx), json!({"type": "object"}));
+    body["spec"]["versions"] = json!([
+        version("v1", true, true, json!({"size": {"type": "integer"}})),
+        version("v2", true, false, json!({"length": {"type": "integer"}})),
+    ]);
+    body["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
+        "clientConfig": webhook.client_config(), "conversionReviewVersions": ["v1"],
+    }});
+    Ok((define(cx, body)?, webhook))
+}
+
+/// Calls the size a length, or the other way round.
+fn rename(request: &Value) -> Value {
+    let desired = &request["desiredAPIVersion"];
+    let to_length = desired.as_str().is_some_and(|version| version.ends_with("/v2"));
+    let (from, to) = if to_length {
+        ("size", "length")
+    } else {
+        ("length", "size")
+    };
+    let objects = request["objects"].as_array().cloned().unwrap_or_default();
+    let converted = objects.into_iter().map(|mut object| {
+        object["apiVersion"] = desired.clone();
+        if let Some(value) = object["spec"].get(from).cloned() {
+            object["spec"] = json!({to: value});
+        }
+        object
+    });
+    json!({"result": {"status": "Success"}, "convertedObjects": converted.collect::<Value>()})
+}
+
+fn rename_and_move(request: &Value) -> Value {
+    let mut response = rename(request);
+    response["convertedObjects"][0]["metadata"]["name"] = json!("b");
+    response
+}
+
+fn rename_and_label(request: &Value) -> Value {
+    let mut response = rename(request);
+    let metadata = &mut response["convertedObjects"][0]["metadata"];
+    metadata["labels"] = json!({"converted": "true"});
+    metadata["finalizers"] = json!(["example.com/held"]);
+    response
+}
+
+fn fail_to_convert(_: &Value) -> Value {
+    json!({"result": {"status": "Failed", "message": "no idea"}})
+}
+
+/// What a webhook is asked, and what a reader of the other version gets.
+fn fails_to_read(cx: &Context<'_>, respond: Respond, why: &str) -> Outcome {
+    let (widgets, _) = converted_by(cx, respond)?;
+    widgets.create(cx, json!({"spec": {"size": 1}}))?;
+    let path = in_version(cx, &widgets, "v2")?;
+    let message = format!("conversion webhook for {}/v1, Kind=Widget {why}", widgets.group);
+    cx.eventually(|| {
+        cx.get(&path)
+            .expect(500)?
+            .has(json!({"kind": "Status", "message": message}))
+    })?
+    .done()
+}
+
 pub(super) const CHECKS: &[Check] = &[
+    Check::new(AREA, "a webhook converts what is read in another version", |cx| {
+        let (widgets, webhook) = converted_by(cx, rename)?;
+        widgets.create(cx, json!({"spec": {"size": 1}}))?;
+        let path = in_version(cx, &widgets, "v2")?;
+        cx.eventually(|| {
+            cx.get(&path)
+                .expect(200)?
+                .has(json!({"apiVersion": format!("{}/v2", widgets.group), "metadata": {"name": "a"}}))?
+                .exactly("/spec", json!({"length": 1}))
+        })?;
+        let asked = webhook.received().pop().unwrap_or_default();
+        let expected = json!({
+            "kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1",
+            "desiredAPIVersion": format!("{}/v2", widgets.group), "objects": 1,
+        });
+        let request = &asked["request"];
+        let got = json!({
+            "kind": asked["kind"], "apiVersion": asked["apiVersion"],
+            "desiredAPIVersion": request["desiredAPIVersion"],
+            "objects": request["objects"].as_array().map_or(0, Vec::len),
+        });
+        ensure(got == expected, &expected.to_string(), got)
+    }),
+    Check::new(
+        AREA,
+        "a webhook converts what is written in another version",
+        |cx| {
+            let (widgets, _) = converted_by(cx, rename)?;
+            let path = in_version(cx, &widgets, "v2")?;
+            let collection = path.trim_end_matches("/a");
+            let object = json!({
+                "apiVersion": format!("{}/v2", widgets.group), "kind": "Widget", "metadata": {"name": "a"},
+                "spec": {"length": 3},
+            });
+            cx.eventually(|| cx.post(collection, object.clone()).expect(201))?
+                .exactly("/spec", json!({"length": 3}))?;
+            cx.get(in_version(cx, &widgets, "v1")?)
+                .expect(200)?
+                .exactly("/spec", json!({"size": 3}))?;
+            cx.merge_patch(&path, json!({"spec": {"length": 4}}))
+                .expect(200)?
+                .exactly("/spec", json!({"length": 4}))?;
+            cx.get(in_version(cx, &widgets, "v1")?)
+                .expect(200)?
+                .exactly("/spec", json!({"size": 4}))?
+                .done()
+        },
+    ),
+    Check::new(AREA, "a webhook converts every object of a list", |cx| {
+        let (widgets, _) = converted_by(cx, rename)?;
+        widgets.create(cx, json!({"spec": {"size": 1}}))?;
+        let path = in_version(cx, &widgets, "v2")?;
+        cx.eventually(|| {
+            cx.get(path.trim_end_matches("/a"))
+                .expect(200)?
+                .has(json!({"apiVersion": format!("{}/v2", widgets.group), "kind": "WidgetList"}))?
+                .exactly("/items/0/spec", json!({"length": 1}))
+        })?
+        .done()
+    }),
+    Check::new(AREA, "a webhook converts labels but no other metadata", |cx| {
+        let (widgets, _) = converted_by(cx, rename_and_label)?;
+        widgets.create(cx, json!({"spec": {"size": 1}}))?;
+        let path = in_version(cx, &widgets, "v2")?;
+        cx.eventually(|| {
+            cx.get(&path)
+                .expect(200)?
+                .exactly("/metadata/labels", json!({"converted": "true"}))?
+                .satisfies("no finalizers", |answer| {
+                    answer.at("/metadata/finalizers").is_null()
+                })
+        })?
+        .done()
+    }),
+    Check::new(AREA, "a conversion that fails fails the read", |cx| {
+        fails_to_read(cx, fail_to_convert, "failed: no idea")
+    }),
+    Check::new(AREA, "a conversion may not make another object", |cx| {
+        fails_to_read(
+            cx,
+            rename_and_move,
+            "returned invalid object: must have the same name: a != b",
+        )
+    }),
+    Check::new(AREA, "a conversion that fails fails the write", |cx| {
+        let (widgets, _) = converted_by(cx, fail_to_convert)?;
+        let path = in_version(cx, &widgets, "v2")?;
+        let object = json!({
+            "apiVersion": format!("{}/v2", widgets.group), "kind": "Widget", "metadata": {"name": "a"},
+        });
+        let message = format!(
+            "conversion webhook for {}/v2, Kind=Widget failed: no idea",
+            widgets.group
+        );
+        cx.eventually(|| {
+            cx.post(path.trim_end_matches("/a"), object.clone())
+                .expect(500)?
+                .has(json!({"message": message}))
+        })?
+        .done()
+    }),
     Check::new(
         AREA,
         "an object is read in each version under that version's name",

@@ -7,7 +7,7 @@ use crate::{
     names,
     objects::{
         field::{Errors, Field},
-        resource_names::{self, quantity},
+        resource_names,
     },
     read,
 };
@@ -152,7 +152,7 @@ fn validate_container(source: &Field<'_>, errors: &mut Errors) {
     if name.is_empty() {
         name.required_because("must specify a resource name", errors);
     } else {
-        resource_names::validate_container(name.text(), &name, errors);
+        name.syntax(resource_names::of_containers, errors);
     }
     if container.is_empty() {
         container.required_because("must specify a container", errors);
@@ -194,7 +194,8 @@ fn validate_target(target: &Field<'_>, errors: &mut Errors) {
     }
     for field in ["value", "averageValue"] {
         let amount = target.child(field);
-        if amount.is_set() && quantity(amount.value) <= crate::quantity::Quantity::ZERO {
+        if amount.is_set() && crate::resource_list::amount_of(amount.value) <= crate::quantity::Quantity::ZERO
+        {
             amount.invalid("must be positive", errors);
         }
     }

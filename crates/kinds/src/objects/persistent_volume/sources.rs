@@ -4,14 +4,17 @@
 use serde_json::{Map, Value, json};
 
 use super::source_checks::{
-    check_azure_disk, check_azure_file, check_cinder, check_csi, check_disk, check_fibre_channel, check_flex,
-    check_flocker, check_glusterfs, check_host_path, check_initiator_length, check_iscsi, check_local,
-    check_nfs, check_quobyte, check_storage_os, require,
+    validate_azure_file, validate_cinder, validate_csi, validate_glusterfs, validate_initiator_length,
+    validate_iscsi, validate_local, validate_storage_os,
 };
 use crate::{
     checks::same,
-    objects::field::{Errors, Field},
+    field::{Errors, Field},
     read,
+    volume_sources::{
+        require, validate_azure_disk, validate_disk, validate_fibre_channel, validate_flex, validate_flocker,
+        validate_host_path, validate_nfs, validate_quobyte,
+    },
 };
 
 type Check = fn(&Field<'_>, &mut Errors);
@@ -47,36 +50,36 @@ const fn mounted(field: &'static str, check: Check) -> Source {
 
 /// In the order the real server looks at them.
 const SOURCES: [Source; 22] = [
-    source("hostPath", check_host_path),
+    source("hostPath", validate_host_path),
     Source {
         reported: "persistentDisk",
-        ..mounted("gcePersistentDisk", |f, e| check_disk(f, "pdName", e))
+        ..mounted("gcePersistentDisk", |f, e| validate_disk(f, "pdName", e))
     },
-    mounted("awsElasticBlockStore", |f, e| check_disk(f, "volumeID", e)),
-    mounted("glusterfs", check_glusterfs),
-    source("flocker", check_flocker),
-    mounted("nfs", check_nfs),
+    mounted("awsElasticBlockStore", |f, e| validate_disk(f, "volumeID", e)),
+    mounted("glusterfs", validate_glusterfs),
+    source("flocker", validate_flocker),
+    mounted("nfs", validate_nfs),
     mounted("rbd", |f, e| require(f, &["monitors", "image"], e)),
-    mounted("quobyte", check_quobyte),
+    mounted("quobyte", validate_quobyte),
     Source {
         crowded: "cephFS",
         ..mounted("cephfs", |f, e| require(f, &["monitors"], e))
     },
-    mounted("iscsi", check_iscsi),
-    mounted("cinder", check_cinder),
-    source("fc", check_fibre_channel),
-    source("flexVolume", check_flex),
-    mounted("azureFile", check_azure_file),
+    mounted("iscsi", validate_iscsi),
+    mounted("cinder", validate_cinder),
+    source("fc", validate_fibre_channel),
+    source("flexVolume", validate_flex),
+    mounted("azureFile", validate_azure_file),
     mounted("vsphereVolume", |f, e| require(f, &["volumePath"], e)),
     mounted("photonPersistentDisk", |f, e| require(f, &["pdID"], e)),
     source("portworxVolume", |f, e| require(f, &["volumeID"], e)),
-    mounted("azureDisk", check_azure_disk),
+    mounted("azureDisk", validate_azure_disk),
     source("scaleIO", |f, e| {
         require(f, &["gateway", "system", "volumeName"], e);
     }),
-    source("local", check_local),
-    source("storageos", check_storage_os),
-    source("csi", check_csi),
+    source("local", validate_local),
+    source("storageos", validate_storage_os),
+    source("csi", validate_csi),
 ];
 
 const DEPRECATED: [(&str, &str, &str); 6] = [
@@ -125,7 +128,7 @@ pub(super) fn validate(spec: &Field<'_>, volume_name: &str, errors: &mut Errors)
         let path = spec.path().child(source.reported);
         (source.check)(&Field::at(field.value, &path), errors);
         if source.field == "iscsi" {
-            check_initiator_length(&field, volume_name, errors);
+            validate_initiator_length(&field, volume_name, errors);
         }
         if source.field == "local" && !spec.child("nodeAffinity").is_set() {
             spec.child("nodeAffinity")

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::{
-    objects::resource_names::is_huge_pages,
     pod_resources::{Role, total},
     read::{entries, get, has, list, text},
-    resource_list::{Amounts, add, amount, amounts, raise},
+    resource_list::{Amounts, add, amount_of, amounts, raise},
+    resource_names::is_huge_pages,
 };
 
 pub(super) fn requests(pod: &Value) -> Amounts<'_> {
@@ -48,7 +48,7 @@ fn asked<'a>(pod: &'a Value, field: &str) -> Amounts<'a> {
         Role::Init => amounts(get(container, "resources"), field),
     });
     let own = entries(get(spec, "resources"), field).filter(|(name, _)| is_for_pods(name));
-    asked.extend(own.map(|(name, value)| (name.as_str(), amount(value))));
+    asked.extend(own.map(|(name, value)| (name.as_str(), amount_of(value))));
     asked
 }
 

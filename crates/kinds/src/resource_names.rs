@@ -1,9 +1,12 @@
 //! Names of resources (`cpu`, `requests.storage`, `example.com/gpu`) and the amounts that fit them.
 
-use serde_json::Value;
-
-use super::field::{Errors, Field};
-use crate::{names, quantity::Quantity};
+use crate::{
+    checks::NOT_NEGATIVE,
+    field::{Errors, Field},
+    names,
+    quantity::Quantity,
+    resource_list::amount_of,
+};
 
 /// What only quotas count.
 const COUNTED: [&str; 9] = [
@@ -30,14 +33,7 @@ const COMPUTE: [&str; 9] = [
     "limits.ephemeral-storage",
 ];
 
-/// The amount in a field; a missing one is zero.
-pub(crate) fn quantity(value: &Value) -> Quantity {
-    match value {
-        Value::String(text) => Quantity::parse(text).unwrap_or(Quantity::ZERO),
-        Value::Number(number) => Quantity::parse(&number.to_string()).unwrap_or(Quantity::ZERO),
-        _ => Quantity::ZERO,
-    }
-}
+const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
 pub(crate) fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
@@ -74,49 +70,42 @@ fn is_standard(name: &str) -> bool {
     is_quota_name(name) || name == "storage"
 }
 
-/// A resource name of any kind. Complaints name the entry.
-pub(crate) fn validate(name: &str, entry: &Field<'_>, errors: &mut Errors) -> bool {
-    let complaints = names::qualified_name(name);
-    let fine = complaints.is_empty();
-    for complaint in complaints {
-        entry.invalid_as(name, complaint, errors);
+/// A resource of any kind.
+pub(crate) fn standard(name: &str) -> Vec<String> {
+    let mut complaints = names::qualified_name(name);
+    if complaints.is_empty() && !name.contains('/') && !is_standard(name) {
+        complaints.push("must be a standard resource type or fully qualified".to_owned());
     }
-    if fine && !name.contains('/') && !is_standard(name) {
-        entry.invalid_as(
-            name,
-            "must be a standard resource type or fully qualified",
-            errors,
-        );
-        return false;
-    }
-    fine
+    complaints
 }
 
 /// A resource that containers use.
-pub(crate) fn validate_container(name: &str, entry: &Field<'_>, errors: &mut Errors) {
-    validate(name, entry, errors);
+pub(crate) fn of_containers(name: &str) -> Vec<String> {
+    let mut complaints = standard(name);
     if !name.contains('/') {
-        if !["cpu", "memory", "ephemeral-storage"].contains(&name) && !is_huge_pages(name) {
-            entry.invalid_as(name, "must be a standard resource for containers", errors);
+        if !OF_CONTAINERS.contains(&name) && !is_huge_pages(name) {
+            complaints.push("must be a standard resource for containers".to_owned());
         }
     } else if !is_native(name) && !is_extended(name) {
-        entry.invalid_as(name, "doesn't follow extended resource name standard", errors);
+        complaints.push("doesn't follow extended resource name standard".to_owned());
     }
+    complaints
 }
 
 /// A resource that quotas count.
-pub(crate) fn validate_quota(name: &str, entry: &Field<'_>, errors: &mut Errors) {
-    validate(name, entry, errors);
+pub(crate) fn of_quotas(name: &str) -> Vec<String> {
+    let mut complaints = standard(name);
     if !name.contains('/') && !is_quota_name(name) {
-        entry.invalid_as(name, "must be a standard resource for quota", errors);
+        complaints.push("must be a standard resource for quota".to_owned());
     }
+    complaints
 }
 
 /// An amount from zero up, whole where the resource comes in pieces.
 pub(crate) fn validate_amount(name: &str, entry: &Field<'_>, errors: &mut Errors) {
-    let amount = quantity(entry.value);
+    let amount = amount_of(entry.value);
     if amount.is_negative() {
-        entry.invalid_as(amount.to_string(), "must be greater than or equal to 0", errors);
+        entry.invalid_as(amount.to_string(), NOT_NEGATIVE, errors);
     }
     if (COUNTED.contains(&name) || is_extended(name)) && !is_whole(&amount) {
         entry.invalid_as(amount.to_string(), "must be an integer", errors);
@@ -130,7 +119,7 @@ pub(crate) fn is_whole(amount: &Quantity) -> bool {
 
 /// An amount above zero.
 pub(crate) fn validate_positive(entry: &Field<'_>, errors: &mut Errors) -> bool {
-    let amount = quantity(entry.value);
+    let amount = amount_of(entry.value);
     let fine = !amount.is_negative() && !amount.is_zero();
     if !fine {
         entry.invalid_as(amount.to_string(), "must be greater than zero", errors);

@@ -4,7 +4,7 @@
 use manifests::field::{FieldError, Path};
 use serde_json::Value;
 
-pub(crate) use crate::checks::{Errors, IMMUTABLE};
+pub(crate) use crate::checks::{Errors, IMMUTABLE, NOT_NEGATIVE};
 use crate::{checks, internal_form, names::Syntax, read};
 
 /// A value together with the fields that lead to it.
@@ -241,10 +241,15 @@ impl Field<'_> {
     }
 
     pub(crate) fn syntax(&self, syntax: Syntax, errors: &mut Errors) -> bool {
-        let complaints = syntax(self.text());
+        self.named(self.text(), syntax, errors)
+    }
+
+    /// What the field goes by, such as the key of an entry, follows a syntax.
+    pub(crate) fn named(&self, name: &str, syntax: Syntax, errors: &mut Errors) -> bool {
+        let complaints = syntax(name);
         let fine = complaints.is_empty();
         for complaint in complaints {
-            self.invalid_as(self.text(), complaint, errors);
+            self.invalid_as(name, complaint, errors);
         }
         fine
     }
@@ -306,7 +311,7 @@ impl Field<'_> {
     pub(crate) fn not_negative(&self, errors: &mut Errors) -> bool {
         let number = self.int().unwrap_or_default();
         if number < 0 {
-            self.invalid_as(number, "must be greater than or equal to 0", errors);
+            self.invalid_as(number, NOT_NEGATIVE, errors);
         }
         number >= 0
     }

@@ -1,7 +1,6 @@
 //! Node labels that others replaced, and what to tell about them.
 
-use super::field::Field;
-use crate::read;
+use crate::{field::Field, read};
 
 const DEPRECATED: [(&str, &str); 8] = [
     (

@@ -1,4 +1,11 @@
-//! Asking a webhook: one POST, one answer, within its time.
+//! Asking a webhook, be it about admission or conversion: one POST, one answer, within its time.
+
+mod connection;
+mod endpoint;
+mod service;
+mod trust;
+
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
@@ -6,39 +13,49 @@ use http_body_util::{BodyExt, Full, Limited};
 use serde_json::Value;
 use store::Store;
 
-use super::{
-    configuration::Webhook,
-    connection,
-    endpoint::{Endpoint, Place},
-    service,
-};
+pub(crate) use self::endpoint::Endpoint;
+use self::endpoint::Place;
 
 /// The largest answer that is read. A patch can be as large as an object, in base64.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
 const USER_AGENT: &str = "kube-apiserver-admission";
 
-/// Sends a review and returns the answer, or why there is none.
-pub(super) async fn post(store: &Store, webhook: &Webhook, review: Vec<u8>) -> Result<Value, String> {
-    let endpoint = &webhook.endpoint;
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    /// The configuration does not say how to call.
+    #[error("{0}")]
+    Configuration(String),
+    #[error("{0}")]
+    Call(String),
+}
+
+/// Sends a review and returns the answer.
+pub(crate) async fn post(
+    store: &Store,
+    endpoint: &Endpoint,
+    timeout: Duration,
+    review: Vec<u8>,
+) -> Result<Value, CallError> {
     if let Place::Nowhere(why) = &endpoint.place {
-        return Err(format!("could not get REST client: {why}"));
+        return Err(CallError::Configuration(why.clone()));
     }
     let tls = endpoint
         .tls
         .as_ref()
-        .map_err(|why| format!("could not get REST client: {why}"))?;
-    let path = format!("{}?timeout={}s", endpoint.path, webhook.timeout.as_secs());
+        .map_err(|why| CallError::Configuration(why.clone()))?;
+    let path = format!("{}?timeout={}s", endpoint.path, timeout.as_secs());
     let exchange = exchange(store, endpoint, tls, &path, review.into());
-    let outcome = match tokio::time::timeout(webhook.timeout, exchange).await {
+    let outcome = match tokio::time::timeout(timeout, exchange).await {
         Ok(outcome) => outcome,
         Err(_) => Err("context deadline exceeded".to_owned()),
     };
     match outcome {
-        Ok(answer) => read_answer(&answer).map_err(|why| format!("failed to call webhook: {why}")),
-        Err(why) => Err(format!(
-            "failed to call webhook: Post \"https://{}{path}\": {why}",
+        Ok(answer) => read_answer(&answer).map_err(CallError::Call),
+        Err(why) => Err(CallError::Call(format!(
+            "Post \"https://{}{path}\": {why}",
             endpoint.authority()
-        )),
+        ))),
     }
 }
 

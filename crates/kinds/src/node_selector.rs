@@ -1,24 +1,35 @@
-//! Selectors over nodes, as volumes use them to say where they can be reached.
+//! Selectors over nodes: where a volume can be reached, and where a pod wants to run.
 
-use super::field::{Errors, Field};
-use crate::names;
+use crate::{
+    field::{Errors, Field},
+    names,
+};
 
 pub(crate) fn validate(selector: &Field<'_>, errors: &mut Errors) {
+    validate_with(selector, false, errors);
+}
+
+/// As `validate`; pods that once had values no label can have may keep them.
+pub(crate) fn validate_with(selector: &Field<'_>, allow_invalid_values: bool, errors: &mut Errors) {
     let terms = selector.child("nodeSelectorTerms");
     if terms.is_empty() {
         terms.required_because("must have at least one node selector term", errors);
     }
     for term in terms.items() {
-        for requirement in term.child("matchExpressions").items() {
-            validate_label(&requirement, errors);
-        }
-        for requirement in term.child("matchFields").items() {
-            validate_field(&requirement, errors);
-        }
+        validate_term(&term, allow_invalid_values, errors);
     }
 }
 
-fn validate_label(requirement: &Field<'_>, errors: &mut Errors) {
+pub(crate) fn validate_term(term: &Field<'_>, allow_invalid_values: bool, errors: &mut Errors) {
+    for requirement in term.child("matchExpressions").items() {
+        validate_label(&requirement, allow_invalid_values, errors);
+    }
+    for requirement in term.child("matchFields").items() {
+        validate_field(&requirement, errors);
+    }
+}
+
+fn validate_label(requirement: &Field<'_>, allow_invalid_values: bool, errors: &mut Errors) {
     let (operator, values) = (requirement.child("operator"), requirement.child("values"));
     let count = values.list().len();
     match operator.text() {
@@ -39,8 +50,10 @@ fn validate_label(requirement: &Field<'_>, errors: &mut Errors) {
         text => operator.invalid_as(text, "not a valid selector operator", errors),
     }
     requirement.child("key").syntax(names::qualified_name, errors);
-    for value in values.items() {
-        value.syntax(names::label_value, errors);
+    if !allow_invalid_values {
+        for value in values.items() {
+            value.syntax(names::label_value, errors);
+        }
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) enum Place {
 }
 
 impl Endpoint {
-    pub(super) fn read(config: &Value) -> Self {
+    pub(crate) fn read(config: &Value) -> Self {
         let (place, path) = match config.get("service") {
             Some(service) => of_service(service),
             None => of_url(kinds::read::text(config, "url")),

@@ -4,21 +4,14 @@ use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
 use crate::{
-    checks::{Errors, NOT_NEGATIVE},
-    names::regex_error,
+    checks::{Errors, NOT_NEGATIVE, syntax_of},
+    syntax,
 };
 
 /// Checks that an amount is a number from zero on or a percentage.
-pub(super) fn validate(value: &Value, path: &Path, errors: &mut Errors) {
+pub(crate) fn validate(value: &Value, path: &Path, errors: &mut Errors) {
     match value {
-        Value::String(text) if percent(text).is_none() => {
-            let detail = regex_error(
-                "a valid percent string must be a numeric string followed by an ending '%'",
-                "[0-9]+%",
-                &["1%", "93%"],
-            );
-            errors.push(FieldError::invalid(path, value, detail));
-        }
+        Value::String(text) => syntax_of(text, syntax::percent, path, errors),
         Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
             errors.push(FieldError::invalid(path, value, NOT_NEGATIVE));
         }
@@ -27,7 +20,7 @@ pub(super) fn validate(value: &Value, path: &Path, errors: &mut Errors) {
 }
 
 /// Checks that a percentage is no more than all of it.
-pub(super) fn validate_share(value: &Value, path: &Path, errors: &mut Errors) {
+pub(crate) fn validate_share(value: &Value, path: &Path, errors: &mut Errors) {
     if value
         .as_str()
         .and_then(percent)
@@ -38,7 +31,7 @@ pub(super) fn validate_share(value: &Value, path: &Path, errors: &mut Errors) {
 }
 
 /// The bare number, of either form; nonsense and nothing count as zero.
-pub(super) fn number(value: &Value) -> i64 {
+pub(crate) fn number(value: &Value) -> i64 {
     match value {
         Value::String(text) => percent(text).or_else(|| text.parse().ok()).unwrap_or_default(),
         other => other.as_i64().unwrap_or_default(),
@@ -46,7 +39,7 @@ pub(super) fn number(value: &Value) -> i64 {
 }
 
 /// As `value` is shown where it is missing: the zero the real server has instead.
-pub(super) fn shown(value: &Value) -> Value {
+pub(crate) fn shown(value: &Value) -> Value {
     if value.is_null() { json!(0) } else { value.clone() }
 }
 

@@ -2,8 +2,10 @@
 
 use manifests::field::quoted;
 
-use super::field::{Errors, Field};
-use crate::names;
+use crate::{
+    field::{Errors, Field},
+    names,
+};
 
 const CONFIG_KEY_FORMAT: &str = "[-._a-zA-Z0-9]+";
 const PERCENT_FORMAT: &str = "[0-9]+%";
