@@ -223,10 +223,11 @@ fn fields_that_are_always_there_have_a_default_in_version_3_only() {
         port["port"],
         json!({"type": "integer", "format": "int32", "default": 0})
     );
-    assert_eq!(
-        port["protocol"],
-        json!({"type": "string", "enum": ["SCTP", "TCP", "UDP"], "default": "TCP"})
-    );
+    let protocol = json!({
+        "type": "string", "enum": ["SCTP", "TCP", "UDP"], "default": "TCP",
+        "description": "Possible enum values:\n - `\"SCTP\"`\n - `\"TCP\"`\n - `\"UDP\"`",
+    });
+    assert_eq!(port["protocol"], protocol);
     assert_eq!(port["nodePort"], json!({"type": "integer", "format": "int32"}));
     let port = described(&name, Dialect::V2)["properties"].clone();
     assert_eq!(port["port"], json!({"type": "integer", "format": "int32"}));
