@@ -56,9 +56,10 @@ fn how_much_goes_through() {
             ))
             .await;
         for _ in 0..3 {
+            let alone = server.run("push 127.0.0.1:8080 500");
             let direct = client.run(&format!("push {}:8080 500", server.address));
             let relayed = client.run("push 10.96.0.10:80 500");
-            println!("{tier:?}: pod to pod {direct}, through a service {relayed}");
+            println!("{tier:?}: in one pod {alone}, pod to pod {direct}, through a service {relayed}");
         }
         world.stop().await;
     });
