@@ -28,7 +28,7 @@ const ROWS: &[(&str, &[&str])] = &[
 
 /// Crates that may not know of time, files, network or threads.
 const PURE: &[&str] = &["kinds", "manifests", "schemas", "spdy"];
-const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "redb", "rustls", "ring"];
+const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "rustls", "ring"];
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",
     "std::net::Tcp",
