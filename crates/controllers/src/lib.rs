@@ -4,6 +4,7 @@
 
 mod amounts;
 mod cron_jobs;
+mod daemon_sets;
 mod deployments;
 mod endpoints;
 mod finished_jobs;
@@ -29,6 +30,7 @@ pub fn start(client: Client) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let world = Arc::new(World::new(client, &mut tasks));
     cron_jobs::start(&world, &mut tasks);
+    daemon_sets::start(&world, &mut tasks);
     finished_jobs::start(&world, &mut tasks);
     jobs::start(&world, &mut tasks);
     replica_sets::start(&world, &mut tasks);

@@ -1,5 +1,6 @@
 //! What controllers of pods have in common: which pods are theirs, how they fare, which go first.
 
+pub(crate) mod act;
 pub(crate) mod claim;
 pub(crate) mod health;
 pub(crate) mod make;

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use k8s_openapi::api::{
-    apps::v1::{ControllerRevision, Deployment, ReplicaSet, StatefulSet},
+    apps::v1::{ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet},
     batch::v1::{CronJob, Job},
     core::v1::{Endpoints, Node, PersistentVolumeClaim, Pod, ReplicationController, Service},
     discovery::v1::EndpointSlice,
@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 pub(crate) struct World {
     pub client: Client,
     pub cron_jobs: Informer<CronJob>,
+    pub daemon_sets: Informer<DaemonSet>,
     pub jobs: Informer<Job>,
     pub pods: Informer<Pod>,
     pub deployments: Informer<Deployment>,
@@ -34,6 +35,7 @@ impl World {
     pub(crate) fn new(client: Client, tasks: &mut JoinSet<()>) -> Self {
         Self {
             cron_jobs: follow(&client, tasks),
+            daemon_sets: follow(&client, tasks),
             jobs: follow(&client, tasks),
             pods: follow(&client, tasks),
             deployments: follow(&client, tasks),

@@ -6,13 +6,13 @@ mod spread;
 mod taints;
 
 use k8s_openapi::api::core::v1::Taint;
+use reconcile::node_selectors;
 
 use crate::{
     cluster::Cluster,
     demand::{Demand, Port},
     node::Node,
     placement::Refusal,
-    terms,
 };
 
 pub(crate) use pod_affinity::{PodAffinity, applies};
@@ -89,21 +89,8 @@ fn node_affinity(demand: &Demand, node: &Node) -> Vec<Refusal> {
 
 /// Whether the node has what the pod's node selector and node affinity ask for.
 fn is_wanted(demand: &Demand, node: &Node) -> bool {
-    let Some(spec) = demand.pod.spec.as_ref() else {
-        return true;
-    };
-    let mut labels = spec.node_selector.iter().flatten();
-    let affinity = spec
-        .affinity
-        .as_ref()
-        .and_then(|affinity| affinity.node_affinity.as_ref());
-    let required = affinity.and_then(|affinity| {
-        affinity
-            .required_during_scheduling_ignored_during_execution
-            .as_ref()
-    });
-    labels.all(|(key, value)| node.labels.get(key) == Some(value))
-        && required.is_none_or(|selector| terms::matches(selector, node))
+    let spec = demand.pod.spec.as_ref();
+    spec.is_none_or(|spec| node_selectors::admits(spec, &node.name, &node.labels))
 }
 
 fn ports(demand: &Demand, node: &Node) -> Vec<Refusal> {

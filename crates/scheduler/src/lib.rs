@@ -12,7 +12,6 @@ mod node;
 mod placement;
 mod preemption;
 mod scores;
-mod terms;
 mod unit;
 
 pub use amounts::Amounts;

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use k8s_openapi::api::core::v1::{Affinity, PodAffinityTerm};
+use reconcile::node_selectors;
 
 use crate::{
     cluster::Cluster,
     demand::Demand,
     filters::{applies, tolerates},
     node::Node,
-    terms,
 };
 
 /// The best a node can be in one respect.
@@ -114,7 +114,7 @@ fn preference(demand: &Demand, node: &Node) -> i64 {
     let met = preferred
         .into_iter()
         .flatten()
-        .filter(|term| terms::matches_term(&term.preference, node));
+        .filter(|term| node_selectors::matches_term(&term.preference, &node.name, &node.labels));
     met.map(|term| i64::from(term.weight)).sum()
 }
 
