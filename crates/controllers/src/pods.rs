@@ -2,6 +2,7 @@
 
 pub(crate) mod act;
 pub(crate) mod claim;
+pub(crate) mod conditions;
 pub(crate) mod health;
 pub(crate) mod make;
 pub(crate) mod order;

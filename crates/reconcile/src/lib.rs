@@ -10,6 +10,7 @@ mod queue;
 mod run;
 pub mod selectors;
 pub mod taints;
+pub mod volumes;
 
 pub use events::Recorder;
 pub use informer::{Change, Informer};
