@@ -1,11 +1,12 @@
 //! What all workers of a node share, and how the node comes up.
 
-use std::{net::IpAddr, path::PathBuf, sync::Arc};
+use std::{fmt::Debug, net::IpAddr, path::PathBuf, sync::Arc};
 
 use containers::tier::{self, Decision};
-use k8s_openapi::api::core::v1::{Pod, Service};
-use kube::{Api, Client, runtime::watcher};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};
+use kube::{Api, Client, Resource, core::PartialObjectMeta, runtime::watcher};
 use reconcile::Informer;
+use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 
 use crate::{
@@ -18,7 +19,9 @@ use crate::{
     node::{self, Facts},
     orphans,
     sandbox::HostFiles,
-    service_table, workers,
+    service_table,
+    volumes::Tokens,
+    workers,
 };
 
 /// What the agent has to know of its surroundings.
@@ -54,6 +57,10 @@ pub(crate) struct Agent {
     pub(crate) networking: Networking,
     pub(crate) pods: Informer<Pod>,
     pub(crate) services: Informer<Service>,
+    /// Which there are and which have changed; what is in them is fetched by the pods that need it.
+    pub(crate) config_maps: Informer<PartialObjectMeta<ConfigMap>>,
+    pub(crate) secrets: Informer<PartialObjectMeta<Secret>>,
+    pub(crate) tokens: Tokens,
 }
 
 /// Registers the node and runs the pods bound to it, until the tasks are dropped. Pods outlive that.
@@ -83,7 +90,6 @@ impl Agent {
         let on_this_node =
             watcher::Config::default().fields(&format!("spec.nodeName={}", settings.node_name));
         let pods = Informer::start(Api::all(client.clone()), on_this_node, tasks);
-        let services = Informer::start(Api::all(client.clone()), watcher::Config::default(), tasks);
         let tier = probe().await;
         let folders = Folders::new(&settings.data_dir);
         Self {
@@ -100,9 +106,12 @@ impl Agent {
             networking: Networking::new(tier.tier, &settings.program),
             tier,
             folders,
+            services: follow_all(&client, tasks),
+            config_maps: follow_all(&client, tasks),
+            secrets: follow_all(&client, tasks),
+            tokens: Tokens::new(client.clone()),
             client,
             pods,
-            services,
             settings,
         }
     }
@@ -130,6 +139,13 @@ impl Agent {
             resolver: read("/etc/resolv.conf").await,
         }
     }
+}
+
+fn follow_all<K>(client: &Client, tasks: &mut JoinSet<()>) -> Informer<K>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+{
+    Informer::start(Api::all(client.clone()), watcher::Config::default(), tasks)
 }
 
 /// Finding out what the kernel allows takes a process or two.

@@ -23,10 +23,6 @@ impl Folders {
         }
     }
 
-    pub(crate) fn data_dir(&self) -> &Path {
-        &self.data_dir
-    }
-
     pub(crate) fn network(&self) -> PathBuf {
         self.data_dir.join("network")
     }
@@ -37,6 +33,11 @@ impl Folders {
 
     pub(crate) fn logs(&self) -> PathBuf {
         self.data_dir.join("logs")
+    }
+
+    /// What the default storage class provisions.
+    pub(crate) fn provisioned(&self) -> PathBuf {
+        self.data_dir.join("volumes")
     }
 
     /// Profiles of system calls that pods name as `localhostProfile`.
@@ -76,6 +77,10 @@ impl PodFolder {
     pub(crate) fn termination_message(&self, container: &str, attempt: u32) -> PathBuf {
         self.container(container)
             .join(format!("termination-log-{attempt}"))
+    }
+
+    pub(crate) fn volumes(&self) -> PathBuf {
+        self.path.join("volumes")
     }
 
     pub(crate) fn book(&self) -> PathBuf {

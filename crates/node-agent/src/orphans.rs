@@ -5,7 +5,7 @@ use std::{collections::HashSet, fs, io, path::Path, sync::Arc};
 use containers::client::bury;
 use network::Network;
 
-use crate::{agent::Agent, folders::Folders};
+use crate::{agent::Agent, folders::Folders, volumes::tear_down};
 
 /// Stops and removes what is left of pods that were deleted while no agent looked.
 pub(crate) async fn bury_all(agent: Arc<Agent>) {
@@ -25,6 +25,9 @@ pub(crate) async fn bury_all(agent: Arc<Agent>) {
             && let Err(error) = network.detach(&uid).await
         {
             tracing::warn!(%error, uid, "the address of a pod that is gone was not given back");
+        }
+        if let Err(error) = tear_down(&folder.join("volumes")) {
+            tracing::warn!(%error, uid, "volumes of a pod that is gone stay behind");
         }
         remove(&folder);
     }

@@ -6,7 +6,7 @@ mod names;
 use std::path::PathBuf;
 
 use containers::{
-    spec::{Network, Sandbox},
+    spec::{MemoryFolder, Network, Sandbox},
     tier::Tier,
 };
 use k8s_openapi::api::core::v1::Pod;
@@ -14,13 +14,15 @@ use k8s_openapi::api::core::v1::Pod;
 use crate::lifecycle::roles;
 
 pub(crate) use files::{HostFiles, hosts, resolver};
-pub(crate) use names::{fully_qualified, hostname};
+pub(crate) use names::hostname;
 
 /// What the node gives to a sandbox.
 #[derive(Clone, Debug)]
 pub(crate) struct Ground {
     pub(crate) tier: Tier,
     pub(crate) user_namespace: Option<PathBuf>,
+    /// Volumes that are nothing but memory.
+    pub(crate) memory: Vec<MemoryFolder>,
 }
 
 /// Whether the pod lives on the network of the node; the `process` tier has no other.
@@ -37,6 +39,7 @@ pub(crate) fn sandbox(pod: &Pod, ground: &Ground) -> Sandbox {
         hostname: (!on_host).then(|| names::kernel_name(pod)),
         network: if on_host { Network::Host } else { Network::Own },
         user_namespace: ground.user_namespace.clone(),
+        memory: ground.memory.clone(),
         share_processes: spec.share_process_namespace == Some(true),
         host_pid: spec.host_pid == Some(true),
         host_ipc: spec.host_ipc == Some(true),

@@ -11,6 +11,7 @@ mod release;
 mod report;
 mod sources;
 mod stop;
+mod volumes;
 
 use std::{future::pending, sync::Arc};
 
@@ -18,7 +19,7 @@ use containers::client;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use tokio::{
-    sync::{mpsc, watch},
+    sync::{Notify, mpsc, watch},
     task::{AbortHandle, JoinSet},
 };
 
@@ -26,10 +27,14 @@ use crate::{
     agent::Agent,
     folders::PodFolder,
     lifecycle::{Action, plan},
+    volumes::Plan,
 };
 use book::Book;
 use launch::Launched;
-use prepare::{Live, Trouble};
+pub(crate) use sources::Content;
+
+use prepare::{Live, Prepared, Trouble};
+use volumes::SetUp;
 
 /// What the API says of the pod.
 #[derive(Clone, Debug)]
@@ -41,7 +46,8 @@ pub(crate) enum Seen {
 
 /// What a job or the sandbox has to tell.
 enum Happening {
-    Prepared(Result<Live, Trouble>),
+    Prepared(Result<Prepared, Trouble>),
+    Refreshed(Result<SetUp, Trouble>),
     State(containers::state::State),
     /// The sandbox with this process does not answer any more.
     Lost(i32),
@@ -63,6 +69,8 @@ const RETRY: SignedDuration = SignedDuration::from_secs(2);
 pub(crate) struct Worker {
     agent: Arc<Agent>,
     seen: watch::Receiver<Seen>,
+    /// Something that the pod's volumes are made from has changed.
+    refresh: Arc<Notify>,
     pod: Arc<Pod>,
     /// The API has no such pod any more.
     is_gone: bool,
@@ -73,11 +81,16 @@ pub(crate) struct Worker {
     /// Nothing is known of how the pod came to be over: it only waits to be deleted.
     is_forgotten: bool,
     live: Option<Live>,
+    /// The pod's volumes, once they are set up.
+    volumes: Option<Arc<Plan>>,
+    /// When they have to be brought up to date whatever happens: tokens expire.
+    volumes_expire: Option<Timestamp>,
     jobs: JoinSet<()>,
     tell: mpsc::UnboundedSender<Happening>,
     happenings: mpsc::UnboundedReceiver<Happening>,
     networks: watch::Receiver<u64>,
     is_preparing: bool,
+    is_refreshing: bool,
     is_releasing: bool,
     launching: Option<(String, AbortHandle)>,
     /// Sandbox or volumes could not be made; not again before this.
@@ -87,7 +100,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(agent: Arc<Agent>, seen: watch::Receiver<Seen>) -> Self {
+    pub(crate) fn new(agent: Arc<Agent>, seen: watch::Receiver<Seen>, refresh: Arc<Notify>) -> Self {
         let pod = seen.borrow().pod().clone();
         let (tell, happenings) = mpsc::unbounded_channel();
         Self {
@@ -95,16 +108,20 @@ impl Worker {
             networks: agent.networking.generations(),
             agent,
             seen,
+            refresh,
             pod,
             is_gone: false,
             is_removed: false,
             book: Book::default(),
             is_forgotten: false,
             live: None,
+            volumes: None,
+            volumes_expire: None,
             jobs: JoinSet::new(),
             tell,
             happenings,
             is_preparing: false,
+            is_refreshing: false,
             is_releasing: false,
             launching: None,
             not_before: None,
@@ -117,6 +134,7 @@ impl Worker {
         loop {
             self.look_again = None;
             self.follow_plan().await;
+            self.keep_volumes();
             self.book.save(&self.folder);
             self.report().await;
             if self.is_finished().await {
@@ -173,12 +191,20 @@ impl Worker {
                 self.adopt(Live { sandbox, address });
                 self.attach_again().await;
                 self.resume();
+                self.refresh_volumes();
             }
             Err(_) => self.bury().await,
         }
     }
 
     fn adopt(&mut self, live: Live) {
+        let is_known = self
+            .live
+            .as_ref()
+            .is_some_and(|known| known.sandbox.pid() == live.sandbox.pid());
+        if is_known {
+            return;
+        }
         let (sandbox, tell) = (live.sandbox.clone(), self.tell.clone());
         self.book.address = live.address;
         self.live = Some(live);
@@ -198,8 +224,16 @@ impl Worker {
 
     /// Takes in what the API says now.
     fn look(&mut self) {
-        match self.seen.borrow_and_update().clone() {
-            Seen::Pod(pod) => self.pod = pod,
+        let seen = self.seen.borrow_and_update().clone();
+        match seen {
+            Seen::Pod(pod) => {
+                let is_described_anew = pod.metadata.labels != self.pod.metadata.labels
+                    || pod.metadata.annotations != self.pod.metadata.annotations;
+                self.pod = pod;
+                if is_described_anew {
+                    self.refresh_volumes();
+                }
+            }
             Seen::Gone(pod) => {
                 self.is_gone = true;
                 self.pod = release::deleted(pod);
@@ -211,6 +245,10 @@ impl Worker {
         let timer = until(self.look_again);
         tokio::select! {
             Ok(()) = self.seen.changed() => self.look(),
+            () = self.refresh.notified() => {
+                self.not_before = None;
+                self.refresh_volumes();
+            }
             Ok(()) = self.networks.changed() => self.attach_again().await,
             Some(happening) = self.happenings.recv() => self.react(happening).await,
             Some(job) = self.jobs.join_next() => pass_on_panic(job),
@@ -224,6 +262,7 @@ impl Worker {
     async fn react(&mut self, happening: Happening) {
         match happening {
             Happening::Prepared(outcome) => self.prepared(outcome),
+            Happening::Refreshed(outcome) => self.refreshed(outcome),
             Happening::State(state) => self.absorb(&state),
             Happening::Lost(pid) => self.lost(pid).await,
             Happening::Launched {

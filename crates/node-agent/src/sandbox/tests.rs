@@ -79,6 +79,7 @@ fn the_kernel_may_be_told_the_whole_name() {
     let ground = Ground {
         tier: Tier::Root,
         user_namespace: None,
+        memory: Vec::new(),
     };
     let pod = pod(json!({"containers": [], "subdomain": "ring", "setHostnameAsFQDN": true}));
     assert_eq!(

@@ -12,7 +12,7 @@ use containers::{client, spec};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-use super::{Happening, Live, Worker, hooks, last_words, observe, prepare, sources};
+use super::{Happening, Live, Worker, hooks, last_words, observe, prepare, sources, volumes};
 use crate::{
     agent::Agent,
     container::{self, Start},
@@ -21,6 +21,7 @@ use crate::{
     images::{Image, Unusable},
     lifecycle::{Ended, State},
     sandbox,
+    volumes::Plan,
 };
 
 /// How soon a container that could not even be tried is tried again.
@@ -44,6 +45,7 @@ struct Launch {
     container: Container,
     attempt: u32,
     live: Live,
+    volumes: Arc<Plan>,
     folder: PodFolder,
 }
 
@@ -52,7 +54,7 @@ impl Worker {
         if self.launching.is_some() || self.is_releasing {
             return;
         }
-        let Some(live) = self.live.clone() else {
+        let (Some(live), Some(volumes)) = (self.live.clone(), self.volumes.clone()) else {
             return self.prepare(now);
         };
         let Some(container) = container::find(&self.pod, name) else {
@@ -66,6 +68,7 @@ impl Worker {
             container,
             attempt,
             live,
+            volumes,
             folder: self.folder.clone(),
         };
         let (tell, name) = (self.tell.clone(), name.to_owned());
@@ -220,11 +223,14 @@ impl Launch {
 
     async fn specification(&self, image: &Image) -> Result<spec::Container, (&'static str, String)> {
         let misconfigured = |problem: String| ("CreateContainerConfigError", problem);
-        let sources = sources::fetch(&self.agent, &self.pod, &self.container)
+        let sources = sources::for_environment(&self.agent, &self.pod, &self.container)
             .await
             .map_err(|error| misconfigured(error.to_string()))?;
         let environment = environment::environment(&self.pod, &self.container, &sources)
             .map_err(|missing| misconfigured(missing.to_string()))?;
+        let ground = volumes::ground(&self.agent, &self.folder);
+        let mounts = crate::volumes::mounts(&self.volumes, &ground, &self.container, &environment)
+            .map_err(|error| misconfigured(error.to_string()))?;
         self.make_files()
             .map_err(|error| ("CreateContainerError", error.to_string()))?;
         container::container(Start {
@@ -233,7 +239,7 @@ impl Launch {
             attempt: self.attempt,
             image,
             environment,
-            mounts: Vec::new(),
+            mounts,
             folder: &self.folder,
             machine: &self.agent.machine(),
             profiles: &self.agent.profiles,

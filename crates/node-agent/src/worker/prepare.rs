@@ -7,7 +7,10 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{HostIP, Pod, PodIP};
 use network::Namespace;
 
-use super::{Happening, RETRY, Worker};
+use super::{
+    Happening, RETRY, Worker,
+    volumes::{self, SetUp},
+};
 use crate::{
     agent::Agent,
     folders::PodFolder,
@@ -20,6 +23,13 @@ pub(super) struct Live {
     pub(super) sandbox: Sandbox,
     /// Its own; none on the host's network.
     pub(super) address: Option<Ipv4Addr>,
+}
+
+/// All that a pod needs before its first container.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    live: Live,
+    volumes: SetUp,
 }
 
 /// Why a pod has to wait, as an event says it.
@@ -56,10 +66,13 @@ impl Worker {
         });
     }
 
-    pub(super) fn prepared(&mut self, outcome: Result<Live, Trouble>) {
+    pub(super) fn prepared(&mut self, outcome: Result<Prepared, Trouble>) {
         self.is_preparing = false;
         match outcome {
-            Ok(live) => self.adopt(live),
+            Ok(prepared) => {
+                self.adopt(prepared.live);
+                self.refreshed(Ok(prepared.volumes));
+            }
             Err(trouble) => {
                 self.agent
                     .events
@@ -82,19 +95,23 @@ impl Worker {
     }
 }
 
-async fn prepare(agent: &Agent, pod: &Pod, folder: &PodFolder) -> Result<Live, Trouble> {
+async fn prepare(agent: &Agent, pod: &Arc<Pod>, folder: &PodFolder) -> Result<Prepared, Trouble> {
+    let volumes = volumes::set_up(agent, pod, folder).await?;
     let sandbox = match Sandbox::adopt(folder.path()).await {
         Ok(sandbox) => sandbox,
-        Err(_) => start(agent, pod, folder).await?,
+        Err(_) => start(agent, pod, folder, &volumes).await?,
     };
     let address = attach(agent, pod, &sandbox).await?;
     write_files(agent, pod, folder, address)
         .await
         .map_err(Trouble::sandbox)?;
-    Ok(Live { sandbox, address })
+    Ok(Prepared {
+        live: Live { sandbox, address },
+        volumes,
+    })
 }
 
-async fn start(agent: &Agent, pod: &Pod, folder: &PodFolder) -> Result<Sandbox, Trouble> {
+async fn start(agent: &Agent, pod: &Pod, folder: &PodFolder, volumes: &SetUp) -> Result<Sandbox, Trouble> {
     let user_namespace = match agent.networking.get() {
         Ok(network) => network.user_namespace(),
         Err(problem) if agent.networking.is_possible() => return Err(Trouble::sandbox(problem)),
@@ -103,6 +120,7 @@ async fn start(agent: &Agent, pod: &Pod, folder: &PodFolder) -> Result<Sandbox, 
     let ground = Ground {
         tier: agent.tier.tier,
         user_namespace,
+        memory: crate::volumes::memory(&volumes.plan, &volumes::ground(agent, folder)),
     };
     let spec = sandbox::sandbox(pod, &ground);
     Sandbox::start(&agent.settings.program, folder.path(), &spec)

@@ -11,12 +11,12 @@ use kube::{
 };
 
 use super::{Happening, Live, RETRY, Worker};
-use crate::{agent::Agent, folders::PodFolder, lifecycle::roles, orphans::remove};
+use crate::{agent::Agent, folders::PodFolder, lifecycle::roles, orphans::remove, volumes::tear_down};
 
 impl Worker {
     pub(super) fn release(&mut self) {
         // What is being made must be there before it can be cleared away.
-        if self.is_releasing || self.is_preparing {
+        if self.is_releasing || self.is_preparing || self.is_refreshing {
             return;
         }
         if let Some((_, launch)) = self.launching.take() {
@@ -69,7 +69,15 @@ async fn release(agent: &Agent, pod: &Pod, folder: &PodFolder, live: Option<Live
     {
         tracing::warn!(%error, "the address of a pod was not given back");
     }
-    clear(folder);
+    agent.tokens.forget(uid);
+    let folder = folder.clone();
+    let cleared = tokio::task::spawn_blocking(move || {
+        if let Err(error) = tear_down(&folder.volumes()) {
+            tracing::warn!(%error, "volumes of a pod stay behind");
+        }
+        clear(&folder);
+    });
+    let _ = cleared.await;
 }
 
 /// Removes everything but what the agent itself remembers.
