@@ -66,17 +66,18 @@ impl Place {
 
     /// Where a redirection leads; nothing if that is another host.
     fn redirected(&self, location: &str) -> Option<Self> {
-        let uri: Uri = location.parse().ok()?;
-        let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        let Some(host) = uri.host() else {
+        if !location.contains("://") {
             let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let path = if location.starts_with('/') {
-                path.to_owned()
+                location.to_owned()
             } else {
                 format!("{folder}/{location}")
             };
             return Some(Self { path, ..self.clone() });
-        };
+        }
+        let uri: Uri = location.parse().ok()?;
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let host = uri.host()?;
         let is_encrypted = uri.scheme_str() == Some("https");
         (host.trim_matches(['[', ']']) == self.host).then(|| Self {
             is_encrypted,
