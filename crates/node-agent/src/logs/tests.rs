@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::*;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 struct Log {
     folder: TempDir,

@@ -7,7 +7,7 @@ use std::{io, time::Duration};
 
 use ::http::{HeaderName, HeaderValue, Request, Uri, header};
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Empty, Limited};
+use http_body_util::{BodyExt as _, Collected, Empty, Limited};
 use hyper::{body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use tokio::{
@@ -119,7 +119,7 @@ async fn verdict(answer: ::http::Response<Incoming>) -> Verdict {
         300..400 => {
             // What does not fit or never comes is not worth a word more.
             let body = Limited::new(answer.into_body(), MAX_BODY).collect().await;
-            let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+            let body = body.map(Collected::to_bytes).unwrap_or_default();
             let body = String::from_utf8_lossy(&body).into_owned();
             Verdict::Warned(format!("Probe terminated redirects, Response body: {body}"))
         }

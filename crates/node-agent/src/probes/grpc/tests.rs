@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use super::*;
 use crate::probes::testing::{POD, Pod, free_port};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server with one service, `db`, of this health.
 async fn serve(health: u8) -> io::Result<u16> {

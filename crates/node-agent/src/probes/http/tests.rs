@@ -14,7 +14,7 @@ use tokio_rustls::TlsAcceptor;
 use super::*;
 use crate::probes::testing::{POD, Pod, free_port, serve};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn question(port: u16) -> HttpGet {
     HttpGet {

@@ -109,7 +109,7 @@ async fn a_probe_that_cannot_be_made_condemns_nobody() {
     let message = "Liveness probe errored and resulted in unknown state: no such file";
     assert_eq!(probing.next().await, (0, event("Unhealthy", message)));
     // The second time it could be made at the second try.
-    let quiet = tokio::time::timeout(Duration::from_secs(60), probing.reports.recv()).await;
+    let quiet = tokio::time::timeout(Duration::from_mins(1), probing.reports.recv()).await;
     assert!(quiet.is_err());
 }
 
