@@ -21,7 +21,10 @@ const ROWS: &[(&str, &[&str])] = &[
         "engines",
         &["controllers", "scheduler", "node-agent", "apiserver"],
     ),
-    ("adapters", &["store", "containers", "network", "reconcile"]),
+    (
+        "adapters",
+        &["store", "containers", "images", "network", "reconcile"],
+    ),
     ("pure", &["kinds", "schemas", "field-docs"]),
     ("documents", &["manifests", "spdy"]),
 ];
@@ -44,6 +47,7 @@ const IMPURE_WORDS: &[&str] = &[
 const ONLY_USED_BY: &[(&str, &[&str])] = &[
     ("store", &["apiserver"]),
     ("containers", &["node-agent", "cli"]),
+    ("images", &["node-agent", "cli"]),
     ("network", &["node-agent", "cli"]),
 ];
 
