@@ -9,6 +9,7 @@ use crate::{
     config::Config,
     digest::{Digest, HashingReader},
     image::Image,
+    manifest::Descriptor,
     platform::Platform,
     progress::{Progress, Report, Reported, Step},
     store::{Record, Store, StoreError, Work, publish},
@@ -40,6 +41,17 @@ pub(crate) struct LayerPart {
     /// Of the packed bytes, if it is known.
     pub(crate) digest: Option<Digest>,
     pub(crate) size: u64,
+}
+
+impl From<&Descriptor> for LayerPart {
+    fn from(descriptor: &Descriptor) -> Self {
+        Self {
+            name: descriptor.digest.to_string(),
+            path: descriptor.digest.blob_path(),
+            digest: Some(descriptor.digest.clone()),
+            size: descriptor.size,
+        }
+    }
 }
 
 /// Why parts make no image.
@@ -99,6 +111,11 @@ impl Parts {
     /// Keeps the layers, there or not yet, from being removed until the work ends.
     pub(crate) fn hold(&self, store: &Store, work: &Work) -> Result<(), StoreError> {
         work.hold(store, &self.chain)
+    }
+
+    /// What stands for a layer and all below it, by its number from the bottom.
+    pub(crate) fn chain(&self, index: usize) -> &Digest {
+        &self.chain[index]
     }
 
     /// Whether a layer is unpacked, by its number from the bottom.

@@ -66,6 +66,11 @@ impl Digest {
         &self.hex
     }
 
+    /// Where a layout keeps it: `blobs/sha256/…`.
+    pub(crate) fn blob_path(&self) -> String {
+        format!("blobs/{}/{}", self.algorithm(), self.hex)
+    }
+
     /// Whether these bytes have this hash.
     pub fn is_of(&self, bytes: &[u8]) -> bool {
         let mut hasher = self.hasher();

@@ -1,6 +1,9 @@
 //! How far something is that takes a while.
 
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    sync::Arc,
+};
 
 /// What is being done to which layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +26,9 @@ pub enum Step {
 
 /// Hears of progress, often; it decides what to show.
 pub type Report<'a> = &'a (dyn Fn(Progress<'_>) + Send + Sync);
+
+/// The same, for work that goes on in the background.
+pub type Reporter = Arc<dyn Fn(Progress<'_>) + Send + Sync>;
 
 /// Tells how much was read through it.
 pub(crate) struct Reported<'a, R> {

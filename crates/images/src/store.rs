@@ -23,7 +23,7 @@ use std::{
     collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use self::files::Lock;
@@ -37,7 +37,9 @@ use crate::{
     digest::Digest,
     image::Image,
     platform::Platform,
+    pull::Flights,
     reference::Reference,
+    registry::Network,
     unpack::{Limits, Ownership},
 };
 
@@ -51,6 +53,8 @@ pub struct Options {
     /// Registries, as `HOST` or `HOST:PORT`, that are spoken to without TLS. Loopback addresses always
     /// may be.
     pub insecure_registries: Vec<String>,
+    /// Authorities, in PEM, that vouch for registries beside those the system trusts.
+    pub certificate_authorities: Vec<u8>,
 }
 
 impl Options {
@@ -60,6 +64,7 @@ impl Options {
             limits: Limits::default(),
             platform: Platform::of_this_machine(),
             insecure_registries: Vec::new(),
+            certificate_authorities: Vec::new(),
         }
     }
 }
@@ -74,6 +79,8 @@ pub struct Store {
 struct Inner {
     dir: PathBuf,
     options: Options,
+    network: OnceLock<Network>,
+    flights: Flights,
 }
 
 /// What became of a removed name.
@@ -94,6 +101,8 @@ impl Store {
             inner: Arc::new(Inner {
                 dir: dir.to_owned(),
                 options,
+                network: OnceLock::new(),
+                flights: Flights::default(),
             }),
         };
         for folder in ["blobs/sha256", "leases", "downloads", "work"] {
@@ -262,6 +271,22 @@ impl Store {
 
     fn lock(&self) -> Result<Lock, StoreError> {
         Lock::take(&self.dir().join("lock"))
+    }
+
+    /// Whom to trust is read from the system when it is first needed.
+    pub(crate) fn network(&self) -> &Network {
+        let Options {
+            insecure_registries,
+            certificate_authorities,
+            ..
+        } = self.options();
+        self.inner
+            .network
+            .get_or_init(|| Network::new(insecure_registries, certificate_authorities))
+    }
+
+    pub(crate) fn flights(&self) -> &Flights {
+        &self.inner.flights
     }
 
     fn dir(&self) -> &Path {

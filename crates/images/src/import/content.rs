@@ -82,7 +82,7 @@ fn from_descriptor(
     descriptor: &Descriptor,
     machine: &Platform,
 ) -> Result<Option<(Parts, Digest)>, ImportError> {
-    let path = blob_path(&descriptor.digest);
+    let path = descriptor.digest.blob_path();
     let Some(bytes) = source.document(&path)? else {
         // Docker leaves out what is for other machines.
         return Ok(None);
@@ -100,7 +100,7 @@ fn from_descriptor(
         // Signatures and the like are in layouts, too.
         Manifest::Image { config, .. } if !is_image_config(&config.media_type) => Ok(None),
         Manifest::Image { config, layers } => {
-            let path = blob_path(&config.digest);
+            let path = config.digest.blob_path();
             let bytes = required(source, &path)?;
             check(&path, &bytes, &config.digest)?;
             let layers = layers.iter().map(LayerPart::from).collect();
@@ -115,17 +115,6 @@ fn is_image_config(media_type: &str) -> bool {
         media_type,
         "" | "application/vnd.oci.image.config.v1+json" | "application/vnd.docker.container.image.v1+json"
     )
-}
-
-impl From<&Descriptor> for LayerPart {
-    fn from(descriptor: &Descriptor) -> Self {
-        Self {
-            name: descriptor.digest.to_string(),
-            path: blob_path(&descriptor.digest),
-            digest: Some(descriptor.digest.clone()),
-            size: descriptor.size,
-        }
-    }
 }
 
 /// What Docker's `manifest.json` says of one image.
@@ -188,10 +177,6 @@ fn name_of(descriptor: &Descriptor) -> Result<Option<Reference>, ImportError> {
         Some(name) if name.contains([':', '/']) => Ok(Some(name.parse()?)),
         _ => Ok(None),
     }
-}
-
-fn blob_path(digest: &Digest) -> String {
-    format!("blobs/{}/{}", digest.algorithm(), digest.hex())
 }
 
 fn required(source: &Source, path: &str) -> Result<Vec<u8>, ImportError> {

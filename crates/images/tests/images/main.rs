@@ -3,8 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "the parts shared by tests are tests, too")]
 
 mod made;
+mod registry;
 
+mod crash;
+mod damage;
 mod importing;
 mod ordinary_user;
+mod pulling;
 mod removing;
+mod running;
 mod unpacking;
