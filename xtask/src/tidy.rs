@@ -22,7 +22,10 @@ const ROWS: &[(&str, &[&str])] = &[
         "engines",
         &["controllers", "scheduler", "node-agent", "apiserver"],
     ),
-    ("adapters", &["store", "containers", "network", "reconcile"]),
+    (
+        "adapters",
+        &["store", "containers", "images", "network", "reconcile"],
+    ),
     ("pure", &["kinds", "schemas", "field-docs"]),
     ("documents", &["manifests", "spdy"]),
 ];
@@ -45,6 +48,7 @@ const IMPURE_WORDS: &[&str] = &[
 const ONLY_USED_BY: &[(&str, &[&str])] = &[
     ("store", &["apiserver"]),
     ("containers", &["node-agent"]),
+    ("images", &["node-agent", "cli"]),
     ("network", &["node-agent"]),
 ];
 

@@ -9,10 +9,24 @@ use containers::{
         Bind, Capabilities, MemoryFolder, Mount, Network, Part, Root, Seccomp, SyscallAction, SyscallProfile,
         SyscallRule,
     },
-    tier::Tier,
+    tier::{Tier, probe_overlay},
 };
+use nix::sys::stat::{Mode, SFlag, mknod};
 
 use super::pod::{Pod, is_root, tier};
+
+/// The host's programs, for images that have none.
+fn programs() -> Vec<Mount> {
+    ["/bin", "/lib", "/lib64", "/usr"]
+        .map(|path| {
+            Mount::Bind(Bind {
+                source: path.into(),
+                target: path.into(),
+                read_only: true,
+            })
+        })
+        .to_vec()
+}
 
 #[tokio::test]
 async fn the_hosts_file_system_cannot_be_written() {
@@ -300,15 +314,7 @@ async fn an_image_is_made_of_layers() {
         work: pod.path("work"),
     };
     container.working_directory = Some("/work/place".into());
-    container.mounts = ["/bin", "/lib", "/lib64", "/usr"]
-        .map(|path| {
-            Mount::Bind(Bind {
-                source: path.into(),
-                target: path.into(),
-                read_only: true,
-            })
-        })
-        .to_vec();
+    container.mounts = programs();
     let (text, exit) = pod.run(&container).await;
     let folders = "app bin dev etc lib lib64 proc sys usr work".replace(' ', "\n");
     assert_eq!(text, format!("layer 0\nchanged\n/work/place\n{folders}\n"));
@@ -331,6 +337,76 @@ async fn an_image_is_made_of_layers() {
         text.starts_with("changed\n") && text.contains("Read-only file system"),
         "{text}"
     );
+}
+
+#[tokio::test]
+async fn an_image_is_copied_where_overlayfs_cannot_be_had() {
+    let pod = Pod::new().await;
+    let layers = [pod.path("upper-layer"), pod.path("lower-layer")];
+    for folder in ["bin", "lib", "lib64", "usr", "etc", "app/kept", "gone/deep"] {
+        fs::create_dir_all(layers[1].join(folder)).unwrap();
+    }
+    for file in ["app/removed", "app/replaced", "app/kept/file", "gone/deep/file"] {
+        fs::write(layers[1].join(file), "below\n").unwrap();
+    }
+    fs::hard_link(layers[1].join("app/kept/file"), layers[1].join("app/kept/twin")).unwrap();
+    fs::create_dir_all(layers[0].join("app")).unwrap();
+    fs::write(layers[0].join("app/replaced"), "above\n").unwrap();
+    fs::set_permissions(layers[0].join("app/replaced"), fs::Permissions::from_mode(0o4750)).unwrap();
+    std::os::unix::fs::symlink("replaced", layers[0].join("app/link")).unwrap();
+    for removed in ["app/removed", "gone"] {
+        let whiteout = layers[0].join(removed);
+        mknod(&whiteout, SFlag::S_IFCHR, Mode::empty(), 0).unwrap();
+    }
+    let mut container = pod.container(
+        "main",
+        "cd /app; ls; ls kept; cat link kept/twin; stat -c %a:%h replaced kept/twin; echo changed > link; ls -d /gone",
+    );
+    container.root = Root::image(layers.to_vec(), &pod.path("container"), false);
+    container.mounts = programs();
+    let (text, _) = pod.run(&container).await;
+    let expected = "kept\nlink\nreplaced\nfile\ntwin\nabove\nbelow\n4750:1\n644:2\n";
+    assert!(text.starts_with(expected), "{text}");
+    assert!(text.contains("'/gone': No such file"), "{text}");
+    assert_eq!(
+        fs::read_to_string(layers[0].join("app/replaced")).unwrap(),
+        "above\n"
+    );
+
+    // A second run finds what the first one changed.
+    container.name = "again".to_owned();
+    container.log = pod.container("again", "").log;
+    container.argv[2] = "cat /app/link".to_owned();
+    let (text, _) = pod.run(&container).await;
+    assert_eq!(text, "changed\n");
+}
+
+#[tokio::test]
+async fn more_layers_than_a_page_of_paths_can_be_mounted() {
+    let pod = Pod::new().await;
+    let deep = pod.path(&"a,long:name-".repeat(12));
+    let layers: Vec<_> = (0..100).map(|number| deep.join(number.to_string())).collect();
+    for (number, layer) in layers.iter().enumerate() {
+        fs::create_dir_all(layer.join("app")).unwrap();
+        fs::write(layer.join(format!("app/{number}")), "x").unwrap();
+    }
+    for folder in ["bin", "lib", "lib64", "usr"] {
+        fs::create_dir_all(layers[0].join(folder)).unwrap();
+    }
+    let mut container = pod.container("main", "ls /app | wc -l");
+    container.root = Root::image(layers, &deep.join("container"), true);
+    container.mounts = programs();
+    let (text, _) = pod.run(&container).await;
+    assert_eq!(text, "100\n");
+}
+
+#[test]
+fn whether_overlayfs_can_be_had_is_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    probe_overlay(folder.path(), tier()).unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let refused = probe_overlay(folder.path(), Tier::Process);
+    assert!(refused.is_err());
 }
 
 #[tokio::test]
