@@ -21,7 +21,10 @@ const ROWS: &[(&str, &[&str])] = &[
         "engines",
         &["controllers", "scheduler", "node-agent", "apiserver"],
     ),
-    ("adapters", &["store", "containers", "network", "reconcile"]),
+    (
+        "adapters",
+        &["store", "containers", "network", "reconcile", "node-api"],
+    ),
     ("pure", &["kinds", "schemas", "field-docs"]),
     ("documents", &["manifests", "spdy"]),
 ];
