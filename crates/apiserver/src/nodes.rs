@@ -7,17 +7,12 @@ use parking_lot::RwLock;
 
 /// Nodes by name. One that is not here may be in the store all the same: then nobody answers for it.
 #[derive(Default)]
-pub struct Nodes(RwLock<BTreeMap<String, Arc<dyn Node>>>);
+pub(crate) struct Nodes(RwLock<BTreeMap<String, Arc<dyn Node>>>);
 
 impl Nodes {
     /// From now on this node answers for its name.
-    pub fn register(&self, name: &str, node: Arc<dyn Node>) {
+    pub(crate) fn register(&self, name: &str, node: Arc<dyn Node>) {
         self.0.write().insert(name.to_owned(), node);
-    }
-
-    /// Nobody answers for this name any more. What was begun goes on.
-    pub fn remove(&self, name: &str) {
-        self.0.write().remove(name);
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<Arc<dyn Node>> {

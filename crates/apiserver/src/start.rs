@@ -29,6 +29,7 @@ use crate::{
     receiving::Receiving,
     registry::Registry,
     server,
+    streams::connections::Connections,
 };
 
 /// Where the server keeps its state and where it listens.
@@ -113,6 +114,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         metrics: Metrics::default(),
         nodes: Nodes::default(),
         in_flight: InFlight::new(&options.limits),
+        connections: Connections::new(options.limits.connections),
         receiving: Receiving::new(options.limits.large_body),
         limits: options.limits,
         quota_turns: crate::admission::resource_quotas::Turns::new(),
