@@ -24,14 +24,14 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     (
         "adapters",
-        &["store", "containers", "images", "network", "reconcile"],
+        &["store", "containers", "images", "network", "reconcile", "node-api"],
     ),
     ("pure", &["kinds", "schemas", "field-docs"]),
-    ("documents", &["manifests", "spdy"]),
+    ("documents", &["manifests", "spdy", "websocket"]),
 ];
 
 /// Crates that may not know of time, files, network or threads.
-const PURE: &[&str] = &["kinds", "manifests", "schemas", "spdy"];
+const PURE: &[&str] = &["kinds", "manifests", "schemas", "spdy", "websocket"];
 const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "redb", "rustls", "ring"];
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",
