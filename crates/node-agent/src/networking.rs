@@ -48,6 +48,7 @@ impl Networking {
     pub(crate) async fn start(&self, folders: &Folders) {
         if !self.is_possible() {
             *self.present.write() = Err("the host's network is the only one".to_owned());
+            self.generation.send_modify(|generation| *generation += 1);
             return;
         }
         let folder = folders.network();
