@@ -19,7 +19,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("surfaces", &["cli"]),
     (
         "engines",
-        &["controllers", "scheduler", "node-agent", "apiserver"],
+        &["controllers", "scheduler", "simulated-nodes", "node-agent", "apiserver"],
     ),
     ("adapters", &["store", "containers", "network", "reconcile"]),
     ("pure", &["kinds", "schemas", "field-docs"]),
