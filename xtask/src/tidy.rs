@@ -17,6 +17,7 @@ use crate::run::root;
 const ROWS: &[(&str, &[&str])] = &[
     ("binary", &["trainyard"]),
     ("surfaces", &["cli"]),
+    ("whole", &["cluster"]),
     (
         "engines",
         &["controllers", "scheduler", "simulated-nodes", "node-agent", "apiserver"],
@@ -43,8 +44,8 @@ const IMPURE_WORDS: &[&str] = &[
 /// Who may use an adapter.
 const ONLY_USED_BY: &[(&str, &[&str])] = &[
     ("store", &["apiserver"]),
-    ("containers", &["node-agent", "cli"]),
-    ("network", &["node-agent", "cli"]),
+    ("containers", &["node-agent"]),
+    ("network", &["node-agent"]),
 ];
 
 pub(crate) fn run() -> Result<()> {
