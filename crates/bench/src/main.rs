@@ -10,6 +10,7 @@
 
 mod client;
 mod connection;
+mod engines;
 mod load;
 mod pods;
 mod schedule;
@@ -17,6 +18,8 @@ mod server;
 mod site;
 mod statistics;
 mod step;
+
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
@@ -55,6 +58,13 @@ enum Command {
         #[arg(long, default_value_t = 10_000)]
         pods: usize,
     },
+    /// Run controllers, scheduler and simulated nodes against a server, until stopped
+    Engines {
+        #[arg(long)]
+        kubeconfig: PathBuf,
+        #[arg(long, default_value_t = 3)]
+        nodes: usize,
+    },
 }
 
 fn main() -> Result<()> {
@@ -62,7 +72,7 @@ fn main() -> Result<()> {
     // One thread: the servers keep the other cores to themselves, and one is plenty for this client.
     // A cluster in this process gets all of them.
     let mut runtime = match arguments.command {
-        Command::Schedule { .. } => tokio::runtime::Builder::new_multi_thread(),
+        Command::Schedule { .. } | Command::Engines { .. } => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = runtime.enable_all().build().context("cannot start the runtime")?;
@@ -85,6 +95,7 @@ async fn run(command: Command) -> Result<()> {
             let figures = load::run(&servers, rounds).await?;
             println!("{figures}");
         }
+        Command::Engines { kubeconfig, nodes } => engines::run(&kubeconfig, nodes).await?,
         Command::Schedule { nodes, pods } => {
             let figures = schedule::measure(nodes, pods).await?;
             for (what, took) in [
