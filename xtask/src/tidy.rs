@@ -20,7 +20,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("whole", &["cluster"]),
     (
         "engines",
-        &["controllers", "scheduler", "node-agent", "apiserver"],
+        &["controllers", "scheduler", "simulated-nodes", "node-agent", "apiserver"],
     ),
     (
         "adapters",

@@ -136,12 +136,16 @@ fn scheduler() -> Vec<Value> {
             &[
                 "namespaces",
                 "nodes",
-                "persistentvolumeclaims",
-                "persistentvolumes",
                 "replicationcontrollers",
                 "services",
             ],
             &READ,
+        ),
+        // A claim that waited for its first pod is told where that pod goes.
+        rule(
+            &[""],
+            &["persistentvolumeclaims", "persistentvolumes"],
+            &["get", "list", "patch", "update", "watch"],
         ),
         rule(&["apps"], &["replicasets", "statefulsets"], &READ),
         rule(&["policy"], &["poddisruptionbudgets"], &READ),
