@@ -68,4 +68,3 @@ pub use pki::PkiError;
 pub use response::{Answer, Body};
 pub use server::no_body;
 pub use start::{Options, Running, StartError, start};
-pub use store::GUARDED_THREAD;

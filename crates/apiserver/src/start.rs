@@ -139,7 +139,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
 }
 
 fn store_path(data_dir: &Path) -> PathBuf {
-    data_dir.join("store.redb")
+    data_dir.join("store.db")
 }
 
 /// The addresses the serving certificate names: loopback, the API's Service, and where it listens.

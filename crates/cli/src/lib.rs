@@ -12,10 +12,13 @@ mod down;
 mod instance;
 mod kubeconfig;
 mod lock;
+mod processes;
 mod status;
 mod up;
 
 use std::process::ExitCode;
+
+pub use processes::process;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
