@@ -141,7 +141,8 @@ impl Api {
         }
         let info = match info {
             RequestInfo::Resource(target) if target.is_connection() => {
-                return self.connect(user, parts, query, target, body).await;
+                // Boxed, as `answer` is: most requests are none of these.
+                return self.connect(user, parts, query, target, body).boxed().await;
             }
             other => other,
         };

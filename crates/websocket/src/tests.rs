@@ -9,11 +9,11 @@ fn masked(first: u8, payload: &[u8], mask: [u8; 4]) -> Vec<u8> {
     match payload.len() {
         length @ 0..=125 => out.push(MASKED | length as u8),
         length @ 126..=0xffff => {
-            out.push(MASKED | 126);
+            out.push(MASKED | 0x7e);
             out.extend((length as u16).to_be_bytes());
         }
         length => {
-            out.push(MASKED | 127);
+            out.push(MASKED | 0x7f);
             out.extend((length as u64).to_be_bytes());
         }
     }
@@ -87,7 +87,7 @@ proptest! {
 #[test]
 fn a_huge_frame_passes_in_pieces() {
     let mut decoder = Decoder::default();
-    let mut head = vec![FIN | BINARY, MASKED | 127];
+    let mut head = vec![FIN | BINARY, MASKED | 0x7f];
     head.extend((1_u64 << 40).to_be_bytes());
     head.extend([0; 4]);
     decoder.push(&head);

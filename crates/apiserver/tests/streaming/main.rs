@@ -1,7 +1,11 @@
 //! Logs, commands, ports and proxies: the real kubectl, and clients that mean no good, against a node
 //! whose containers are processes of this machine.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed"
+)]
 
 mod admission;
 mod cluster;

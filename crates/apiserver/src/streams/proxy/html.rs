@@ -138,7 +138,7 @@ impl Corrector {
         let known = ADDRESSES.iter().find(|(tag, _)| *tag == name);
         match known {
             Some((_, attributes)) => {
-                out.extend_from_slice(self.attributes(text, name_end, attributes).as_bytes())
+                out.extend_from_slice(self.attributes(text, name_end, attributes).as_bytes());
             }
             None => out.extend_from_slice(tag),
         }

@@ -334,7 +334,7 @@ mod tests {
             port: 8080,
             pod: "a".to_owned(),
         };
-        assert_eq!(candidates(&[slice.clone()], "web"), [expected]);
+        assert_eq!(candidates(std::slice::from_ref(&slice), "web"), [expected]);
         assert_eq!(candidates(&[slice], ""), []);
     }
 }
