@@ -17,21 +17,22 @@ use crate::run::root;
 const ROWS: &[(&str, &[&str])] = &[
     ("binary", &["trainyard"]),
     ("surfaces", &["cli"]),
+    ("whole", &["cluster"]),
     (
         "engines",
-        &["controllers", "scheduler", "node-agent", "apiserver"],
+        &["controllers", "scheduler", "simulated-nodes", "node-agent", "apiserver"],
     ),
     (
         "adapters",
-        &["store", "containers", "images", "network", "reconcile"],
+        &["store", "containers", "images", "network", "reconcile", "node-api"],
     ),
     ("pure", &["kinds", "schemas", "field-docs"]),
-    ("documents", &["manifests", "spdy"]),
+    ("documents", &["manifests", "spdy", "websocket"]),
 ];
 
 /// Crates that may not know of time, files, network or threads.
-const PURE: &[&str] = &["kinds", "manifests", "schemas", "spdy"];
-const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "redb", "rustls", "ring"];
+const PURE: &[&str] = &["kinds", "manifests", "schemas", "spdy", "websocket"];
+const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "rustls", "ring"];
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",
     "std::net::Tcp",
@@ -46,9 +47,9 @@ const IMPURE_WORDS: &[&str] = &[
 /// Who may use an adapter.
 const ONLY_USED_BY: &[(&str, &[&str])] = &[
     ("store", &["apiserver"]),
-    ("containers", &["node-agent", "cli"]),
+    ("containers", &["node-agent"]),
     ("images", &["node-agent", "cli"]),
-    ("network", &["node-agent", "cli"]),
+    ("network", &["node-agent"]),
 ];
 
 pub(crate) fn run() -> Result<()> {

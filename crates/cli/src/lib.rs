@@ -13,10 +13,13 @@ mod image;
 mod instance;
 mod kubeconfig;
 mod lock;
+mod processes;
 mod status;
 mod up;
 
 use std::process::ExitCode;
+
+pub use processes::process;
 
 use clap::{Parser, Subcommand, ValueEnum};
 

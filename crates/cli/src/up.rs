@@ -1,6 +1,12 @@
 //! `trainyard up`: starts the embedded cluster.
 
-use std::{ffi::OsString, io::Write as _, net::SocketAddr, path::Path, process::ExitCode};
+use std::{
+    ffi::OsString,
+    io::Write as _,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
@@ -14,7 +20,7 @@ use crate::{
     lock::Lock,
 };
 
-/// Start the embedded cluster: a Kubernetes API on this machine, in one process
+/// Start the embedded cluster: a Kubernetes API on this machine, and pods that are its processes
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   trainyard up                    start here, stop with Ctrl-C
@@ -39,6 +45,46 @@ pub(crate) struct Arguments {
     /// Return when the cluster is ready, and leave it running
     #[arg(long)]
     detach: bool,
+
+    /// Serve the API and nothing else: no controllers, no scheduler, no pods
+    #[arg(long)]
+    api_only: bool,
+
+    /// Where containers find their file system; `host` is this machine's own, whatever image they name
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t)]
+    images: Images,
+
+    /// StorageClass whose volumes are directories on this machine; the first is the default.
+    /// A name that manifests ask for, such as `aws-efs`, can be one of them
+    #[arg(long = "storage-class", value_name = "NAME", default_value = "standard")]
+    storage_classes: Vec<String>,
+
+    /// Nodes beside this machine that run pods as timers, to try how a large cluster is scheduled
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    simulated_nodes: usize,
+
+    /// What each simulated node has besides 32 CPUs, 256Gi of memory and 110 pods, or instead of it:
+    /// `nvidia.com/gpu=8`
+    #[arg(long = "simulated-capacity", value_name = "RESOURCE=AMOUNT", value_parser = capacity)]
+    simulated_capacity: Vec<(String, String)>,
+}
+
+fn capacity(text: &str) -> Result<(String, String), String> {
+    let (resource, amount) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not of the form RESOURCE=AMOUNT"))?;
+    kinds::quantity::Quantity::parse(amount).map_err(|_| format!("`{amount}` is not an amount"))?;
+    Ok((resource.to_owned(), amount.to_owned()))
+}
+
+/// What the name of an image means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Images {
+    /// An image; the name `host` alone stands for this machine's file system
+    #[default]
+    Named,
+    /// This machine's own file system, read-only
+    Host,
 }
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
@@ -48,27 +94,16 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         return detach::start(&dir, arguments);
     }
     let lock = Lock::take(&dir)?;
-    show_panics();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers())
         .thread_stack_size(STACK)
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let result = runtime.block_on(serve(&dir, arguments));
+    let result = runtime.block_on(serve(&dir, arguments, surroundings));
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     drop(lock);
     result
-}
-
-/// Panics are bugs and are shown, but for those over a damaged file: they are told as errors.
-fn show_panics() {
-    let show = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if std::thread::current().name() != Some(apiserver::GUARDED_THREAD) {
-            show(panic);
-        }
-    }));
 }
 
 /// Documents and expressions may nest some hundred levels, and everything that walks them recurses.
@@ -80,18 +115,20 @@ fn workers() -> usize {
     std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8))
 }
 
-async fn serve(dir: &ClusterDir, arguments: &Arguments) -> Result<ExitCode> {
+async fn serve(dir: &ClusterDir, arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
     raise_file_limit();
-    let options = apiserver::Options {
+    let options = cluster::Options {
         data_dir: dir.path.clone(),
         listen: arguments.listen,
         drop_damaged: arguments.drop_damaged,
-        limits: apiserver::Limits::default(),
+        node: (!arguments.api_only)
+            .then(|| node(arguments, surroundings))
+            .transpose()?,
     };
-    let running = apiserver::start(options).await.map_err(explain)?;
-    let address = format!("https://{}", reachable(running.address));
+    let running = cluster::start(options).await.map_err(explain)?;
+    let address = format!("https://{}", reachable(running.address()));
     kubeconfig::write(&dir.path, &address, running.ca_pem(), running.admin_token())?;
     let instance = Instance::new(&dir.path, &address);
     instance.write(&dir.path)?;
@@ -104,6 +141,27 @@ async fn serve(dir: &ClusterDir, arguments: &Arguments) -> Result<ExitCode> {
     running.stop().await;
     Instance::remove(&dir.path);
     Ok(ExitCode::SUCCESS)
+}
+
+fn node(arguments: &Arguments, surroundings: &Surroundings) -> Result<cluster::Node> {
+    // The path is kept open by nobody: a program that is replaced is started anew by its name.
+    let program: PathBuf = std::env::current_exe().context("cannot find this program")?;
+    Ok(cluster::Node {
+        program,
+        home: surroundings.home.clone(),
+        host_images: arguments.images == Images::Host,
+        storage_classes: arguments.storage_classes.clone(),
+        simulated: simulated(arguments),
+    })
+}
+
+fn simulated(arguments: &Arguments) -> Option<cluster::SimulatedNodes> {
+    let count = arguments.simulated_nodes;
+    let mut nodes = cluster::SimulatedNodes::of(count);
+    nodes
+        .capacity
+        .extend(arguments.simulated_capacity.iter().cloned());
+    (count > 0).then_some(nodes)
 }
 
 /// The address under which clients on this machine reach the server.
@@ -152,8 +210,8 @@ Stop it with {stop}; what it stores stays.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-fn explain(error: apiserver::StartError) -> anyhow::Error {
-    use apiserver::StartError;
+fn explain(error: cluster::StartError) -> anyhow::Error {
+    use cluster::StartError;
     let hint: Option<String> = match &error {
         StartError::Listen { address, source } if source.kind() == std::io::ErrorKind::AddrInUse => {
             Some(format!(
@@ -196,5 +254,24 @@ pub(crate) fn foreground_arguments(dir: &Path, arguments: &Arguments) -> Vec<OsS
         arguments.listen.to_string().into(),
     ];
     all.extend(arguments.drop_damaged.then(|| "--drop-damaged".into()));
+    all.extend(arguments.api_only.then(|| "--api-only".into()));
+    if arguments.images == Images::Host {
+        all.extend(["--images".into(), "host".into()]);
+    }
+    for class in &arguments.storage_classes {
+        all.extend(["--storage-class".into(), class.into()]);
+    }
+    if arguments.simulated_nodes > 0 {
+        all.extend([
+            "--simulated-nodes".into(),
+            arguments.simulated_nodes.to_string().into(),
+        ]);
+    }
+    for (resource, amount) in &arguments.simulated_capacity {
+        all.extend([
+            "--simulated-capacity".into(),
+            format!("{resource}={amount}").into(),
+        ]);
+    }
     all
 }

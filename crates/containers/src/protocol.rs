@@ -29,6 +29,8 @@ pub(crate) enum Request {
     Kill,
     Watch,
     Usage,
+    /// An unconnected TCP socket of the pod's network, for connections to its loopback.
+    Socket,
     /// Kills what runs, cleans up and ends the sandbox.
     Stop,
 }
@@ -58,6 +60,8 @@ pub(crate) enum Response {
     Failed(Failure),
     State(State),
     Usage(BTreeMap<String, Usage>),
+    /// With the socket.
+    Socket,
     Exited(Exit),
 }
 
@@ -77,6 +81,8 @@ pub enum FailureKind {
     CommandNotExecutable,
     /// The container could not be set up as asked.
     Setup,
+    /// A part of a volume could not be opened or made.
+    Part,
     /// No container of this name runs.
     NotRunning,
     /// A container of this name runs already.

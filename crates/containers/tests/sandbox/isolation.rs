@@ -3,7 +3,12 @@
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use containers::{
-    spec::{Bind, Capabilities, Mount, Network, Root, Seccomp, SyscallAction, SyscallProfile, SyscallRule},
+    FailureKind,
+    client::Error,
+    spec::{
+        Bind, Capabilities, MemoryFolder, Mount, Network, Part, Root, Seccomp, SyscallAction, SyscallProfile,
+        SyscallRule,
+    },
     tier::{Tier, probe_overlay},
 };
 use nix::sys::stat::{Mode, SFlag, mknod};
@@ -103,6 +108,78 @@ async fn volumes_appear_where_nothing_was() {
     );
     assert_eq!(text.matches("Read-only file system").count(), 2);
     assert_eq!(fs::read_to_string(volume.join("new")).unwrap(), "new\n");
+}
+
+#[tokio::test]
+async fn a_folder_in_memory_is_shared_by_containers_and_seen_by_nobody_else() {
+    let outside = tempfile::tempdir().unwrap();
+    let path = outside.path().join("memory");
+    let folder = MemoryFolder {
+        path: path.clone(),
+        bytes: Some(1 << 20),
+        group: None,
+    };
+    let pod = Pod::with(|spec| spec.memory = vec![folder]).await;
+    let bind = Mount::Bind(Bind {
+        source: path.clone(),
+        target: "/memory".into(),
+        read_only: false,
+    });
+    let mut first = pod.container("first", "echo kept > /memory/file; stat -c %a /memory");
+    let script =
+        "cat /memory/file /part/file; stat -f -c %T /memory; head -c 2M /dev/zero > /memory/big 2>&1";
+    let mut second = pod.container("second", script);
+    first.mounts = vec![bind.clone()];
+    second.mounts = vec![
+        bind,
+        Mount::Part(Part {
+            volume: path.clone(),
+            path: ".".into(),
+            target: "/part".into(),
+            read_only: true,
+        }),
+    ];
+    assert_eq!(pod.run(&first).await.0, "777\n");
+    let (text, exit) = pod.run(&second).await;
+    assert!(
+        text.starts_with("kept\nkept\ntmpfs\n") && exit.code != 0,
+        "{text}"
+    );
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
+    pod.stop().await;
+}
+
+#[tokio::test]
+async fn a_part_of_a_volume_is_made_and_never_leads_out_of_it() {
+    let pod = Pod::new().await;
+    let (volume, outside) = (pod.path("volume"), pod.path("outside"));
+    for folder in [&volume, &outside] {
+        fs::create_dir(folder).unwrap();
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let part = |path: &str| {
+        vec![Mount::Part(Part {
+            volume: volume.clone(),
+            path: path.into(),
+            target: "/part".into(),
+            read_only: false,
+        })]
+    };
+    let mut container = pod.container("first", "echo 1 > /part/file; stat -c %a /part");
+    container.mounts = part("made/deep");
+    assert_eq!(pod.run(&container).await.0, "777\n");
+    assert_eq!(fs::read_to_string(volume.join("made/deep/file")).unwrap(), "1\n");
+
+    std::os::unix::fs::symlink(&outside, volume.join("escape")).unwrap();
+    let mut container = pod.container("second", "echo 2 > /part/file");
+    container.mounts = part("escape");
+    let error = pod.sandbox.start_container(&container).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Refused(failure) if failure.kind == FailureKind::Part),
+        "{error:?}"
+    );
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    pod.stop().await;
 }
 
 #[tokio::test]
