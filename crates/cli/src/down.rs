@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let dir = arguments.data_dir.resolve(surroundings)?.path;
-    let Some(pid) = lock::holder(&dir) else {
+    let Some(pid) = lock::holder(&dir)? else {
         println!("Trainyard is not running in {}", dir.display());
         return Ok(ExitCode::from(1));
     };

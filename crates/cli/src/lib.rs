@@ -12,12 +12,15 @@ mod down;
 mod instance;
 mod kubeconfig;
 mod lock;
+mod log;
 mod status;
 mod up;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
+
+pub use log::LogWriter;
 
 /// Runs machine-learning training on Kubernetes, from one workstation to a large cluster.
 #[derive(Debug, Parser)]

@@ -1,6 +1,12 @@
 //! `trainyard up`: starts the embedded cluster.
 
-use std::{ffi::OsString, io::Write as _, net::SocketAddr, path::Path, process::ExitCode};
+use std::{
+    ffi::OsString,
+    io::Write as _,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
@@ -12,6 +18,7 @@ use crate::{
     instance::Instance,
     kubeconfig,
     lock::Lock,
+    log,
 };
 
 /// Start the embedded cluster: a Kubernetes API on this machine, in one process
@@ -39,6 +46,10 @@ pub(crate) struct Arguments {
     /// Return when the cluster is ready, and leave it running
     #[arg(long)]
     detach: bool,
+
+    /// The file that standard error is, which the server keeps small: how `--detach` starts it
+    #[arg(long, value_name = "FILE", hide = true)]
+    log: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
@@ -48,6 +59,9 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         return detach::start(&dir, arguments);
     }
     let lock = Lock::take(&dir)?;
+    if let Some(log) = &arguments.log {
+        log::keep_small(log);
+    }
     show_panics();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers())
@@ -187,13 +201,15 @@ fn explain(error: apiserver::StartError) -> anyhow::Error {
 }
 
 /// The arguments with which `--detach` starts the server proper.
-pub(crate) fn foreground_arguments(dir: &Path, arguments: &Arguments) -> Vec<OsString> {
+pub(crate) fn background_arguments(dir: &ClusterDir, arguments: &Arguments, log: &Path) -> Vec<OsString> {
     let mut all: Vec<OsString> = vec![
         "up".into(),
         "--data-dir".into(),
-        dir.into(),
+        dir.path.as_os_str().into(),
         "--listen".into(),
         arguments.listen.to_string().into(),
+        "--log".into(),
+        log.into(),
     ];
     all.extend(arguments.drop_damaged.then(|| "--drop-damaged".into()));
     all

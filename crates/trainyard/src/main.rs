@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     let arguments = cli::Arguments::parse();
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("TRAINYARD_LOG").unwrap_or_else(|_| EnvFilter::new("warn")))
-        .with_writer(std::io::stderr)
+        .with_writer(cli::LogWriter::default)
         .init();
     let path = |name: &str| {
         std::env::var_os(name)
