@@ -1,27 +1,27 @@
 //! Pod subresources with rules of their own.
 
 use http::StatusCode;
-use kinds::pods::streams;
+use kinds::pods::{ephemeral_containers, resize, streams};
 use serde_json::json;
 
 use crate::{
     call::Call,
     error::{ApiError, Qualified, Result},
     response::{self, Answer},
-    writes::update::Part,
+    writes::update::{Part, Special},
 };
 
-pub(crate) const EPHEMERAL_CONTAINERS: Part = Part::Special(
-    "ephemeralcontainers",
-    kinds::pods::ephemeral_containers::prepare_for_update,
-    kinds::pods::ephemeral_containers::validate_update,
-);
+pub(crate) const EPHEMERAL_CONTAINERS: Part = Part::Special(Special {
+    name: "ephemeralcontainers",
+    prepare: ephemeral_containers::prepare_for_update,
+    validate: ephemeral_containers::validate_update,
+});
 
-pub(crate) const RESIZE: Part = Part::Special(
-    "resize",
-    kinds::pods::resize::prepare_for_update,
-    kinds::pods::resize::validate_update,
-);
+pub(crate) const RESIZE: Part = Part::Special(Special {
+    name: "resize",
+    prepare: resize::prepare_for_update,
+    validate: resize::validate_update,
+});
 
 /// Logs, commands and connections come from the node a pod runs on. Without one there is an empty
 /// log and nothing to connect to.
