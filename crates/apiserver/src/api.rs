@@ -87,14 +87,14 @@ impl Api {
         let id = audit_id(headers);
         let is_head = request.method() == Method::HEAD;
         let user = authentication::authenticate(&self, path, headers, peer.certificate.as_ref())
-            .map_err(|error| response::error(&error))
+            .map_err(|error| Box::new(response::error(&error)))
             .and_then(|user| self.impersonate(user, request.uri(), headers));
         let mut answer = match user {
             Ok(user) => self.answer(user, request, Some(&peer.owed)).await,
             Err(refusal) => {
                 let (parts, body) = request.into_parts();
                 self.receiving.refuse(&parts.headers, body).await;
-                Dress::default().put_on(refusal)
+                Dress::default().put_on(*refusal)
             }
         };
         answer.headers_mut().insert(AUDIT_ID, id);
@@ -141,15 +141,14 @@ impl Api {
     }
 
     /// The user a request is to be answered as.
-    #[expect(clippy::result_large_err, reason = "it is the answer, made once")]
-    fn impersonate(&self, user: User, uri: &Uri, headers: &HeaderMap) -> Result<User, Answer> {
+    fn impersonate(&self, user: User, uri: &Uri, headers: &HeaderMap) -> Result<User, Box<Answer>> {
         let Some(wanted) = Impersonation::read(headers).map_err(|error| response::internal(uri, &error))?
         else {
             return Ok(user);
         };
         for right in wanted.rights() {
             if self.authorizer.allowed(&self.store, &user, right).is_none() {
-                return Err(response::error(&authorization::denied(&user, right)));
+                return Err(response::error(&authorization::denied(&user, right)).into());
             }
         }
         Ok(wanted.user)
@@ -180,7 +179,7 @@ impl Api {
                 Err(in_flight::Full) => return Ok(in_flight::too_many_requests()),
             }
         }
-        let work = self.work(user, parts, query, info, &body);
+        let work = Box::pin(self.work(user, parts, query, info, &body));
         match body.turn() {
             Some(turn) => aside(turn.clone().take(work)).await,
             None => work.await,
