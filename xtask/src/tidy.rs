@@ -17,6 +17,7 @@ use crate::run::root;
 const ROWS: &[(&str, &[&str])] = &[
     ("binary", &["trainyard"]),
     ("surfaces", &["cli"]),
+    ("whole", &["cluster"]),
     (
         "engines",
         &["controllers", "scheduler", "node-agent", "apiserver"],
@@ -28,7 +29,7 @@ const ROWS: &[(&str, &[&str])] = &[
 
 /// Crates that may not know of time, files, network or threads.
 const PURE: &[&str] = &["kinds", "manifests", "schemas", "spdy"];
-const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "redb", "rustls", "ring"];
+const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "rustls", "ring"];
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",
     "std::net::Tcp",
@@ -43,8 +44,8 @@ const IMPURE_WORDS: &[&str] = &[
 /// Who may use an adapter.
 const ONLY_USED_BY: &[(&str, &[&str])] = &[
     ("store", &["apiserver"]),
-    ("containers", &["node-agent", "cli"]),
-    ("network", &["node-agent", "cli"]),
+    ("containers", &["node-agent"]),
+    ("network", &["node-agent"]),
 ];
 
 pub(crate) fn run() -> Result<()> {

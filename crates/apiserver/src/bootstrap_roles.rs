@@ -1,6 +1,8 @@
 //! The roles every cluster has: the administrator's, the three for people who share a namespace, and
 //! those every authenticated client needs to find its way.
 
+mod components;
+
 use serde_json::{Value, json};
 
 use crate::authentication::{AUTHENTICATED, UNAUTHENTICATED};
@@ -71,6 +73,7 @@ pub(crate) fn objects() -> Vec<(&'static str, Value)> {
         ),
     ];
     all.extend(people());
+    all.extend(components::objects());
     for (name, groups) in [
         ("cluster-admin", &["system:masters"][..]),
         ("system:discovery", &[AUTHENTICATED]),
@@ -96,13 +99,23 @@ fn role(name: &str, rules: Value) -> Value {
 
 /// Binds a role to groups, under the role's own name.
 fn binding(role: &str, groups: &[&str]) -> Value {
-    let subject =
-        |group: &&str| json!({ "kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": group });
+    binding_of(role, groups.iter().map(|name| group(name)).collect())
+}
+
+fn binding_of(role: &str, subjects: Vec<Value>) -> Value {
     json!({
         "metadata": { "name": role, "labels": labels() },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role },
-        "subjects": groups.iter().map(subject).collect::<Vec<_>>(),
+        "subjects": subjects,
     })
+}
+
+fn group(name: &str) -> Value {
+    json!({ "kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": name })
+}
+
+fn user(name: &str) -> Value {
+    json!({ "kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": name })
 }
 
 const READ: [&str; 3] = ["get", "list", "watch"];

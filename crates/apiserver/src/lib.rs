@@ -67,4 +67,3 @@ pub use response::{Answer, Body};
 pub use sending::NotTaken;
 pub use server::no_body;
 pub use start::{Options, Running, StartError, start};
-pub use store::GUARDED_THREAD;

@@ -137,5 +137,5 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
 }
 
 fn store_path(data_dir: &Path) -> PathBuf {
-    data_dir.join("store.redb")
+    data_dir.join("store.db")
 }

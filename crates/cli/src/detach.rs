@@ -20,7 +20,7 @@ pub(crate) fn start(dir: &ClusterDir, arguments: &up::Arguments) -> Result<ExitC
     let file = log::open(&path).with_context(cannot_open)?;
     let mut mark = file
         .try_clone()
-        .and_then(|file| log::Mark::at_end(&path, file))
+        .and_then(log::Mark::at_end)
         .with_context(cannot_open)?;
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut child = Command::new(program)

@@ -13,14 +13,16 @@ mod instance;
 mod kubeconfig;
 mod lock;
 mod log;
+mod processes;
 mod status;
 mod up;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
-
 pub use log::LogWriter;
+pub use processes::process;
+
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// Runs machine-learning training on Kubernetes, from one workstation to a large cluster.
 #[derive(Debug, Parser)]

@@ -5,7 +5,7 @@ use std::{
     ffi::OsString,
     fs::{self, File, OpenOptions},
     io::{self, Read as _, Seek as _, SeekFrom, Write},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -74,27 +74,21 @@ fn aside(path: &Path) -> PathBuf {
 pub(crate) struct Mark {
     file: File,
     end: u64,
-    path: PathBuf,
 }
 
 impl Mark {
     /// The end of a log as it is now.
-    pub(crate) fn at_end(path: &Path, file: File) -> io::Result<Self> {
-        Ok(Self {
-            end: file.metadata()?.len(),
-            file,
-            path: path.to_owned(),
-        })
+    pub(crate) fn at_end(file: File) -> io::Result<Self> {
+        let end = file.metadata()?.len();
+        Ok(Self { file, end })
     }
 
-    /// What was written since, also if the log was set aside meanwhile.
+    /// What was written since. All that there is, if the log was emptied meanwhile.
     pub(crate) fn since(&mut self) -> io::Result<String> {
+        let start = Some(self.end).filter(|end| *end <= self.file.metadata().map_or(0, |file| file.len()));
         let mut bytes = Vec::new();
-        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.seek(SeekFrom::Start(start.unwrap_or_default()))?;
         self.file.read_to_end(&mut bytes)?;
-        if fs::metadata(&self.path)?.ino() != self.file.metadata()?.ino() {
-            File::open(&self.path)?.read_to_end(&mut bytes)?;
-        }
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
@@ -108,12 +102,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("server.log");
         writeln!(open(&path).unwrap(), "earlier").unwrap();
-        let mut mark = Mark::at_end(&path, open(&path).unwrap()).unwrap();
+        let mut mark = Mark::at_end(open(&path).unwrap()).unwrap();
         assert_eq!(mark.since().unwrap(), "");
         writeln!(open(&path).unwrap(), "one").unwrap();
         assert_eq!(mark.since().unwrap(), "one\n");
-        fs::rename(&path, aside(&path)).unwrap();
+        open(&path).unwrap().set_len(0).unwrap();
         writeln!(open(&path).unwrap(), "two").unwrap();
-        assert_eq!(mark.since().unwrap(), "one\ntwo\n");
+        assert_eq!(mark.since().unwrap(), "two\n");
     }
 }

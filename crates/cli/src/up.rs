@@ -21,7 +21,7 @@ use crate::{
     log,
 };
 
-/// Start the embedded cluster: a Kubernetes API on this machine, in one process
+/// Start the embedded cluster: a Kubernetes API on this machine, and pods that are its processes
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   trainyard up                    start here, stop with Ctrl-C
@@ -47,9 +47,27 @@ pub(crate) struct Arguments {
     #[arg(long)]
     detach: bool,
 
+    /// Serve the API and nothing else: no controllers, no scheduler, no pods
+    #[arg(long)]
+    api_only: bool,
+
+    /// Where containers find their file system; `host` is this machine's own, whatever image they name
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t)]
+    images: Images,
+
     /// The file that standard error is, which the server keeps small: how `--detach` starts it
     #[arg(long, value_name = "FILE", hide = true)]
     log: Option<PathBuf>,
+}
+
+/// What the name of an image means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Images {
+    /// An image; the name `host` alone stands for this machine's file system
+    #[default]
+    Named,
+    /// This machine's own file system, read-only
+    Host,
 }
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
@@ -62,27 +80,16 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     if let Some(log) = &arguments.log {
         log::keep_small(log);
     }
-    show_panics();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers())
         .thread_stack_size(STACK)
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let result = runtime.block_on(serve(&dir, arguments));
+    let result = runtime.block_on(serve(&dir, arguments, surroundings));
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     drop(lock);
     result
-}
-
-/// Panics are bugs and are shown, but for those over a damaged file: they are told as errors.
-fn show_panics() {
-    let show = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if std::thread::current().name() != Some(apiserver::GUARDED_THREAD) {
-            show(panic);
-        }
-    }));
 }
 
 /// Documents and expressions may nest some hundred levels, and everything that walks them recurses.
@@ -94,18 +101,20 @@ fn workers() -> usize {
     std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8))
 }
 
-async fn serve(dir: &ClusterDir, arguments: &Arguments) -> Result<ExitCode> {
+async fn serve(dir: &ClusterDir, arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
     raise_file_limit();
-    let options = apiserver::Options {
+    let options = cluster::Options {
         data_dir: dir.path.clone(),
         listen: arguments.listen,
         drop_damaged: arguments.drop_damaged,
-        limits: apiserver::Limits::default(),
+        node: (!arguments.api_only)
+            .then(|| node(arguments, surroundings))
+            .transpose()?,
     };
-    let running = apiserver::start(options).await.map_err(explain)?;
-    let address = format!("https://{}", reachable(running.address));
+    let running = cluster::start(options).await.map_err(explain)?;
+    let address = format!("https://{}", reachable(running.address()));
     kubeconfig::write(&dir.path, &address, running.ca_pem(), running.admin_token())?;
     let instance = Instance::new(&dir.path, &address);
     instance.write(&dir.path)?;
@@ -118,6 +127,16 @@ async fn serve(dir: &ClusterDir, arguments: &Arguments) -> Result<ExitCode> {
     running.stop().await;
     Instance::remove(&dir.path);
     Ok(ExitCode::SUCCESS)
+}
+
+fn node(arguments: &Arguments, surroundings: &Surroundings) -> Result<cluster::Node> {
+    // The path is kept open by nobody: a program that is replaced is started anew by its name.
+    let program: PathBuf = std::env::current_exe().context("cannot find this program")?;
+    Ok(cluster::Node {
+        program,
+        home: surroundings.home.clone(),
+        host_images: arguments.images == Images::Host,
+    })
 }
 
 /// The address under which clients on this machine reach the server.
@@ -166,8 +185,8 @@ Stop it with {stop}; what it stores stays.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-fn explain(error: apiserver::StartError) -> anyhow::Error {
-    use apiserver::StartError;
+fn explain(error: cluster::StartError) -> anyhow::Error {
+    use cluster::StartError;
     let hint: Option<String> = match &error {
         StartError::Listen { address, source } if source.kind() == std::io::ErrorKind::AddrInUse => {
             Some(format!(
@@ -212,5 +231,9 @@ pub(crate) fn background_arguments(dir: &ClusterDir, arguments: &Arguments, log:
         log.into(),
     ];
     all.extend(arguments.drop_damaged.then(|| "--drop-damaged".into()));
+    all.extend(arguments.api_only.then(|| "--api-only".into()));
+    if arguments.images == Images::Host {
+        all.extend(["--images".into(), "host".into()]);
+    }
     all
 }

@@ -138,7 +138,7 @@ fn start_trainyard(home: &Path) -> Child {
         .open(home.join("server.log"))
         .expect("a log can be written");
     let mut child = Command::new(binary())
-        .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
+        .args(["up", "--api-only", "--listen", "127.0.0.1:0", "--data-dir"])
         .arg(data_dir(home))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -33,7 +33,7 @@ impl Drop for Detached<'_> {
 fn a_second_server_in_one_directory_is_told_of_the_first() {
     let server = Server::start();
     for extra in [&[][..], &["--detach"]] {
-        let arguments = [&["up", "--listen", "127.0.0.1:0"][..], extra].concat();
+        let arguments = [&["up", "--api-only", "--listen", "127.0.0.1:0"][..], extra].concat();
         let second = trainyard(&server.data_dir(), &arguments);
         assert_eq!(second.code, 2, "{second:?}");
         let expected = format!("is in use by process {} (trainyard)", server.pid());
@@ -52,7 +52,7 @@ fn a_detached_server_is_ready_when_the_command_returns_and_stops_when_told() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("data");
     let _detached = Detached(&dir);
-    let up = trainyard(&dir, &["up", "--listen", "127.0.0.1:0", "--detach"]);
+    let up = trainyard(&dir, &["up", "--api-only", "--listen", "127.0.0.1:0", "--detach"]);
     assert_eq!(up.code, 0, "{up:?}");
     assert!(
         up.stdout
@@ -88,7 +88,7 @@ fn a_server_goes_on_when_nobody_reads_what_it_prints() {
     let dir = home.path().join("data");
     let _detached = Detached(&dir);
     let mut up = Command::new(binary())
-        .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
+        .args(["up", "--api-only", "--listen", "127.0.0.1:0", "--data-dir"])
         .arg(&dir)
         .stdout(Stdio::piped())
         .spawn()
@@ -207,7 +207,10 @@ fn a_damaged_store_is_named_and_left_alone() {
     bytes[..512].fill(0xa5);
     fs::write(&store, &bytes).unwrap();
 
-    let up = trainyard(&server.data_dir(), &["up", "--listen", "127.0.0.1:0"]);
+    let up = trainyard(
+        &server.data_dir(),
+        &["up", "--api-only", "--listen", "127.0.0.1:0"],
+    );
     assert_eq!(up.code, 2, "{up:?}");
     assert!(up.stderr.starts_with("error: "), "{}", up.stderr);
     assert!(up.stderr.contains(&store.display().to_string()), "{}", up.stderr);
@@ -221,7 +224,10 @@ fn a_directory_that_cannot_be_used_is_an_error_and_not_a_panic() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("file");
     fs::write(&file, "").unwrap();
-    let up = trainyard(&file.join("data"), &["up", "--listen", "127.0.0.1:0"]);
+    let up = trainyard(
+        &file.join("data"),
+        &["up", "--api-only", "--listen", "127.0.0.1:0"],
+    );
     assert_eq!(up.code, 2, "{up:?}");
     assert!(up.stderr.starts_with("error: cannot create"), "{}", up.stderr);
 }
@@ -232,7 +238,7 @@ fn a_taken_port_is_an_error_with_a_way_out() {
     let address = taken.local_addr().unwrap().to_string();
     let home = tempfile::tempdir().unwrap();
     for extra in [&[][..], &["--detach"]] {
-        let arguments = [&["up", "--listen", &address][..], extra].concat();
+        let arguments = [&["up", "--api-only", "--listen", &address][..], extra].concat();
         let up = trainyard(&home.path().join("data"), &arguments);
         assert_eq!(up.code, 2, "{up:?}");
         assert!(up.stderr.contains(&address), "{}", up.stderr);
@@ -256,7 +262,7 @@ fn the_server_listens_to_other_machines_only_when_told() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("data");
     let _detached = Detached(&dir);
-    let up = trainyard(&dir, &["up", "--listen", "0.0.0.0:0", "--detach"]);
+    let up = trainyard(&dir, &["up", "--api-only", "--listen", "0.0.0.0:0", "--detach"]);
     assert_eq!(up.code, 0, "{up:?}");
     let status: Value = serde_json::from_str(&trainyard(&dir, &["status", "-o", "json"]).success()).unwrap();
     assert_eq!(

@@ -77,6 +77,8 @@ pub enum FailureKind {
     CommandNotExecutable,
     /// The container could not be set up as asked.
     Setup,
+    /// A part of a volume could not be opened or made.
+    Part,
     /// No container of this name runs.
     NotRunning,
     /// A container of this name runs already.

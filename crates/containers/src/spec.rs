@@ -9,6 +9,6 @@ mod security;
 
 pub use container::{Container, Log, Stdin};
 pub use limits::{Cpu, Limits, ResourceLimit};
-pub use root::{Bind, Device, Mount, Root};
-pub use sandbox::{Network, Sandbox};
+pub use root::{Bind, Device, Mount, Part, Root};
+pub use sandbox::{MemoryFolder, Network, Sandbox};
 pub use security::{Capabilities, Seccomp, SyscallAction, SyscallProfile, SyscallRule};

@@ -4,17 +4,24 @@
 
 mod amounts;
 mod cron_jobs;
+mod daemon_sets;
 mod deployments;
+mod disruption_budgets;
 mod endpoints;
+mod ephemeral_claims;
+mod evictions;
 mod finished_jobs;
 mod hash;
 mod jobs;
+mod nodes;
 mod ownership;
+mod pod_garbage;
 mod pods;
 mod replica_sets;
 mod revisions;
 mod stateful_sets;
 mod status;
+mod volumes;
 mod world;
 
 use std::sync::Arc;
@@ -22,19 +29,38 @@ use std::sync::Arc;
 use kube::Client;
 use tokio::task::JoinSet;
 
+pub use volumes::{Directories, PROVISIONER};
 use world::World;
+
+/// What the machine offers to the cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Without it claims of the built-in class are told that there is no place for them.
+    pub directories: Option<Directories>,
+}
 
 /// Starts every controller. They run until the tasks are dropped.
 pub fn start(client: Client) -> JoinSet<()> {
+    start_with(client, Options::default())
+}
+
+pub fn start_with(client: Client, options: Options) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let world = Arc::new(World::new(client, &mut tasks));
     cron_jobs::start(&world, &mut tasks);
+    daemon_sets::start(&world, &mut tasks);
     finished_jobs::start(&world, &mut tasks);
     jobs::start(&world, &mut tasks);
     replica_sets::start(&world, &mut tasks);
     deployments::start(&world, &mut tasks);
     endpoints::start(&world, &mut tasks);
     stateful_sets::start(&world, &mut tasks);
+    evictions::start(&world, &mut tasks);
+    nodes::start(&world, &mut tasks);
+    pod_garbage::start(&world, &mut tasks);
+    disruption_budgets::start(&world, &mut tasks);
+    ephemeral_claims::start(&world, &mut tasks);
+    volumes::start(&world, options.directories, &mut tasks);
     tasks
 }
 
@@ -43,6 +69,8 @@ pub fn start(client: Client) -> JoinSet<()> {
 pub(crate) enum Error {
     #[error(transparent)]
     Api(#[from] kube::Error),
+    #[error("a volume's directory: {0}")]
+    Directory(#[from] std::io::Error),
 }
 
 impl Error {
@@ -50,6 +78,7 @@ impl Error {
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Api(error) => message(error),
+            Self::Directory(error) => error.to_string(),
         }
     }
 }

@@ -11,16 +11,13 @@ use k8s_openapi::api::{
     apps::v1::ReplicaSet,
     core::v1::{Pod, ReplicationController},
 };
-use kube::{
-    Api,
-    api::{DeleteParams, PatchParams, PostParams},
-};
+use kube::{Api, api::PatchParams};
 use reconcile::{Change, Key, Next, Queue, Recorder, run};
 use tokio::task::JoinSet;
 
 use crate::{
-    Error, Result, message, ownership,
-    pods::{claim, health, make},
+    Error, Result, ownership,
+    pods::{act, claim, make},
     world::{World, status_patch},
 };
 use plan::Plan;
@@ -118,64 +115,19 @@ impl Controller {
     }
 
     async fn apply<R: Replicated>(&self, set: &R, plan: &Plan) -> Result<()> {
-        for round in make::rounds(plan.create) {
-            let created = join_all((0..round).map(|_| self.create(set))).await;
-            created.into_iter().collect::<Result<Vec<_>>>()?;
+        let (world, recorder) = (&*self.world, &self.recorder);
+        if let Some(template) = set.template() {
+            let pod = make::from_template(template, ownership::reference(set));
+            for round in make::rounds(plan.create) {
+                let created = join_all((0..round).map(|_| act::create(world, recorder, set, &pod))).await;
+                created.into_iter().collect::<Result<Vec<_>>>()?;
+            }
         }
-        let deleted = join_all(plan.delete.iter().map(|pod| self.delete(set, pod))).await;
+        let deleted = plan
+            .delete
+            .iter()
+            .map(|pod| act::delete(world, recorder, set, pod));
+        let deleted = join_all(deleted).await;
         deleted.into_iter().collect()
-    }
-
-    async fn create<R: Replicated>(&self, set: &R) -> Result<()> {
-        let Some(template) = set.template() else {
-            return Ok(());
-        };
-        let pod = make::from_template(template, ownership::reference(set));
-        match self.pods(set).create(&PostParams::default(), &pod).await {
-            Ok(pod) => {
-                let name = pod.metadata.name.clone().unwrap_or_default();
-                self.world.pods.wrote(pod);
-                let note = format!("Created pod: {name}");
-                self.recorder
-                    .normal(set.object_ref(&()), "SuccessfulCreate", note);
-                Ok(())
-            }
-            Err(error) => {
-                let note = format!("Error creating: {}", message(&error));
-                self.recorder.warning(set.object_ref(&()), "FailedCreate", note);
-                Err(error.into())
-            }
-        }
-    }
-
-    async fn delete<R: Replicated>(&self, set: &R, pod: &Pod) -> Result<()> {
-        let name = pod.metadata.name.as_deref().unwrap_or_default();
-        let parameters = DeleteParams::default().preconditions(kube::api::Preconditions {
-            uid: pod.metadata.uid.clone(),
-            resource_version: None,
-        });
-        match self.pods(set).delete(name, &parameters).await {
-            // With a grace period the pod stays for a while; without one it is gone.
-            Ok(answer) => match answer.left().filter(health::is_terminating) {
-                Some(pod) => self.world.pods.wrote(pod),
-                None => self.world.pods.removed(pod),
-            },
-            // Somebody else was faster.
-            Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => return Ok(()),
-            Err(error) => {
-                let note = format!("Error deleting: {}", message(&error));
-                self.recorder.warning(set.object_ref(&()), "FailedDelete", note);
-                return Err(error.into());
-            }
-        }
-        let note = format!("Deleted pod: {name}");
-        self.recorder
-            .normal(set.object_ref(&()), "SuccessfulDelete", note);
-        Ok(())
-    }
-
-    fn pods<R: Replicated>(&self, set: &R) -> Api<Pod> {
-        let namespace = set.meta().namespace.as_deref().unwrap_or_default();
-        Api::namespaced(self.world.client.clone(), namespace)
     }
 }

@@ -1,4 +1,7 @@
-//! ControllerRevisions: the templates a StatefulSet or DaemonSet had, kept so that it can go back. Pure.
+//! ControllerRevisions: the templates a StatefulSet or DaemonSet had, kept so that it can go back. What to
+//! keep is decided here, `history` does it.
+
+pub(crate) mod history;
 
 use std::sync::Arc;
 
@@ -13,7 +16,9 @@ use serde_json::{Value, json};
 
 use crate::hash;
 
-pub(crate) const HASH_LABEL: &str = "controller.kubernetes.io/hash";
+/// The label with the hash of a revision's data, on the revisions of a StatefulSet and of a DaemonSet.
+pub(crate) const STATEFUL_HASH: &str = "controller.kubernetes.io/hash";
+pub(crate) const DAEMON_HASH: &str = "controller-revision-hash";
 
 /// The longest part of the owner's name in the name of a revision.
 const LONGEST_PREFIX: usize = 223;
@@ -36,6 +41,7 @@ pub(crate) fn make(
     owner: &OwnerReference,
     meta: &ObjectMeta,
     template: &PodTemplateSpec,
+    hash_label: &str,
     number: i64,
     collisions: i32,
 ) -> ControllerRevision {
@@ -43,7 +49,7 @@ pub(crate) fn make(
     let hash = hash::of_revision(&data, collisions);
     let labels = template.metadata.as_ref().and_then(|meta| meta.labels.clone());
     let mut labels = labels.unwrap_or_default();
-    labels.insert(HASH_LABEL.into(), hash.clone());
+    labels.insert(hash_label.into(), hash.clone());
     let prefix = owner.name.get(..LONGEST_PREFIX).unwrap_or(&owner.name);
     ControllerRevision {
         metadata: ObjectMeta {
@@ -101,6 +107,21 @@ pub(crate) fn next(known: &[Arc<ControllerRevision>]) -> i64 {
     known.last().map_or(1, |newest| newest.revision + 1)
 }
 
+/// The oldest of those nobody uses, beyond the number that is kept to go back to.
+pub(crate) fn surplus(
+    known: &[Arc<ControllerRevision>],
+    limit: Option<i32>,
+    is_used: impl Fn(&ControllerRevision) -> bool,
+) -> Vec<Arc<ControllerRevision>> {
+    let Ok(limit) = usize::try_from(limit.unwrap_or(10)) else {
+        return Vec::new();
+    };
+    let unused = known.iter().filter(|revision| !is_used(revision));
+    let unused: Vec<_> = unused.cloned().collect();
+    let surplus = unused.len().saturating_sub(limit);
+    unused.into_iter().take(surplus).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,13 +134,20 @@ mod tests {
             ..OwnerReference::default()
         };
         let template = serde_json::from_value(template).unwrap();
-        make(&owner, &ObjectMeta::default(), &template, number, 0)
+        make(
+            &owner,
+            &ObjectMeta::default(),
+            &template,
+            STATEFUL_HASH,
+            number,
+            0,
+        )
     }
 
     #[test]
     fn a_revision_keeps_its_template_and_is_named_after_it() {
         let revision = revision(1, "a");
-        let hash = &revision.metadata.labels.as_ref().unwrap()[HASH_LABEL];
+        let hash = &revision.metadata.labels.as_ref().unwrap()[STATEFUL_HASH];
         assert_eq!(revision.metadata.name, Some(format!("db-{hash}")));
         let image = template(&revision).unwrap().spec.unwrap().containers[0]
             .image

@@ -9,7 +9,7 @@ use std::{collections::HashMap, sync::Arc};
 use jiff::Timestamp;
 use k8s_openapi::{
     api::{
-        apps::v1::{ControllerRevision, StatefulSet},
+        apps::v1::StatefulSet,
         core::v1::{PersistentVolumeClaim, Pod},
     },
     apimachinery::pkg::apis::meta::v1::OwnerReference,
@@ -19,13 +19,13 @@ use kube::{
     api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
 };
 use reconcile::{Key, Next, Queue, Recorder, run, selectors};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::{
     Result, message, ownership,
     pods::{claim, health},
-    revisions::{self, Update},
+    revisions::history,
     status::changes,
     world::{World, status_patch},
 };
@@ -90,6 +90,13 @@ fn matches(set: &StatefulSet, labels: &selectors::Labels) -> bool {
         .is_some_and(|selector| !selectors::is_empty(selector) && selectors::matches(selector, Some(labels)))
 }
 
+/// Other data has the same hash: the count gives the next attempt another name.
+fn collision(set: &StatefulSet) -> Value {
+    let status = set.status.clone().unwrap_or_default();
+    let count = status.collision_count.unwrap_or_default();
+    json!({"collisionCount": count + 1, "replicas": status.replicas})
+}
+
 struct Controller {
     world: Arc<World>,
     recorder: Recorder,
@@ -104,12 +111,7 @@ impl Controller {
         let pods = world.pods.in_namespace(&key.namespace);
         let pods = claim::claim(set.meta(), pods, |pod| selects(&set, pod));
         let pods = ownership::settle(&world.client, &*set, &world.pods, pods).await?;
-        let known = world.controller_revisions.in_namespace(&key.namespace);
-        let mut known = claim::claim(set.meta(), known, |revision| matches(&set, revision.labels()));
-        // Revisions whose labels have changed stay with the set: they are its past.
-        known.own.append(&mut known.release);
-        let mut known = ownership::settle(&world.client, &*set, &world.controller_revisions, known).await?;
-        revisions::sort(&mut known);
+        let known = history::of(world, &*set, |revision| matches(&set, revision.labels())).await?;
         let observed = Observed {
             set: &set,
             pods: &pods,
@@ -117,7 +119,8 @@ impl Controller {
             claims: &self.claims(&key),
         };
         let plan = plan::plan(&observed, Timestamp::now());
-        self.record(&set, &plan.revision).await?;
+        let collision = collision(&set);
+        history::record(world, &*set, &world.stateful_sets, &plan.revision, collision).await?;
         let mut outcome = Ok(());
         for action in plan.actions {
             outcome = self.act(&set, action).await;
@@ -134,7 +137,7 @@ impl Controller {
             world.stateful_sets.wrote(written);
         }
         for revision in plan.forget {
-            self.forget(&revision).await?;
+            history::forget(world, &revision).await?;
         }
         outcome.map(|()| plan.next)
     }
@@ -142,48 +145,6 @@ impl Controller {
     fn claims(&self, key: &Key) -> HashMap<String, Arc<PersistentVolumeClaim>> {
         let claims = self.world.claims.in_namespace(&key.namespace).into_iter();
         claims.map(|claim| (claim.name_any(), claim)).collect()
-    }
-
-    async fn record(&self, set: &StatefulSet, update: &Update) -> Result<()> {
-        let api: Api<ControllerRevision> = ownership::beside(&self.world.client, set);
-        let written = match update {
-            Update::Keep(_) => return Ok(()),
-            Update::Renumber(revision, number) => {
-                let patch = Patch::Merge(json!({ "revision": number }));
-                api.patch(&revision.name_any(), &PatchParams::default(), &patch)
-                    .await?
-            }
-            Update::Create(revision) => match api.create(&PostParams::default(), revision).await {
-                Ok(revision) => revision,
-                Err(kube::Error::Api(status)) if status.code == 409 => {
-                    let found = api.get(&revision.name_any()).await?;
-                    if found.data != revision.data {
-                        self.count_collision(set).await?;
-                        return Err(kube::Error::Api(status).into());
-                    }
-                    found
-                }
-                Err(error) => return Err(error.into()),
-            },
-        };
-        self.world.controller_revisions.wrote(written);
-        Ok(())
-    }
-
-    /// Other data has the same hash: the count gives the next attempt another name.
-    async fn count_collision(&self, set: &StatefulSet) -> Result<()> {
-        let status = set.status.as_ref();
-        let count = status
-            .and_then(|status| status.collision_count)
-            .unwrap_or_default();
-        let replicas = status.map(|status| status.replicas).unwrap_or_default();
-        let patch = status_patch(json!({"collisionCount": count + 1, "replicas": replicas}));
-        let api: Api<StatefulSet> = ownership::beside(&self.world.client, set);
-        let written = api
-            .patch_status(&set.name_any(), &PatchParams::default(), &patch)
-            .await?;
-        self.world.stateful_sets.wrote(written);
-        Ok(())
     }
 
     async fn act(&self, set: &StatefulSet, action: Action) -> Result<()> {
@@ -295,16 +256,6 @@ impl Controller {
                 self.recorder.warning(set.object_ref(&()), &reason, note);
             }
         }
-    }
-
-    async fn forget(&self, revision: &ControllerRevision) -> Result<()> {
-        let api: Api<ControllerRevision> = ownership::beside(&self.world.client, revision);
-        match api.delete(&revision.name_any(), &DeleteParams::default()).await {
-            Ok(_) => self.world.controller_revisions.removed(revision),
-            Err(kube::Error::Api(status)) if status.code == 404 => {}
-            Err(error) => return Err(error.into()),
-        }
-        Ok(())
     }
 
     fn pods(&self, set: &StatefulSet) -> Api<Pod> {

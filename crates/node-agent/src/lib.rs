@@ -1,5 +1,34 @@
 //! Bound pods become sandboxes; what happens in them becomes pod status.
 
+mod agent;
+mod container;
 pub mod environment;
+mod events;
+mod folders;
+mod images;
 pub mod lifecycle;
+mod networking;
+mod node;
+mod orphans;
+mod sandbox;
+mod service_table;
 pub mod volumes;
+mod worker;
+mod workers;
+
+use std::{path::Path, process::ExitCode};
+
+pub use agent::{Clients, Settings, start};
+pub use node::name_of_this_machine;
+pub use orphans::leave_nothing_running;
+pub use service_table::{Cluster, table};
+
+/// The program behind `__sandbox DIR`; must be called before the process has a second thread.
+pub fn sandbox_process(folder: &Path) -> ExitCode {
+    containers::sandbox::main(folder)
+}
+
+/// The program behind `__network DIR`; must be called before the process has a second thread.
+pub fn network_process(folder: &Path) -> ExitCode {
+    network::process::main(folder)
+}

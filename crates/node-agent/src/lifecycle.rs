@@ -1,12 +1,12 @@
 //! The life of a pod as a pure function: from its spec and from what its containers have done so far
 //! to what to do next, and to the status users see. Nothing here starts, stops or asks anything.
 
-mod backoff;
+pub(crate) mod backoff;
 mod ending;
 mod phase;
 mod plan;
 mod record;
-mod roles;
+pub(crate) mod roles;
 mod status;
 
 pub use ending::Ending;

@@ -16,9 +16,18 @@ pub struct Recorder {
 
 impl Recorder {
     pub fn new(client: Client, controller: &'static str) -> Self {
+        Self::made(client, controller, None)
+    }
+
+    /// One of many of its sort, named for where it runs.
+    pub fn on_node(client: Client, controller: &'static str, node: &str) -> Self {
+        Self::made(client, controller, Some(node.to_owned()))
+    }
+
+    fn made(client: Client, controller: &'static str, instance: Option<String>) -> Self {
         let reporter = Reporter {
             controller: controller.to_owned(),
-            instance: None,
+            instance,
         };
         Self {
             recorder: Arc::new(events::Recorder::new(client, reporter)),

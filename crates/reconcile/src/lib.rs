@@ -5,9 +5,12 @@ mod cache;
 mod events;
 mod informer;
 mod key;
+pub mod node_selectors;
 mod queue;
 mod run;
 pub mod selectors;
+pub mod taints;
+pub mod volumes;
 
 pub use events::Recorder;
 pub use informer::{Change, Informer};

@@ -7,9 +7,12 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use crate::{
     cluster::Cluster,
     demand::Demand,
-    explain::explain,
-    placement::{Unplaceable, place},
+    draft::Draft,
+    explain::explain_for_now,
+    filters::Volumes,
     preemption::{Preemption, preempt},
+    shortlist::Explained,
+    storage::Arrangement,
     unit::Unit,
 };
 
@@ -21,6 +24,8 @@ pub enum Decision {
     Bind {
         demand: Arc<Demand>,
         node: String,
+        /// What its claims need first.
+        arrangements: Vec<Arrangement>,
     },
     Wait {
         demand: Arc<Demand>,
@@ -33,9 +38,12 @@ pub enum Decision {
 /// Decides on all units, the important and the early first. The cluster holds the new places afterwards.
 pub fn decide(cluster: &mut Cluster, mut units: Vec<Unit>, now: Timestamp) -> Vec<Decision> {
     units.sort_by_cached_key(Unit::order);
+    let mut draft = Draft::new(cluster);
     let mut decisions = Vec::new();
     // Devices that somebody ahead has waited for too long, and who that is.
     let mut claimed: BTreeMap<String, String> = BTreeMap::new();
+    // Places that are being freed for somebody count as taken for all who come later.
+    let mut promised: Vec<(Arc<Demand>, String)> = Vec::new();
     for unit in units {
         let ahead = unit.devices().find_map(|device| claimed.get(device));
         if let Some(ahead) = ahead.cloned() {
@@ -50,7 +58,7 @@ pub fn decide(cluster: &mut Cluster, mut units: Vec<Unit>, now: Timestamp) -> Ve
         let has_waited = unit
             .since()
             .is_some_and(|since| now.duration_since(since) >= PATIENCE);
-        match settle(cluster, &unit) {
+        match settle(&mut draft, &unit) {
             Ok(places) => decisions.extend(places),
             Err(refusals) => {
                 // Only what could be free some day is held for it.
@@ -59,9 +67,23 @@ pub fn decide(cluster: &mut Cluster, mut units: Vec<Unit>, now: Timestamp) -> Ve
                     let name = format!("{}/{}", unit.namespace, unit.name);
                     claimed.extend(unit.devices().map(|device| (device.to_owned(), name.clone())));
                 }
-                decisions.extend(refusals.into_iter().map(|refusal| refusal.decision));
+                for refusal in refusals {
+                    if let Decision::Wait {
+                        demand,
+                        preemption: Some(preemption),
+                        ..
+                    } = &refusal.decision
+                    {
+                        draft.put(demand, &preemption.node);
+                        promised.push((demand.clone(), preemption.node.clone()));
+                    }
+                    decisions.push(refusal.decision);
+                }
             }
         }
+    }
+    for (demand, node) in promised {
+        draft.take_back(&demand, &node);
     }
     decisions
 }
@@ -86,39 +108,51 @@ impl Unit {
 }
 
 /// Places for all members that have room, if those are enough; otherwise for none.
-fn settle(cluster: &mut Cluster, unit: &Unit) -> Result<Vec<Decision>, Vec<Refused>> {
+fn settle(draft: &mut Draft<'_>, unit: &Unit) -> Result<Vec<Decision>, Vec<Refused>> {
     if !unit.is_missing_nobody() {
         return Err(incomplete(unit));
     }
     let mut places = Vec::new();
-    let mut failures: Vec<(Arc<Demand>, Unplaceable)> = Vec::new();
+    let mut failures: Vec<(Arc<Demand>, Arc<Explained>)> = Vec::new();
     for demand in &unit.members {
-        match place(cluster, demand) {
+        match draft.place(demand) {
             Ok(node) => {
-                cluster.put(demand.clone(), &node);
-                places.push((demand.clone(), node));
+                let arrangements = arrangements(draft.cluster, demand, &node);
+                draft.put(demand, &node);
+                places.push((demand.clone(), node, arrangements));
             }
             Err(failure) => failures.push((demand.clone(), failure)),
         }
     }
     let is_enough = unit.placed + places.len() >= unit.size;
     if is_enough {
-        let mut decisions: Vec<Decision> = places
+        let bound = places
             .into_iter()
-            .map(|(demand, node)| Decision::Bind { demand, node })
-            .collect();
-        decisions.extend(failures.into_iter().map(|(demand, failure)| {
-            let message = explain(cluster, &demand, &failure);
-            wait(demand, message, None)
-        }));
+            .map(|(demand, node, arrangements)| Decision::Bind {
+                demand,
+                node,
+                arrangements,
+            });
+        let mut decisions: Vec<Decision> = bound.collect();
+        let failures = failures.into_iter();
+        decisions.extend(failures.map(|(demand, why)| wait(demand, why.message.clone(), None)));
         // A single pod that found nothing is not enough, so `decisions` is never empty here.
         return Ok(decisions);
     }
     let fitted = unit.placed + places.len();
-    for (demand, _) in &places {
-        cluster.remove_pod(demand.uid());
+    for (demand, node, _) in &places {
+        draft.take_back(demand, node);
     }
-    Err(refusals(cluster, unit, fitted, places, failures))
+    let places = places.into_iter().map(|(demand, ..)| demand).collect();
+    Err(refusals(draft.cluster, unit, fitted, places, failures))
+}
+
+/// What the pod's claims need before it can run on the node.
+fn arrangements(cluster: &Cluster, demand: &Demand, node: &str) -> Vec<Arrangement> {
+    let volumes = Volumes::new(cluster, demand);
+    let node = cluster.node(node);
+    node.and_then(|node| volumes.arrangements(node))
+        .unwrap_or_default()
 }
 
 fn incomplete(unit: &Unit) -> Vec<Refused> {
@@ -137,11 +171,11 @@ fn incomplete(unit: &Unit) -> Vec<Refused> {
 }
 
 fn refusals(
-    cluster: &Cluster,
+    cluster: &mut Cluster,
     unit: &Unit,
     fitted: usize,
-    places: Vec<(Arc<Demand>, String)>,
-    failures: Vec<(Arc<Demand>, Unplaceable)>,
+    places: Vec<Arc<Demand>>,
+    failures: Vec<(Arc<Demand>, Arc<Explained>)>,
 ) -> Vec<Refused> {
     let together = if unit.is_group() {
         format!(
@@ -151,26 +185,29 @@ fn refusals(
     } else {
         String::new()
     };
-    let reason = failures
-        .first()
-        .map(|(demand, failure)| explain(cluster, demand, failure));
-    let held = places.into_iter().map(|(demand, _)| {
-        let message = format!("{}{together}", reason.clone().unwrap_or_default());
+    let reason = failures.first().map(|(_, why)| why.message.as_str());
+    let held = places.into_iter().map(|demand| {
+        let message = format!("{}{together}", reason.unwrap_or_default());
         Refused {
             decision: wait(demand, message, None),
             can_hope: true,
         }
     });
-    let failed = failures.iter().map(|(demand, failure)| Refused {
-        decision: wait(
-            demand.clone(),
-            format!("{}{together}", explain(cluster, demand, failure)),
-            // A group's members would have to make room for each other as well: not attempted.
-            (!unit.is_group())
-                .then(|| preempt(cluster, demand, failure))
-                .flatten(),
-        ),
-        can_hope: !failure.hopeful.is_empty(),
-    });
-    held.chain(failed).collect()
+    let mut refused: Vec<Refused> = held.collect();
+    for (demand, why) in failures {
+        // A group's members would have to make room for each other as well: not attempted.
+        let preemption = match unit.is_group() {
+            true => None,
+            false => preempt(cluster, &demand, &why.failure),
+        };
+        let message = match &preemption {
+            Some(_) => explain_for_now(cluster, &demand, &why.failure),
+            None => format!("{}{together}", why.message),
+        };
+        refused.push(Refused {
+            decision: wait(demand, message, preemption),
+            can_hope: !why.failure.hopeful.is_empty(),
+        });
+    }
+    refused
 }

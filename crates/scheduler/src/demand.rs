@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
 
-use crate::amounts::Amounts;
+use crate::{amounts::Amounts, class::class, unit::Group};
 
 #[derive(Clone, Debug)]
 pub struct Demand {
@@ -12,6 +12,9 @@ pub struct Demand {
     pub requests: Amounts,
     pub ports: Vec<Port>,
     pub priority: i32,
+    pub group: Option<Group>,
+    /// Equal for pods that can take each other's place.
+    pub(crate) class: Option<Arc<str>>,
 }
 
 /// A port of the node itself.
@@ -35,10 +38,14 @@ impl Port {
 impl Demand {
     pub fn of(pod: Arc<Pod>) -> Self {
         let spec = pod.spec.as_ref();
+        let requests = spec.map(requests).unwrap_or_default();
+        let ports = spec.map(ports).unwrap_or_default();
         Self {
-            requests: spec.map(requests).unwrap_or_default(),
-            ports: spec.map(ports).unwrap_or_default(),
+            class: spec.and_then(|spec| class(spec, &requests, &ports)),
             priority: spec.and_then(|spec| spec.priority).unwrap_or_default(),
+            group: Group::of(&pod),
+            requests,
+            ports,
             pod,
         }
     }

@@ -3,13 +3,30 @@
 
 use std::cmp::Reverse;
 
-use crate::{amounts::shown, cluster::Cluster, demand::Demand, node::Node, placement::Unplaceable};
+use crate::{
+    amounts::shown, cluster::Cluster, demand::Demand, node::Node, placement::Unplaceable,
+    preemption::may_not_preempt,
+};
 
 /// How many holders are named.
 const NAMED: usize = 3;
 
+/// Why the pod waits and nobody makes room for it.
 pub fn explain(cluster: &Cluster, demand: &Demand, failure: &Unplaceable) -> String {
     let mut message = counts(failure);
+    if failure.nodes > 0 {
+        message.push_str(&format!(" preemption: {}", without_preemption(demand, failure)));
+    }
+    message + &shortages(cluster, demand, failure)
+}
+
+/// Why the pod waits while others leave for it.
+pub(crate) fn explain_for_now(cluster: &Cluster, demand: &Demand, failure: &Unplaceable) -> String {
+    counts(failure) + &shortages(cluster, demand, failure)
+}
+
+fn shortages(cluster: &Cluster, demand: &Demand, failure: &Unplaceable) -> String {
+    let mut message = String::new();
     for (name, wanted) in demand.requests.iter() {
         if name != "pods" && failure.reasons.contains_key(&format!("Insufficient {name}")) {
             message.push(' ');
@@ -21,6 +38,12 @@ pub fn explain(cluster: &Cluster, demand: &Demand, failure: &Unplaceable) -> Str
 
 /// `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.`
 fn counts(failure: &Unplaceable) -> String {
+    if failure.nodes == 0 {
+        return "no nodes available to schedule pods".to_owned();
+    }
+    if let Some(obstacle) = &failure.obstacle {
+        return format!("0/{} nodes are available: {obstacle}.", failure.nodes);
+    }
     let mut reasons: Vec<String> = failure
         .reasons
         .iter()
@@ -33,9 +56,32 @@ fn counts(failure: &Unplaceable) -> String {
     }
 }
 
+/// Why nobody was made to leave for the pod.
+fn without_preemption(demand: &Demand, failure: &Unplaceable) -> String {
+    if may_not_preempt(demand) {
+        return "not eligible due to preemptionPolicy=Never.".to_owned();
+    }
+    let hopeful = failure.hopeful.len();
+    let reasons = [
+        (hopeful, "No preemption victims found for incoming pod"),
+        (
+            failure.nodes - hopeful,
+            "Preemption is not helpful for scheduling",
+        ),
+    ];
+    let reasons: Vec<String> = reasons
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, reason)| format!("{count} {reason}"))
+        .collect();
+    format!("0/{} nodes are available: {}.", failure.nodes, reasons.join(", "))
+}
+
 fn shortage(cluster: &Cluster, name: &str, wanted: i64) -> String {
     let largest = cluster.nodes().map(|node| node.allocatable.get(name)).max();
-    let roomiest = cluster.nodes().max_by_key(|node| node.free(name));
+    // Of those with enough room another filter has said why not.
+    let short = cluster.nodes().filter(|node| node.free(name) < wanted);
+    let roomiest = short.max_by_key(|node| node.free(name));
     let (Some(largest), Some(node)) = (largest, roomiest) else {
         return String::new();
     };

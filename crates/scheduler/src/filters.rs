@@ -4,26 +4,29 @@ mod pod_affinity;
 mod resources;
 mod spread;
 mod taints;
+mod volumes;
 
 use k8s_openapi::api::core::v1::Taint;
+use reconcile::node_selectors;
 
 use crate::{
     cluster::Cluster,
     demand::{Demand, Port},
     node::Node,
     placement::Refusal,
-    terms,
 };
 
-pub(crate) use pod_affinity::{PodAffinity, applies};
-pub(crate) use spread::Spread;
+pub(crate) use pod_affinity::{PodAffinity, applies, required_far};
+pub(crate) use spread::{Spread, is_of_kind};
 pub(crate) use taints::tolerates;
+pub(crate) use volumes::Volumes;
 
 /// What is worked out once for a pod, before the nodes are looked at one by one.
 pub(crate) struct Prepared<'a> {
     pub demand: &'a Demand,
     pub affinity: PodAffinity<'a>,
     pub spread: Spread<'a>,
+    pub volumes: Volumes<'a>,
 }
 
 impl<'a> Prepared<'a> {
@@ -32,19 +35,21 @@ impl<'a> Prepared<'a> {
             demand,
             affinity: PodAffinity::new(cluster, demand),
             spread: Spread::new(cluster, demand),
+            volumes: Volumes::new(cluster, demand),
         }
     }
 
     /// Why the pod cannot go to the node; nothing if it can. The first filter that objects speaks,
     /// with all of its reasons.
     pub(crate) fn objections(&self, node: &Node) -> Vec<Refusal> {
-        let filters: [&dyn Fn() -> Vec<Refusal>; 8] = [
+        let filters: [&dyn Fn() -> Vec<Refusal>; 9] = [
             &|| cordon(self.demand, node),
             &|| node_name(self.demand, node),
             &|| taints::objections(self.demand, node),
             &|| node_affinity(self.demand, node),
             &|| ports(self.demand, node),
             &|| resources::objections(self.demand, node),
+            &|| self.volumes.objections(node),
             &|| self.spread.objections(node),
             &|| self.affinity.objections(node),
         ];
@@ -74,7 +79,7 @@ fn node_name(demand: &Demand, node: &Node) -> Vec<Refusal> {
         .as_ref()
         .and_then(|spec| spec.node_name.as_deref());
     wanted
-        .filter(|wanted| *wanted != node.name)
+        .filter(|wanted| *wanted != &*node.name)
         .map(|_| Refusal::lasting("node(s) didn't match the requested node name"))
         .into_iter()
         .collect()
@@ -89,21 +94,8 @@ fn node_affinity(demand: &Demand, node: &Node) -> Vec<Refusal> {
 
 /// Whether the node has what the pod's node selector and node affinity ask for.
 fn is_wanted(demand: &Demand, node: &Node) -> bool {
-    let Some(spec) = demand.pod.spec.as_ref() else {
-        return true;
-    };
-    let mut labels = spec.node_selector.iter().flatten();
-    let affinity = spec
-        .affinity
-        .as_ref()
-        .and_then(|affinity| affinity.node_affinity.as_ref());
-    let required = affinity.and_then(|affinity| {
-        affinity
-            .required_during_scheduling_ignored_during_execution
-            .as_ref()
-    });
-    labels.all(|(key, value)| node.labels.get(key) == Some(value))
-        && required.is_none_or(|selector| terms::matches(selector, node))
+    let spec = demand.pod.spec.as_ref();
+    spec.is_none_or(|spec| node_selectors::admits(spec, &node.name, &node.labels))
 }
 
 fn ports(demand: &Demand, node: &Node) -> Vec<Refusal> {

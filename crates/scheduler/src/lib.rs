@@ -2,9 +2,11 @@
 //! cluster; the loop around them keeps the picture true and writes down the decisions.
 
 mod amounts;
+mod class;
 mod cluster;
 mod cycle;
 mod demand;
+mod draft;
 mod engine;
 mod explain;
 mod filters;
@@ -12,7 +14,8 @@ mod node;
 mod placement;
 mod preemption;
 mod scores;
-mod terms;
+mod shortlist;
+mod storage;
 mod unit;
 
 pub use amounts::Amounts;
@@ -24,6 +27,7 @@ pub use explain::explain;
 pub use node::Node;
 pub use placement::{Refusal, Unplaceable, place};
 pub use preemption::{Preemption, preempt};
+pub use storage::{Arrangement, Storage};
 pub use unit::{GROUP, GROUP_SIZE, Group, Unit};
 
 #[cfg(test)]

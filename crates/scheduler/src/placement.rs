@@ -32,6 +32,8 @@ impl Refusal {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unplaceable {
     pub nodes: usize,
+    /// What keeps it from every node.
+    pub obstacle: Option<String>,
     /// How many nodes gave which reason.
     pub reasons: BTreeMap<String, usize>,
     /// Nodes that would do if other pods left.
@@ -41,28 +43,41 @@ pub struct Unplaceable {
 /// The best node for the pod.
 pub fn place(cluster: &Cluster, demand: &Demand) -> Result<String, Unplaceable> {
     let prepared = Prepared::new(cluster, demand);
-    let mut failure = Unplaceable {
-        nodes: cluster.nodes().len(),
-        ..Unplaceable::default()
+    let possible: Vec<&Node> = match prepared.volumes.obstacle() {
+        Some(_) => Vec::new(),
+        None => cluster
+            .nodes()
+            .filter(|node| prepared.objections(node).is_empty())
+            .collect(),
     };
-    let mut possible: Vec<&Node> = Vec::new();
-    for node in cluster.nodes() {
-        let objections = prepared.objections(node);
-        if objections.is_empty() {
-            possible.push(node);
-            continue;
-        }
-        if objections.iter().all(|refusal| !refusal.is_lasting) {
-            failure.hopeful.push(node.name.clone());
-        }
-        for refusal in objections {
-            *failure.reasons.entry(refusal.reason.into_owned()).or_default() += 1;
-        }
-    }
     let scored = scores::score(cluster, demand, &possible);
     let best = possible
         .into_iter()
         .zip(scored)
         .max_by_key(|(node, score)| (*score, Reverse(node.pods.len()), Reverse(&node.name)));
-    best.map(|(node, _)| node.name.clone()).ok_or(failure)
+    best.map(|(node, _)| node.name.to_string())
+        .ok_or_else(|| refusals(cluster, demand))
+}
+
+/// Why each node will not do.
+pub(crate) fn refusals(cluster: &Cluster, demand: &Demand) -> Unplaceable {
+    let prepared = Prepared::new(cluster, demand);
+    let mut failure = Unplaceable {
+        nodes: cluster.nodes().len(),
+        obstacle: prepared.volumes.obstacle().map(str::to_owned),
+        ..Unplaceable::default()
+    };
+    if failure.obstacle.is_some() {
+        return failure;
+    }
+    for node in cluster.nodes() {
+        let objections = prepared.objections(node);
+        if objections.iter().all(|refusal| !refusal.is_lasting) {
+            failure.hopeful.push(node.name.to_string());
+        }
+        for refusal in objections {
+            *failure.reasons.entry(refusal.reason.into_owned()).or_default() += 1;
+        }
+    }
+    failure
 }

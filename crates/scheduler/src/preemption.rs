@@ -2,39 +2,70 @@
 
 use std::{cmp::Reverse, sync::Arc};
 
-use crate::{cluster::Cluster, demand::Demand, filters::Prepared, node::Node, placement::Unplaceable};
+use reconcile::selectors;
+
+use crate::{cluster::Cluster, demand::Demand, filters::Prepared, placement::Unplaceable};
+
+/// So many nodes are looked at; in a large cluster the best of them is good enough.
+const LOOKED_AT: usize = 100;
 
 /// Who has to leave which node.
 #[derive(Clone, Debug)]
 pub struct Preemption {
     pub node: String,
+    /// Nobody, if those who have to leave are on their way already.
     pub victims: Vec<Arc<Demand>>,
 }
 
+pub(crate) fn may_not_preempt(demand: &Demand) -> bool {
+    let spec = demand.pod.spec.as_ref();
+    spec.and_then(|spec| spec.preemption_policy.as_deref()) == Some("Never")
+}
+
 /// The node that becomes free for the pod at the least cost. `None` if no pod of lower priority
-/// stands in its way, or if the pod may not preempt.
-pub fn preempt(cluster: &Cluster, demand: &Demand, failure: &Unplaceable) -> Option<Preemption> {
-    let policy = demand
-        .pod
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.preemption_policy.as_deref());
-    if policy == Some("Never") {
+/// stands in its way, or if the pod may not preempt. The cluster is the same afterwards.
+pub fn preempt(cluster: &mut Cluster, demand: &Demand, failure: &Unplaceable) -> Option<Preemption> {
+    if may_not_preempt(demand) || !cluster.has_below(demand.priority) {
         return None;
     }
-    let nodes = failure.hopeful.iter().filter_map(|name| cluster.node(name));
-    nodes
-        .filter_map(|node| Some((victims(cluster, demand, node)?, node)))
-        .min_by_key(|(victims, node)| cost(victims, node))
-        .map(|(victims, node)| Preemption {
-            node: node.name.clone(),
-            victims,
-        })
+    if let Some(node) = awaited(cluster, demand) {
+        return Some(Preemption {
+            node,
+            victims: Vec::new(),
+        });
+    }
+    let mut best: Option<(Cost, Preemption)> = None;
+    let mut found = 0;
+    for name in &failure.hopeful {
+        let Some(victims) = victims(cluster, demand, name) else {
+            continue;
+        };
+        let cost = cost(cluster, &victims, name);
+        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            let node = name.clone();
+            best = Some((cost, Preemption { node, victims }));
+        }
+        found += 1;
+        if found == LOOKED_AT {
+            break;
+        }
+    }
+    best.map(|(_, preemption)| preemption)
+}
+
+/// The node that was promised to the pod, while those who make room there are still leaving.
+fn awaited(cluster: &Cluster, demand: &Demand) -> Option<String> {
+    let status = demand.pod.status.as_ref()?;
+    let node = cluster.node(status.nominated_node_name.as_deref()?)?;
+    let is_leaving =
+        |pod: &Arc<Demand>| pod.priority < demand.priority && pod.pod.metadata.deletion_timestamp.is_some();
+    node.pods.iter().any(is_leaving).then(|| node.name.to_string())
 }
 
 /// The fewest and least important pods whose leaving makes room on the node.
-fn victims(cluster: &Cluster, demand: &Demand, node: &Node) -> Option<Vec<Arc<Demand>>> {
-    let mut lower: Vec<Arc<Demand>> = node
+fn victims(cluster: &mut Cluster, demand: &Demand, node: &str) -> Option<Vec<Arc<Demand>>> {
+    let mut lower: Vec<Arc<Demand>> = cluster
+        .node(node)?
         .pods
         .iter()
         .filter(|pod| pod.priority < demand.priority)
@@ -43,24 +74,27 @@ fn victims(cluster: &Cluster, demand: &Demand, node: &Node) -> Option<Vec<Arc<De
     if lower.is_empty() {
         return None;
     }
-    let mut without = cluster.clone();
     for pod in &lower {
-        without.remove_pod(pod.uid());
+        cluster.remove_pod(pod.uid());
     }
-    if !fits(&without, demand, &node.name) {
-        return None;
-    }
-    // Bring back the most important first, as long as the pod still fits.
-    lower.sort_by_key(|pod| (Reverse(pod.priority), started(pod)));
     let mut victims = Vec::new();
-    for pod in lower {
-        without.put(pod.clone(), &node.name);
-        if !fits(&without, demand, &node.name) {
-            without.remove_pod(pod.uid());
-            victims.push(pod);
+    let is_possible = fits(cluster, demand, node);
+    if is_possible {
+        // Those a budget protects are brought back first, then the most important, while the pod fits.
+        lower.sort_by_key(|pod| (!is_protected(cluster, pod), Reverse(pod.priority), started(pod)));
+        for pod in &lower {
+            cluster.put(pod.clone(), node);
+            if !fits(cluster, demand, node) {
+                cluster.remove_pod(pod.uid());
+                victims.push(pod.clone());
+            }
         }
+        lower.clone_from(&victims);
     }
-    Some(victims)
+    for pod in lower {
+        cluster.put(pod, node);
+    }
+    is_possible.then_some(victims)
 }
 
 fn fits(cluster: &Cluster, demand: &Demand, node: &str) -> bool {
@@ -70,6 +104,18 @@ fn fits(cluster: &Cluster, demand: &Demand, node: &str) -> bool {
         .is_some_and(|node| prepared.objections(node).is_empty())
 }
 
+/// Whether taking the pod away would break a disruption budget.
+fn is_protected(cluster: &Cluster, pod: &Demand) -> bool {
+    let mut budgets = cluster.budgets.iter();
+    budgets.any(|(key, budget)| {
+        let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+        let status = budget.status.as_ref();
+        &*key.namespace == pod.namespace()
+            && status.is_none_or(|status| status.disruptions_allowed <= 0)
+            && selector.is_some_and(|selector| selectors::matches(selector, pod.pod.metadata.labels.as_ref()))
+    })
+}
+
 fn started(pod: &Demand) -> Option<k8s_openapi::jiff::Timestamp> {
     let status = pod.pod.status.as_ref();
     status
@@ -77,15 +123,33 @@ fn started(pod: &Demand) -> Option<k8s_openapi::jiff::Timestamp> {
         .map(|time| time.0)
 }
 
-/// The importance of the most important victim, then of all, then their number, then how long the
-/// most important has run.
-fn cost(victims: &[Arc<Demand>], node: &Node) -> impl Ord + use<> {
+/// Broken budgets, the importance of the most important victim, then of all, then their number, then
+/// how long the most important has run.
+type Cost = (
+    usize,
+    Option<i32>,
+    i64,
+    usize,
+    Reverse<Option<k8s_openapi::jiff::Timestamp>>,
+    String,
+);
+
+fn cost(cluster: &Cluster, victims: &[Arc<Demand>], node: &str) -> Cost {
     let highest = victims.iter().map(|pod| pod.priority).max();
     let sum: i64 = victims.iter().map(|pod| i64::from(pod.priority)).sum();
+    let broken = victims.iter().filter(|pod| is_protected(cluster, pod)).count();
     let earliest = victims
         .iter()
         .filter(|pod| Some(pod.priority) == highest)
         .map(|pod| started(pod))
-        .min();
-    (highest, sum, victims.len(), Reverse(earliest), node.name.clone())
+        .min()
+        .flatten();
+    (
+        broken,
+        highest,
+        sum,
+        victims.len(),
+        Reverse(earliest),
+        node.to_owned(),
+    )
 }

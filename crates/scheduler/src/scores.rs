@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use k8s_openapi::api::core::v1::{Affinity, PodAffinityTerm};
+use reconcile::node_selectors;
 
 use crate::{
     cluster::Cluster,
     demand::Demand,
-    filters::{applies, tolerates},
+    filters::{applies, is_of_kind, tolerates},
     node::Node,
-    terms,
 };
 
 /// The best a node can be in one respect.
@@ -17,6 +17,20 @@ const FULL: i64 = 100;
 
 /// One score for each node; higher is better.
 pub(crate) fn score(cluster: &Cluster, demand: &Demand, nodes: &[&Node]) -> Vec<i64> {
+    let fixed = fixed(cluster, demand, nodes).into_iter();
+    fixed
+        .zip(nodes)
+        .map(|(fixed, node)| fixed + own(demand, node))
+        .collect()
+}
+
+/// What depends on how full the node itself is.
+pub(crate) fn own(demand: &Demand, node: &Node) -> i64 {
+    room(demand, node) + balance(demand, node)
+}
+
+/// What depends on the node's marks and on its place among the others.
+pub(crate) fn fixed(cluster: &Cluster, demand: &Demand, nodes: &[&Node]) -> Vec<i64> {
     if nodes.len() < 2 {
         return vec![0; nodes.len()];
     }
@@ -27,11 +41,11 @@ pub(crate) fn score(cluster: &Cluster, demand: &Demand, nodes: &[&Node]) -> Vec<
         }
     };
     let each = |score: &dyn Fn(&Node) -> i64| nodes.iter().map(|node| score(node)).collect::<Vec<_>>();
-    add(1, each(&|node| room(demand, node)));
-    add(1, each(&|node| balance(demand, node)));
     add(3, scaled(each(&|node| -untolerated(demand, node))));
     add(2, scaled(each(&|node| preference(demand, node))));
     add(2, scaled(company(cluster, demand, nodes)));
+    add(2, scaled(scatter(cluster, demand, nodes)));
+    add(1, images(demand, nodes));
     total
 }
 
@@ -114,7 +128,7 @@ fn preference(demand: &Demand, node: &Node) -> i64 {
     let met = preferred
         .into_iter()
         .flatten()
-        .filter(|term| terms::matches_term(&term.preference, node));
+        .filter(|term| node_selectors::matches_term(&term.preference, &node.name, &node.labels));
     met.map(|term| i64::from(term.weight)).sum()
 }
 
@@ -165,4 +179,63 @@ fn wishes(demand: &Demand) -> Vec<(&PodAffinityTerm, i64)> {
         })
         .map(|term| (&term.pod_affinity_term, -i64::from(term.weight)));
     near.chain(far).collect()
+}
+
+/// Fewer pods of the same kind around are better, as constraints that may be broken ask for.
+fn scatter(cluster: &Cluster, demand: &Demand, nodes: &[&Node]) -> Vec<i64> {
+    let spec = demand.pod.spec.as_ref();
+    let constraints = spec.and_then(|spec| spec.topology_spread_constraints.as_ref());
+    let mut total = vec![0; nodes.len()];
+    let wishes = constraints
+        .into_iter()
+        .flatten()
+        .filter(|constraint| constraint.when_unsatisfiable == "ScheduleAnyway");
+    for constraint in wishes {
+        let mut found: HashMap<&str, i64> = HashMap::new();
+        for (node, other) in cluster.placed() {
+            if let Some(value) = node.labels.get(&constraint.topology_key)
+                && other.namespace() == demand.namespace()
+                && is_of_kind(constraint, &demand.pod, &other.pod)
+            {
+                *found.entry(value).or_default() += 1;
+            }
+        }
+        for (total, node) in total.iter_mut().zip(nodes) {
+            let value = node.labels.get(&constraint.topology_key);
+            *total -= value
+                .and_then(|value| found.get(value.as_str()))
+                .copied()
+                .unwrap_or_default();
+        }
+    }
+    total
+}
+
+/// Images that need not be fetched, from 23 MB a pod to 1 GB a container; one that is on few nodes
+/// counts less, so that not all pods go there.
+fn images(demand: &Demand, nodes: &[&Node]) -> Vec<i64> {
+    const MB: i64 = 1 << 20;
+    let containers = demand.pod.spec.iter().flat_map(|spec| &spec.containers);
+    let images: Vec<&str> = containers
+        .filter_map(|container| container.image.as_deref())
+        .collect();
+    let all = i64::try_from(nodes.len()).unwrap_or(i64::MAX);
+    let mut total = vec![0_i64; nodes.len()];
+    for image in &images {
+        let having = nodes
+            .iter()
+            .filter(|node| node.images.contains_key(*image))
+            .count();
+        let having = i64::try_from(having).unwrap_or(i64::MAX);
+        for (total, node) in total.iter_mut().zip(nodes) {
+            let size = node.images.get(*image).copied().unwrap_or_default();
+            *total += size.saturating_mul(having) / all;
+        }
+    }
+    let (least, most) = (
+        23 * MB,
+        1000 * MB * i64::try_from(images.len().max(1)).unwrap_or(1),
+    );
+    let score = |bytes: i64| FULL * (bytes.clamp(least, most) - least) / (most - least);
+    total.into_iter().map(score).collect()
 }

@@ -72,7 +72,9 @@ fn a_pod_that_waits_is_told_the_numbers() {
     assert_eq!(
         explain(&cluster, &demand, &failure),
         "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) had untolerated taint {k: v}. \
-         The pod needs 4 nvidia.com/gpu; node b1 has 8 free."
+         preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, \
+         1 Preemption is not helpful for scheduling. \
+         The pod needs 4 nvidia.com/gpu; node a1 has 2 free; n/train holds 6."
     );
 }
 
@@ -190,12 +192,12 @@ fn the_least_important_make_room_and_no_more_than_needed() {
     put(&mut cluster, with("high", "4", 100), "b1");
     let demand = with("p", "2", 50);
     let failure = place(&cluster, &demand).unwrap_err();
-    let preemption = preempt(&cluster, &demand, &failure).unwrap();
+    let preemption = preempt(&mut cluster, &demand, &failure).unwrap();
     let names: Vec<_> = preemption.victims.iter().map(|victim| victim.name()).collect();
     assert_eq!((preemption.node.as_str(), names), ("a1", vec!["lower"]));
     let humble = with("q", "2", 0);
     let failure = place(&cluster, &humble).unwrap_err();
-    assert!(preempt(&cluster, &humble, &failure).is_none());
+    assert!(preempt(&mut cluster, &humble, &failure).is_none());
 }
 
 #[test]
@@ -232,7 +234,7 @@ fn group(name: &str, members: Vec<Arc<Demand>>, size: usize) -> Unit {
 /// Each decision in short: `pod>node`, or `pod:` and the message.
 fn outline(decisions: &[Decision]) -> Vec<String> {
     let show = |decision: &Decision| match decision {
-        Decision::Bind { demand, node } => format!("{}>{node}", demand.name()),
+        Decision::Bind { demand, node, .. } => format!("{}>{node}", demand.name()),
         Decision::Wait { demand, message, .. } => format!("{}: {message}", demand.name()),
     };
     decisions.iter().map(show).collect()
@@ -295,4 +297,167 @@ fn nobody_waits_behind_what_can_never_be() {
     ];
     let decisions = decide(&mut cluster, units, at(60));
     assert!(outline(&decisions).contains(&"small>a1".to_owned()));
+}
+
+fn claimed(name: &str, claim: &str) -> Demand {
+    let volume = json!([{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]);
+    pod(name, json!({}), json!({"volumes": volume}))
+}
+
+fn storage(cluster: &mut Cluster, kind: &str, object: Value) {
+    let key = |namespace: &str| reconcile::Key::new(namespace, object["metadata"]["name"].as_str().unwrap());
+    match kind {
+        "claim" => {
+            let claim = Arc::new(serde_json::from_value(object.clone()).unwrap());
+            cluster.storage.claims.insert(key("n"), claim);
+        }
+        "volume" => {
+            let volume = Arc::new(serde_json::from_value(object.clone()).unwrap());
+            cluster.storage.volumes.insert(key(""), volume);
+        }
+        _ => {
+            let class = Arc::new(serde_json::from_value(object.clone()).unwrap());
+            cluster.storage.classes.insert(key(""), class);
+        }
+    }
+}
+
+fn volume(name: &str, node: &str) -> Value {
+    let on = json!([{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}]);
+    json!({"metadata": {"name": name}, "status": {"phase": "Available"}, "spec": {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "late",
+        "nodeAffinity": {"required": {"nodeSelectorTerms": on}},
+    }})
+}
+
+fn unbound(class: &str) -> Value {
+    json!({"metadata": {"name": "c", "namespace": "n", "uid": "c"}, "spec": {
+        "accessModes": ["ReadWriteOnce"], "storageClassName": class,
+        "resources": {"requests": {"storage": "1Gi"}},
+    }})
+}
+
+#[test]
+fn a_pod_goes_where_its_volume_is() {
+    let mut cluster = cluster([node("a1", 0, json!({})), node("b1", 0, json!({}))]);
+    storage(&mut cluster, "volume", volume("v", "b1"));
+    let mut claim = unbound("late");
+    claim["spec"]["volumeName"] = "v".into();
+    claim["metadata"]["annotations"] = json!({"pv.kubernetes.io/bind-completed": "yes"});
+    storage(&mut cluster, "claim", claim);
+    assert_eq!(place(&cluster, &claimed("p", "c")).unwrap(), "b1");
+}
+
+#[test]
+fn a_pod_without_its_claim_or_its_volume_is_told_so() {
+    let mut cluster = cluster([node("a1", 0, json!({}))]);
+    let told = |cluster: &Cluster| {
+        let demand = claimed("p", "c");
+        let failure = place(cluster, &demand).unwrap_err();
+        explain(cluster, &demand, &failure)
+    };
+    assert!(told(&cluster).starts_with("0/1 nodes are available: persistentvolumeclaim \"c\" not found."));
+    storage(&mut cluster, "claim", unbound("at-once"));
+    assert_eq!(
+        told(&cluster),
+        "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: 0/1 nodes are \
+         available: 1 Preemption is not helpful for scheduling."
+    );
+}
+
+#[test]
+fn a_claim_that_waits_for_its_pod_gets_a_volume_with_the_node() {
+    let mut cluster = cluster([node("a1", 0, json!({})), node("b1", 0, json!({}))]);
+    let class = json!({"metadata": {"name": "late"}, "provisioner": "kubernetes.io/no-provisioner",
+        "volumeBindingMode": "WaitForFirstConsumer"});
+    storage(&mut cluster, "class", class);
+    storage(&mut cluster, "claim", unbound("late"));
+    assert!(place(&cluster, &claimed("p", "c")).is_err());
+    storage(&mut cluster, "volume", volume("v", "b1"));
+    let units = vec![Unit::pod(Arc::new(claimed("p", "c")))];
+    let decisions = decide(&mut cluster, units, k8s_openapi::jiff::Timestamp::UNIX_EPOCH);
+    let [
+        Decision::Bind {
+            node, arrangements, ..
+        },
+    ] = decisions.as_slice()
+    else {
+        panic!("{decisions:?}");
+    };
+    assert_eq!(node, "b1");
+    assert!(matches!(arrangements.as_slice(), [Arrangement::Take(_, _)]));
+}
+
+#[test]
+fn pods_that_a_budget_protects_are_the_last_to_leave() {
+    let mut cluster = cluster([node("a1", 0, json!({})), node("b1", 0, json!({}))]);
+    let low = |name: &str| pod(name, json!({"cpu": "4"}), json!({"priority": -1}));
+    let mut protected = (*low("protected").pod).clone();
+    protected.metadata.labels = Some([("app".to_owned(), "guarded".to_owned())].into());
+    put(&mut cluster, Demand::of(Arc::new(protected)), "a1");
+    put(&mut cluster, low("other"), "b1");
+    let budget = json!({"metadata": {"name": "b", "namespace": "n"},
+        "spec": {"selector": {"matchLabels": {"app": "guarded"}}},
+        "status": {"disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}});
+    let budget = Arc::new(serde_json::from_value(budget).unwrap());
+    cluster.budgets.insert(reconcile::Key::new("n", "b"), budget);
+    let demand = pod("p", json!({"cpu": "2"}), json!({}));
+    let failure = place(&cluster, &demand).unwrap_err();
+    let preemption = preempt(&mut cluster, &demand, &failure).unwrap();
+    assert_eq!(preemption.node, "b1");
+    assert_eq!(cluster.placed().count(), 2, "the cluster is as it was");
+}
+
+#[test]
+fn room_that_is_being_made_is_not_given_to_others() {
+    let mut cluster = cluster([node("a1", 0, json!({}))]);
+    put(
+        &mut cluster,
+        pod("victim", json!({"cpu": "3"}), json!({"priority": -1})),
+        "a1",
+    );
+    let units = vec![
+        Unit::pod(Arc::new(pod(
+            "important",
+            json!({"cpu": "4"}),
+            json!({"priority": 10}),
+        ))),
+        Unit::pod(Arc::new(pod("small", json!({"cpu": "1"}), json!({})))),
+    ];
+    let decisions = decide(&mut cluster, units, k8s_openapi::jiff::Timestamp::UNIX_EPOCH);
+    let waits = |decision: &Decision| matches!(decision, Decision::Wait { .. });
+    assert!(decisions.iter().all(waits), "{decisions:?}");
+    assert_eq!(cluster.placed().count(), 1, "a promise is no place");
+}
+
+#[test]
+fn many_pods_of_a_kind_are_placed_as_each_would_be_alone() {
+    let nodes = ["a1", "a2", "b1", "b2"].map(|name| node(name, 8, json!({})));
+    let (mut together, mut alone) = (cluster(nodes.clone()), cluster(nodes));
+    let pods: Vec<_> = (0..24)
+        .map(|number| {
+            let requests = if number % 3 == 0 {
+                json!({"nvidia.com/gpu": "2"})
+            } else {
+                json!({"cpu": "500m"})
+            };
+            Arc::new(pod(&format!("p{number:02}"), requests, json!({})))
+        })
+        .collect();
+    let units = pods.iter().map(|pod| Unit::pod(pod.clone())).collect();
+    decide(&mut together, units, k8s_openapi::jiff::Timestamp::UNIX_EPOCH);
+    for pod in &pods {
+        if let Ok(node) = place(&alone, pod) {
+            alone.put(pod.clone(), &node);
+        }
+    }
+    let places = |cluster: &Cluster| {
+        let mut places: Vec<_> = cluster
+            .placed()
+            .map(|(node, pod)| (pod.name().to_owned(), node.name.to_string()))
+            .collect();
+        places.sort();
+        places
+    };
+    assert_eq!(places(&together), places(&alone));
 }

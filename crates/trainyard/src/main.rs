@@ -12,21 +12,29 @@ use tracing_subscriber::EnvFilter;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = cli::Arguments::parse();
-    tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::try_from_env("TRAINYARD_LOG").unwrap_or_else(|_| EnvFilter::new("warn")))
-        .with_writer(cli::LogWriter::default)
-        .init();
+    let raw: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = cli::process(&raw, start_log) {
+        return code;
+    }
+    let arguments = cli::Arguments::parse_from(&raw);
+    start_log();
     let path = |name: &str| {
         std::env::var_os(name)
             .filter(|value: &OsString| !value.is_empty())
             .map(PathBuf::from)
     };
     let surroundings = cli::Surroundings {
-        program: std::env::args_os().next().map(PathBuf::from),
+        program: raw.first().map(PathBuf::from),
         home: path("HOME"),
         data_home: path("XDG_DATA_HOME"),
         data_dir: path("TRAINYARD_DATA_DIR"),
     };
     cli::run(arguments, &surroundings)
+}
+
+fn start_log() {
+    tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::try_from_env("TRAINYARD_LOG").unwrap_or_else(|_| EnvFilter::new("warn")))
+        .with_writer(cli::LogWriter::default)
+        .init();
 }

@@ -75,7 +75,7 @@ impl Server for Ours {
     fn start(&self) -> Result<Vec<Background>> {
         let mut command = Command::new(&self.binary);
         command
-            .arg("up")
+            .args(["up", "--api-only"])
             .arg(format!("--listen=127.0.0.1:{}", self.port))
             .arg("--data-dir")
             .arg(self.data());

@@ -8,8 +8,16 @@ use crate::protocol::{Failure, FailureKind};
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {doing}: {cause}")]
 pub(super) struct SetupError {
+    kind: FailureKind,
     doing: String,
     pub(super) cause: io::Error,
+}
+
+impl SetupError {
+    /// For errors that the agent tells apart from others.
+    pub(super) fn of_kind(self, kind: FailureKind) -> Self {
+        Self { kind, ..self }
+    }
 }
 
 /// Says what was being done when an operation of the system failed.
@@ -20,6 +28,7 @@ pub(super) trait Doing<T> {
 impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
     fn doing<D: Display>(self, what: impl FnOnce() -> D) -> Result<T, SetupError> {
         self.map_err(|cause| SetupError {
+            kind: FailureKind::Setup,
             doing: what().to_string(),
             cause: cause.into(),
         })
@@ -28,6 +37,6 @@ impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
 
 impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
-        Failure::new(FailureKind::Setup, error.to_string())
+        Failure::new(error.kind, error.to_string())
     }
 }

@@ -14,7 +14,7 @@ use nix::{
 
 use super::error::{Doing as _, SetupError};
 use crate::{
-    spec::{Network, Sandbox},
+    spec::{MemoryFolder, Network, Sandbox},
     system,
     tier::Tier,
 };
@@ -63,6 +63,7 @@ pub(super) fn enter(spec: &Sandbox, dir: &Path) -> Result<Surroundings, SetupErr
         unshare(CloneFlags::CLONE_NEWIPC).doing(|| "make an IPC namespace")?;
     }
     set_sysctls(spec)?;
+    mount_memory(&spec.memory)?;
     mount_shared(spec, dir)
 }
 
@@ -124,6 +125,29 @@ fn set_sysctls(spec: &Sandbox) -> Result<(), SetupError> {
     for (name, value) in &spec.sysctls {
         let file = Path::new("/proc/sys").join(name.replace('.', "/"));
         fs::write(file, value).doing(|| format!("set `{name}` to `{value}`"))?;
+    }
+    Ok(())
+}
+
+/// Folders in memory for the pod's volumes. Mounted here they outlive each container, need no rights on
+/// the host, and are gone with the sandbox.
+fn mount_memory(folders: &[MemoryFolder]) -> Result<(), SetupError> {
+    for folder in folders {
+        let path = &folder.path;
+        fs::create_dir_all(path).doing(|| format!("make `{}`", path.display()))?;
+        let mode = if folder.group.is_some() { "2777" } else { "0777" };
+        let group = folder
+            .group
+            .map(|group| format!(",gid={group}"))
+            .unwrap_or_default();
+        let size = folder
+            .bytes
+            .map(|bytes| format!(",size={bytes}"))
+            .unwrap_or_default();
+        let options = format!("mode={mode}{group}{size}");
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+        mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some(options.as_str()))
+            .doing(|| format!("mount memory at `{}`", path.display()))?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ mod devices;
 mod kernel;
 mod mirror;
 mod mounts;
+mod parts;
 mod volumes;
 
 use std::{env, path::Path};

@@ -48,6 +48,7 @@ impl Default for Root {
 #[serde(rename_all = "camelCase")]
 pub enum Mount {
     Bind(Bind),
+    Part(Part),
     /// Memory, gone with the container.
     Memory {
         target: PathBuf,
@@ -65,6 +66,18 @@ pub struct Bind {
     pub read_only: bool,
 }
 
+/// A file or folder inside a folder that containers may write to. Whatever links they have left there,
+/// nothing outside that folder is opened. Folders that are missing are made with the mode of the first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    pub volume: PathBuf,
+    /// Relative to the volume.
+    pub path: PathBuf,
+    pub target: PathBuf,
+    #[serde(default)]
+    pub read_only: bool,
+}
+
 /// A device node of the host at a place under `/dev`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
@@ -76,6 +89,7 @@ impl Mount {
     pub fn target(&self) -> &PathBuf {
         match self {
             Self::Bind(bind) => &bind.target,
+            Self::Part(part) => &part.target,
             Self::Memory { target, .. } => target,
         }
     }

@@ -36,6 +36,20 @@ pub struct Sandbox {
     /// Size of the pod's `/dev/shm`; half the memory when absent.
     #[serde(default)]
     pub shared_memory_bytes: Option<u64>,
+    /// Folders in memory that containers can bind. They live as long as the sandbox and are seen by
+    /// nobody else.
+    #[serde(default)]
+    pub memory: Vec<MemoryFolder>,
+}
+
+/// A place of the host that is a folder in memory inside the pod.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryFolder {
+    pub path: PathBuf,
+    /// Half of the machine's memory when absent.
+    pub bytes: Option<u64>,
+    /// The group that new files belong to.
+    pub group: Option<u32>,
 }
 
 /// Which network the containers see.
@@ -65,6 +79,7 @@ impl Sandbox {
             host_ipc: false,
             sysctls: BTreeMap::new(),
             shared_memory_bytes: None,
+            memory: Vec::new(),
         }
     }
 }

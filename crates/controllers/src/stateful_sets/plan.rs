@@ -56,7 +56,14 @@ pub(crate) fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let collisions = before.collision_count.unwrap_or_default();
     let owner = ownership::reference(set);
     let number = revisions::next(observed.revisions);
-    let newest = revisions::make(&owner, &set.metadata, &spec.template, number, collisions);
+    let newest = revisions::make(
+        &owner,
+        &set.metadata,
+        &spec.template,
+        revisions::STATEFUL_HASH,
+        number,
+        collisions,
+    );
     let revision = revisions::update(observed.revisions, newest);
     let update = revision.revision().clone();
     let known = |revision: &&Arc<ControllerRevision>| {
@@ -379,27 +386,18 @@ fn finish_rollout(set: &StatefulSet, status: &mut StatefulSetStatus) {
 
 /// Revisions nobody uses, beyond the limit of the history.
 fn forgotten(observed: &Observed<'_>, names: &Names) -> Vec<Arc<ControllerRevision>> {
-    let limit = observed
-        .set
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.revision_history_limit);
-    let Ok(limit) = usize::try_from(limit.unwrap_or(10)) else {
-        return Vec::new();
-    };
+    let spec = observed.set.spec.as_ref();
     let in_use: Vec<&str> = observed
         .pods
         .iter()
         .filter_map(|pod| replica::revision(pod))
         .chain([names.current.as_str(), names.update.as_str()])
         .collect();
-    let unused = observed.revisions.iter().filter(|revision| {
-        let name = revision.metadata.name.as_deref().unwrap_or_default();
-        !in_use.contains(&name)
-    });
-    let unused: Vec<_> = unused.cloned().collect();
-    let surplus = unused.len().saturating_sub(limit);
-    unused.into_iter().take(surplus).collect()
+    let limit = spec.and_then(|spec| spec.revision_history_limit);
+    revisions::surplus(observed.revisions, limit, |revision| {
+        let name = revision.metadata.name.as_deref();
+        name.is_some_and(|name| in_use.contains(&name))
+    })
 }
 
 /// When the first of the ready pods becomes available without anything else happening.

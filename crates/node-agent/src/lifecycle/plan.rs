@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 use super::{
@@ -20,12 +20,14 @@ pub enum Action<'a> {
         attempt: u32,
         streak: u32,
     },
-    /// Run its preStop hook, ask it to end, and kill it when the grace period is over.
+    /// Run its preStop hook and ask it to end; or, if it was asked before, shorten its grace period.
     Stop {
         container: &'a str,
         grace: Duration,
         why: String,
     },
+    /// Its grace period is over.
+    Kill { container: &'a str },
     /// Nothing runs and nothing will: give back what the pod holds.
     Release,
 }
@@ -45,15 +47,25 @@ pub fn plan<'a>(pod: &'a Pod, records: &Records, now: Timestamp) -> Plan<'a> {
         ending: ending::ending(pod, records, now),
         look_again: None,
     };
+    overdue(pod, records, now, &mut plan);
     if let Some(ending) = plan.ending.clone() {
-        wind_down(pod, records, &ending, &mut plan);
+        wind_down(pod, records, &ending, now, &mut plan);
         return plan;
     }
     plan.look_at(ending::deadline(pod));
     doomed(pod, records, &mut plan);
     if initialize(pod, records, now, &mut plan) {
         for container in roles::work(pod) {
-            keep_up(container, Restart::of(roles::spec(pod)), records, now, &mut plan);
+            keep_up(
+                &container.name,
+                Restart::of(roles::spec(pod)),
+                records,
+                now,
+                &mut plan,
+            );
+        }
+        for visitor in roles::visitors(pod) {
+            keep_up(&visitor.name, Restart::Never, records, now, &mut plan);
         }
     }
     plan
@@ -79,13 +91,13 @@ fn initialize<'a>(pod: &'a Pod, records: &Records, now: Timestamp, plan: &mut Pl
     for container in roles::init(pod) {
         let record = records.get(&container.name);
         if roles::is_sidecar(container) {
-            keep_up(container, Restart::Always, records, now, plan);
+            keep_up(&container.name, Restart::Always, records, now, plan);
             if !has_begun && !record.is_some_and(Record::is_up) {
                 return false;
             }
         } else if !has_begun && !record.is_some_and(Record::has_succeeded) {
             // A step that succeeded is done whatever the policy; one that failed follows it.
-            keep_up(container, Restart::OnFailure, records, now, plan);
+            keep_up(&container.name, Restart::OnFailure, records, now, plan);
             return false;
         }
     }
@@ -93,15 +105,9 @@ fn initialize<'a>(pod: &'a Pod, records: &Records, now: Timestamp, plan: &mut Pl
 }
 
 /// Starts a container that should run and does not.
-fn keep_up<'a>(
-    container: &'a Container,
-    restart: Restart,
-    records: &Records,
-    now: Timestamp,
-    plan: &mut Plan<'a>,
-) {
+fn keep_up<'a>(container: &'a str, restart: Restart, records: &Records, now: Timestamp, plan: &mut Plan<'a>) {
     let fresh = Record::default();
-    let record = records.get(&container.name).unwrap_or(&fresh);
+    let record = records.get(container).unwrap_or(&fresh);
     let when = match &record.state {
         State::Running { .. } | State::Stopping { .. } => return,
         State::New => now,
@@ -114,13 +120,27 @@ fn keep_up<'a>(
         return;
     }
     plan.actions.push(Action::Start {
-        container: &container.name,
+        container,
         attempt: record.attempts,
         streak: match record.state {
             State::Ended(_) => backoff::next_streak(record),
             _ => record.streak,
         },
     });
+}
+
+/// Kills what was asked to end and has not done so in time.
+fn overdue<'a>(pod: &'a Pod, records: &Records, now: Timestamp, plan: &mut Plan<'a>) {
+    for container in roles::names(pod) {
+        let Some(State::Stopping { kill, .. }) = records.get(container).map(|record| &record.state) else {
+            continue;
+        };
+        if *kill <= now {
+            plan.actions.push(Action::Kill { container });
+        } else {
+            plan.look_at(Some(*kill));
+        }
+    }
 }
 
 /// Stops what a probe or a hook has condemned; its restart policy decides what comes after.
@@ -149,15 +169,17 @@ fn probe_grace(container: &Container) -> Option<Duration> {
 }
 
 /// Stops the work, then the helpers from the last to the first, then gives everything back.
-fn wind_down<'a>(pod: &'a Pod, records: &Records, ending: &Ending, plan: &mut Plan<'a>) {
+fn wind_down<'a>(pod: &'a Pod, records: &Records, ending: &Ending, now: Timestamp, plan: &mut Plan<'a>) {
     let grace = ending.grace(pod);
-    let is_running = |container: &&Container| records.get(&container.name).is_some_and(Record::is_running);
-    let first: Vec<&Container> = roles::steps(pod)
-        .chain(roles::work(pod))
+    let is_running = |name: &&str| records.get(*name).is_some_and(Record::is_running);
+    let is_sidecar = |name: &&str| roles::sidecars(pod).any(|sidecar| sidecar.name == **name);
+    let first: Vec<&str> = roles::names(pod)
+        .filter(|name| !is_sidecar(name))
         .filter(is_running)
         .collect();
     let next = if first.is_empty() {
-        roles::sidecars(pod).rev().find(is_running).into_iter().collect()
+        let sidecars = roles::sidecars(pod).rev().map(|sidecar| sidecar.name.as_str());
+        sidecars.into_iter().find(is_running).into_iter().collect()
     } else {
         first
     };
@@ -165,12 +187,16 @@ fn wind_down<'a>(pod: &'a Pod, records: &Records, ending: &Ending, plan: &mut Pl
         plan.actions.push(Action::Release);
     }
     for container in next {
-        let is_asked = matches!(records[&container.name].state, State::Stopping { .. });
-        if !is_asked {
+        let is_due = match records[container].state {
+            State::Stopping { kill, .. } => SignedDuration::try_from(grace)
+                .is_ok_and(|grace| now.saturating_add(grace).is_ok_and(|end| end < kill)),
+            _ => true,
+        };
+        if is_due {
             plan.actions.push(Action::Stop {
-                container: &container.name,
+                container,
                 grace,
-                why: format!("Stopping container {}", container.name),
+                why: format!("Stopping container {container}"),
             });
         }
     }

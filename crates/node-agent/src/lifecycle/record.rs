@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// By container name; a container without a record was never touched.
 pub type Records = BTreeMap<String, Record>;
 
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Written down by the agent, so that it survives it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Record {
     /// How often it was started; the number of the next attempt.
     pub attempts: u32,
@@ -27,7 +30,7 @@ pub struct Record {
     pub container_id: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum State {
     #[default]
     New,
@@ -49,7 +52,7 @@ pub enum State {
 }
 
 /// The end of one attempt.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
     pub started: Option<Timestamp>,
     pub at: Timestamp,

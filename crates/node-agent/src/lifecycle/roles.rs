@@ -1,6 +1,6 @@
 //! The parts containers play in a pod: steps that come first, helpers that stay, and the work itself.
 
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+use k8s_openapi::api::core::v1::{Container, EphemeralContainer, Pod, PodSpec};
 
 /// When a container that ended is started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,4 +53,18 @@ pub(crate) fn sidecars(pod: &Pod) -> impl DoubleEndedIterator<Item = &Container>
 
 pub(crate) fn steps(pod: &Pod) -> impl Iterator<Item = &Container> {
     init(pod).iter().filter(|container| !is_sidecar(container))
+}
+
+/// Containers that were put into the running pod to look at it: started once, and nobody waits for them.
+pub(crate) fn visitors(pod: &Pod) -> &[EphemeralContainer] {
+    spec(pod).ephemeral_containers.as_deref().unwrap_or_default()
+}
+
+/// The names of all containers, in the order in which they come.
+pub(crate) fn names(pod: &Pod) -> impl Iterator<Item = &str> {
+    let containers = init(pod).iter().chain(work(pod));
+    let visitors = visitors(pod).iter().map(|visitor| visitor.name.as_str());
+    containers
+        .map(|container| container.name.as_str())
+        .chain(visitors)
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::{
     api::core::v1::{
         Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting,
-        ContainerStatus, Pod, PodCondition, PodStatus,
+        ContainerStatus, EphemeralContainer, Pod, PodCondition, PodStatus,
     },
     apimachinery::pkg::apis::meta::v1::Time,
 };
@@ -31,6 +31,15 @@ pub fn status(pod: &Pod, records: &Records, has_sandbox: bool, now: Timestamp) -
         init_container_statuses: match roles::init(pod) {
             [] => None,
             containers => Some(statuses(pod, containers, records, now)),
+        },
+        ephemeral_container_statuses: match roles::visitors(pod) {
+            [] => None,
+            visitors => Some(
+                visitors
+                    .iter()
+                    .map(|visitor| visitor_status(visitor, records))
+                    .collect(),
+            ),
         },
         start_time: before.start_time.clone().or(Some(Time(now))),
         observed_generation: pod.metadata.generation,
@@ -77,16 +86,32 @@ fn container_status(pod: &Pod, container: &Container, record: &Record, now: Time
     }
 }
 
+/// A visitor is never restarted and never ready; there is nothing but how its only run goes.
+fn visitor_status(visitor: &EphemeralContainer, records: &Records) -> ContainerStatus {
+    let untouched = Record::default();
+    let record = records.get(&visitor.name).unwrap_or(&untouched);
+    let state = match &record.state {
+        State::New => waiting("ContainerCreating", ""),
+        State::Refused { reason, message, .. } => waiting(reason, message),
+        State::Running { since } | State::Stopping { since, .. } => running(*since),
+        State::Ended(ended) => terminated(ended),
+    };
+    ContainerStatus {
+        name: visitor.name.clone(),
+        image: visitor.image.clone().unwrap_or_default(),
+        image_id: record.image_id.clone(),
+        container_id: (!record.container_id.is_empty()).then(|| record.container_id.clone()),
+        state: Some(state),
+        last_state: Some(ContainerState::default()),
+        ..ContainerStatus::default()
+    }
+}
+
 fn state(pod: &Pod, container: &Container, record: &Record, now: Timestamp) -> ContainerState {
     match &record.state {
         State::New => waiting(unstarted(pod), ""),
         State::Refused { reason, message, .. } => waiting(reason, message),
-        State::Running { since } | State::Stopping { since, .. } => ContainerState {
-            running: Some(ContainerStateRunning {
-                started_at: Some(Time(*since)),
-            }),
-            ..ContainerState::default()
-        },
+        State::Running { since } | State::Stopping { since, .. } => running(*since),
         State::Ended(ended) if is_backing_off(pod, container, record, ended, now) => {
             waiting("CrashLoopBackOff", &crash_loop(pod, container, record))
         }
@@ -134,6 +159,15 @@ fn unstarted(pod: &Pod) -> &'static str {
     match roles::init(pod) {
         [] => "ContainerCreating",
         _ => "PodInitializing",
+    }
+}
+
+fn running(since: Timestamp) -> ContainerState {
+    ContainerState {
+        running: Some(ContainerStateRunning {
+            started_at: Some(Time(since)),
+        }),
+        ..ContainerState::default()
     }
 }
 

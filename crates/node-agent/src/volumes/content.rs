@@ -1,11 +1,13 @@
 //! Which files such a volume has. Pure: what they are made from comes in through [`VolumeSources`].
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::api::core::v1::{
-    Container, DownwardAPIVolumeFile, KeyToPath, Pod, ProjectedVolumeSource, Volume, VolumeProjection,
+    Container, DownwardAPIVolumeFile, KeyToPath, PersistentVolume, PersistentVolumeClaim, Pod,
+    ProjectedVolumeSource, Volume, VolumeProjection,
 };
 
+use super::ownership::Ownership;
 use crate::environment::{self, Sources};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,18 +16,26 @@ pub struct File {
     pub path: String,
     pub bytes: Vec<u8>,
     pub mode: u32,
+    /// The user it belongs to, if that is not the agent.
+    pub owner: Option<u32>,
 }
 
 /// A token a pod wants to find in a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenRequest {
     pub audience: String,
     pub seconds: i64,
 }
 
+/// Where volumes come from. The agent answers from its caches.
 pub trait VolumeSources: Sources {
-    /// A token fetched before; see [`tokens`].
-    fn token(&self, request: &TokenRequest) -> Option<String>;
+    /// A token fetched before (see [`super::Tokens`]), or why there is none.
+    fn token(&self, request: &TokenRequest) -> Result<String, String>;
+    /// A claim in the pod's namespace.
+    fn claim(&self, name: &str) -> Option<Arc<PersistentVolumeClaim>>;
+    fn persistent_volume(&self, name: &str) -> Option<Arc<PersistentVolume>>;
+    /// Whether another pod on this node has the claim set up.
+    fn is_used_by_another_pod(&self, claim: &str) -> bool;
 }
 
 /// Why a volume cannot be filled yet.
@@ -39,20 +49,23 @@ pub enum Unavailable {
     ConfigMapKey(String),
     #[error("references non-existent secret key: {0}")]
     SecretKey(String),
-    #[error("no token for the service account yet")]
-    Token,
+    #[error("failed to fetch token: {0}")]
+    Token(String),
     #[error("{0}")]
     Field(String),
     #[error("{0} volumes are not supported")]
     Unsupported(&'static str),
+    #[error("[{}]", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    Several(Vec<Self>),
 }
 
 const DEFAULT_MODE: i32 = 0o644;
 
 /// The files of a volume; `None` if it is not of this sort.
-pub fn files(
+pub(super) fn files(
     pod: &Pod,
     volume: &Volume,
+    ownership: &Ownership,
     sources: &impl VolumeSources,
 ) -> Result<Option<Vec<File>>, Unavailable> {
     let mut files = Files::default();
@@ -70,8 +83,17 @@ pub fn files(
         files.downward(pod, source.items.as_deref(), mode, sources)?;
     } else if let Some(source) = &volume.projected {
         let mode = source.default_mode.unwrap_or(DEFAULT_MODE);
-        for projection in source.sources.iter().flatten() {
-            files.projected(pod, projection, mode, sources)?;
+        let projections = source.sources.iter().flatten();
+        let mut problems: Vec<Unavailable> = projections
+            .filter_map(|projection| files.projected(pod, projection, mode, ownership, sources).err())
+            .collect();
+        match problems.pop() {
+            None => {}
+            Some(only) if problems.is_empty() => return Err(only),
+            Some(last) => {
+                problems.push(last);
+                return Err(Unavailable::Several(problems));
+            }
         }
     } else {
         return Ok(None);
@@ -80,7 +102,7 @@ pub fn files(
 }
 
 /// The tokens the volumes of a pod ask for.
-pub fn tokens(pod: &Pod) -> Vec<TokenRequest> {
+pub(super) fn tokens(pod: &Pod) -> Vec<TokenRequest> {
     let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
     let projected = volumes.filter_map(|volume| volume.projected.as_ref());
     let mut requests: Vec<TokenRequest> = projected.flat_map(requests).collect();
@@ -103,20 +125,26 @@ fn requests(volume: &ProjectedVolumeSource) -> impl Iterator<Item = TokenRequest
 /// Files by path: of two with the same path the later one counts.
 #[derive(Default)]
 struct Files {
-    by_path: BTreeMap<String, (Vec<u8>, u32)>,
+    by_path: BTreeMap<String, File>,
 }
 
 impl Files {
     fn put(&mut self, path: &str, bytes: Vec<u8>, mode: i32) {
-        let mode = u32::try_from(mode).unwrap_or_default() & 0o7777;
-        self.by_path.insert(path.to_owned(), (bytes, mode));
+        self.put_for(None, path, bytes, mode);
+    }
+
+    fn put_for(&mut self, owner: Option<u32>, path: &str, bytes: Vec<u8>, mode: i32) {
+        let file = File {
+            path: path.to_owned(),
+            bytes,
+            mode: u32::try_from(mode).unwrap_or_default() & 0o7777,
+            owner,
+        };
+        self.by_path.insert(path.to_owned(), file);
     }
 
     fn into_list(self) -> Vec<File> {
-        let files = self.by_path.into_iter();
-        files
-            .map(|(path, (bytes, mode))| File { path, bytes, mode })
-            .collect()
+        self.by_path.into_values().collect()
     }
 
     fn config_map(
@@ -209,6 +237,7 @@ impl Files {
         pod: &Pod,
         projection: &VolumeProjection,
         mode: i32,
+        ownership: &Ownership,
         sources: &impl VolumeSources,
     ) -> Result<(), Unavailable> {
         if let Some(source) = &projection.config_map {
@@ -227,8 +256,11 @@ impl Files {
                 audience: source.audience.clone().unwrap_or_default(),
                 seconds: source.expiration_seconds.unwrap_or(3600),
             };
-            let token = sources.token(&request).ok_or(Unavailable::Token)?;
-            self.put(&source.path, token.into_bytes(), mode);
+            let token = sources.token(&request).map_err(Unavailable::Token)?;
+            // Whose it is can be said, so nobody else needs to read it.
+            let is_private = ownership.user.is_some() || ownership.group.is_some();
+            let mode = if is_private { 0o600 } else { mode };
+            self.put_for(ownership.user, &source.path, token.into_bytes(), mode);
         }
         match &projection.cluster_trust_bundle {
             Some(_) => Err(Unavailable::Unsupported("clusterTrustBundle")),

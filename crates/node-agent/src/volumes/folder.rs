@@ -5,17 +5,22 @@
 
 use std::{
     fs, io,
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink},
+    os::unix::fs::{
+        DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown, symlink,
+    },
     path::{Component, Path, PathBuf},
 };
 
-use super::content::File;
+use super::{
+    content::File,
+    ownership::{self, Ownership},
+};
 
 const CURRENT: &str = "..data";
 const NEXT: &str = "..data_tmp";
 
 #[derive(Debug, thiserror::Error)]
-pub enum WriteError {
+pub(super) enum WriteError {
     #[error("`{0}` is not a path inside the volume")]
     Path(String),
     #[error("cannot write `{path}`")]
@@ -24,11 +29,16 @@ pub enum WriteError {
 
 /// Makes the folder hold exactly these files. `stamp` must differ from call to call. Returns whether
 /// anything had to change.
-pub fn write(folder: &Path, files: &[File], stamp: &str) -> Result<bool, WriteError> {
+pub(super) fn write(
+    folder: &Path,
+    files: &[File],
+    stamp: &str,
+    ownership: &Ownership,
+) -> Result<bool, WriteError> {
     for file in files {
         check(&file.path)?;
     }
-    if holds(folder, files) {
+    if holds(folder, files, ownership) {
         return Ok(false);
     }
     let before = fs::read_link(folder.join(CURRENT)).ok();
@@ -42,6 +52,7 @@ pub fn write(folder: &Path, files: &[File], stamp: &str) -> Result<bool, WriteEr
         &inside,
         fs::set_permissions(&inside, fs::Permissions::from_mode(0o755)),
     )?;
+    at(&inside, ownership::give_to_group(&inside, ownership, true))?;
     let next = folder.join(NEXT);
     let _ = fs::remove_file(&next);
     at(&next, symlink(&name, &next))?;
@@ -69,12 +80,16 @@ fn check(path: &str) -> Result<(), WriteError> {
     }
 }
 
-fn holds(folder: &Path, files: &[File]) -> bool {
+fn holds(folder: &Path, files: &[File], ownership: &Ownership) -> bool {
     let current = folder.join(CURRENT);
     let is_same = |file: &File| {
         let path = current.join(&file.path);
-        let mode = fs::metadata(&path).map(|metadata| metadata.permissions().mode() & 0o7777);
-        mode.is_ok_and(|mode| mode == file.mode) && fs::read(&path).is_ok_and(|bytes| bytes == file.bytes)
+        let has_rights = fs::metadata(&path).is_ok_and(|metadata| {
+            metadata.permissions().mode() & 0o7777 == ownership.mode(file.mode, true)
+                && file.owner.is_none_or(|owner| owner == metadata.uid())
+                && ownership.group.is_none_or(|group| group == metadata.gid())
+        });
+        has_rights && fs::read(&path).is_ok_and(|bytes| bytes == file.bytes)
     };
     current.exists() && count(&current) == files.len() && files.iter().all(is_same)
 }
@@ -104,6 +119,9 @@ fn write_file(inside: &Path, file: &File) -> Result<(), WriteError> {
         .open(&path);
     let mut target = at(&path, opened)?;
     at(&path, io::Write::write_all(&mut target, &file.bytes))?;
+    if file.owner.is_some() {
+        at(&path, fchown(&target, file.owner, None))?;
+    }
     // Whatever the process's mask is, the mode is the one that was asked for.
     at(
         &path,
@@ -150,7 +168,12 @@ mod tests {
             path: path.to_owned(),
             bytes: text.as_bytes().to_vec(),
             mode: 0o440,
+            owner: None,
         }
+    }
+
+    fn write(folder: &Path, files: &[File], stamp: &str) -> Result<bool, WriteError> {
+        super::write(folder, files, stamp, &Ownership::default())
     }
 
     fn read(folder: &Path, path: &str) -> Option<String> {

@@ -92,7 +92,7 @@ fn affinity(pod: &Pod) -> Option<&Affinity> {
     pod.spec.as_ref()?.affinity.as_ref()
 }
 
-fn required_far(pod: &Pod) -> &[PodAffinityTerm] {
+pub(crate) fn required_far(pod: &Pod) -> &[PodAffinityTerm] {
     affinity(pod)
         .and_then(|affinity| affinity.pod_anti_affinity.as_ref())
         .and_then(|far| far.required_during_scheduling_ignored_during_execution.as_deref())
@@ -116,7 +116,7 @@ fn count<'a>(cluster: &'a Cluster, owner: &Pod, term: &'a PodAffinityTerm) -> Ha
 
 fn unwelcome<'a>(cluster: &'a Cluster, demand: &Demand) -> Vec<Topology<'a>> {
     let mut places = Vec::new();
-    for (node, other) in cluster.placed() {
+    for (node, other) in cluster.guarded() {
         for term in required_far(&other.pod) {
             if let Some(value) = node.labels.get(&term.topology_key)
                 && applies(cluster, &other.pod, term, &demand.pod)

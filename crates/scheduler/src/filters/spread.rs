@@ -80,7 +80,7 @@ impl<'a> Rule<'a> {
     }
 }
 
-fn is_of_kind(constraint: &TopologySpreadConstraint, owner: &Pod, pod: &Pod) -> bool {
+pub(crate) fn is_of_kind(constraint: &TopologySpreadConstraint, owner: &Pod, pod: &Pod) -> bool {
     let labels = pod.metadata.labels.as_ref();
     let own = owner.metadata.labels.as_ref();
     let is_selected = constraint

@@ -1,6 +1,7 @@
 //! Taints a pod does not tolerate keep it away.
 
-use k8s_openapi::api::core::v1::{Taint, Toleration};
+use k8s_openapi::api::core::v1::Taint;
+use reconcile::taints;
 
 use crate::{demand::Demand, node::Node, placement::Refusal};
 
@@ -21,26 +22,6 @@ pub(super) fn objections(demand: &Demand, node: &Node) -> Vec<Refusal> {
 }
 
 pub(crate) fn tolerates(demand: &Demand, taint: &Taint) -> bool {
-    let tolerations = demand
-        .pod
-        .spec
-        .iter()
-        .flat_map(|spec| spec.tolerations.iter().flatten());
-    tolerations
-        .into_iter()
-        .any(|toleration| covers(toleration, taint))
-}
-
-fn covers(toleration: &Toleration, taint: &Taint) -> bool {
-    let is_same_effect = toleration
-        .effect
-        .as_deref()
-        .is_none_or(|effect| effect.is_empty() || effect == taint.effect);
-    let key = toleration.key.as_deref().unwrap_or_default();
-    let is_same_key = key.is_empty() || key == taint.key;
-    let is_same_value = match toleration.operator.as_deref() {
-        Some("Exists") => true,
-        _ => toleration.value.as_deref().unwrap_or_default() == taint.value.as_deref().unwrap_or_default(),
-    };
-    is_same_effect && is_same_key && is_same_value
+    let spec = demand.pod.spec.as_ref();
+    taints::tolerates(spec.and_then(|spec| spec.tolerations.as_ref()), taint)
 }

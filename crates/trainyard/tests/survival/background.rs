@@ -29,7 +29,7 @@ fn a_start_that_fails_is_explained_by_its_own_log() {
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = other.local_addr().unwrap().to_string();
     let output = trainyard("up", &place.data_dir())
-        .args(["--detach", "--listen", &taken])
+        .args(["--detach", "--api-only", "--listen", &taken])
         .output()
         .unwrap();
     let (code, text) = code_and_text(&output);
@@ -47,7 +47,7 @@ fn a_log_that_is_full_is_set_aside() {
     fs::create_dir(place.data_dir()).unwrap();
     fs::write(place.file("server.log"), "a line of long ago\n".repeat(500_000)).unwrap();
     let started = trainyard("up", &place.data_dir())
-        .args(["--detach", "--listen", "127.0.0.1:0"])
+        .args(["--detach", "--api-only", "--listen", "127.0.0.1:0"])
         .env("TRAINYARD_LOG", "debug")
         .output()
         .unwrap();

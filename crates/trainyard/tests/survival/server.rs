@@ -67,7 +67,7 @@ impl Place {
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trainyard"));
         command
-            .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
+            .args(["up", "--api-only", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(self.data_dir());
         command
     }

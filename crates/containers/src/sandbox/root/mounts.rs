@@ -40,13 +40,18 @@ impl Held {
                 .read(true)
                 .custom_flags(libc::O_PATH | libc::O_CLOEXEC)
                 .open(path)?;
-            let is_folder = file.metadata()?.is_dir();
-            Ok(Self {
-                file: file.into(),
-                is_folder,
-            })
+            Self::of(file.into())
         };
         open().doing(|| format!("open `{}`", path.display()))
+    }
+
+    pub(super) fn of(file: OwnedFd) -> io::Result<Self> {
+        let file = File::from(file);
+        let is_folder = file.metadata()?.is_dir();
+        Ok(Self {
+            file: file.into(),
+            is_folder,
+        })
     }
 
     pub(super) fn path(&self) -> PathBuf {

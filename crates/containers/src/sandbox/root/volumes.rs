@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use super::{
     mirror,
     mounts::{HARMLESS, Held, make_read_only, mount_memory},
+    parts,
 };
-use crate::{sandbox::error::SetupError, spec::Mount};
+use crate::{protocol::FailureKind, sandbox::error::SetupError, spec::Mount};
 
 /// A mount whose source is held open.
 #[derive(Debug)]
@@ -32,6 +33,11 @@ pub(super) fn open(mounts: &[Mount]) -> Result<Vec<Volume<'_>>, SetupError> {
                 source: Held::open(&bind.source)?,
                 target: &bind.target,
                 read_only: bind.read_only,
+            }),
+            Mount::Part(part) => Ok(Volume::Bind {
+                source: parts::open(part).map_err(|error| error.of_kind(FailureKind::Part))?,
+                target: &part.target,
+                read_only: part.read_only,
             }),
             Mount::Memory { target, bytes } => Ok(Volume::Memory {
                 target,

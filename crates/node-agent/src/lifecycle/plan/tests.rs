@@ -73,6 +73,7 @@ fn outline(pod: &Pod, records: &Records, second: i64) -> String {
                 container, attempt, ..
             } => format!("+{container}{attempt}"),
             Action::Stop { container, grace, .. } => format!("-{container}:{}", grace.as_secs()),
+            Action::Kill { container } => format!("!{container}"),
             Action::Release => "release".to_owned(),
         })
         .collect();
@@ -191,9 +192,38 @@ fn a_deleted_pod_ends_within_its_grace_period() {
             )]),
             1
         ),
-        ""
+        "@7"
     );
     assert_eq!(outline(&pod, &records([("c", ended(143, 2))]), 2), "release");
+}
+
+#[test]
+fn what_does_not_end_in_time_is_killed_and_a_second_deletion_may_shorten_the_time() {
+    let mut pod = simple("Always");
+    pod.metadata.deletion_timestamp = serde_json::from_value(json!("1970-01-01T00:01:00Z")).unwrap();
+    pod.metadata.deletion_grace_period_seconds = Some(30);
+    let state = State::Stopping {
+        since: at(0),
+        kill: at(30),
+    };
+    let known = records([("c", Record { state, ..running() })]);
+    assert_eq!(outline(&pod, &known, 10), "@30");
+    assert_eq!(outline(&pod, &known, 30), "!c");
+    pod.metadata.deletion_grace_period_seconds = Some(5);
+    assert_eq!(outline(&pod, &known, 10), "-c:5 @30");
+}
+
+#[test]
+fn visitors_come_once_and_nobody_waits_for_them() {
+    let pod = pod(json!({
+        "containers": [{"name": "c"}],
+        "ephemeralContainers": [{"name": "v"}],
+    }));
+    assert_eq!(outline(&pod, &records([("c", running())]), 0), "+v0");
+    assert_eq!(
+        outline(&pod, &records([("c", running()), ("v", ended(1, 1))]), 2),
+        ""
+    );
 }
 
 #[test]

@@ -29,8 +29,21 @@ impl Sources for Fixed {
 }
 
 impl VolumeSources for Fixed {
-    fn token(&self, request: &TokenRequest) -> Option<String> {
-        (request.audience == "vault").then(|| "token".to_owned())
+    fn token(&self, request: &TokenRequest) -> Result<String, String> {
+        let known = (request.audience == "vault").then(|| "token".to_owned());
+        known.ok_or_else(|| "serviceaccounts \"default\" not found".to_owned())
+    }
+
+    fn claim(&self, _: &str) -> Option<Arc<PersistentVolumeClaim>> {
+        None
+    }
+
+    fn persistent_volume(&self, _: &str) -> Option<Arc<PersistentVolume>> {
+        None
+    }
+
+    fn is_used_by_another_pod(&self, _: &str) -> bool {
+        false
     }
 }
 
@@ -42,7 +55,7 @@ fn check(volume: Value) -> Result<Vec<String>, String> {
     }))
     .unwrap();
     let volume: Volume = serde_json::from_value(volume).unwrap();
-    let files = files(&pod, &volume, &Fixed).map_err(|error| error.to_string())?;
+    let files = files(&pod, &volume, &Ownership::default(), &Fixed).map_err(|error| error.to_string())?;
     let shown = files.into_iter().flatten().map(|file| {
         let content = String::from_utf8_lossy(&file.bytes).into_owned();
         format!("{:o} {}={content}", file.mode, file.path)
@@ -96,5 +109,5 @@ fn a_projected_volume_puts_everything_into_one_folder() {
 fn other_volumes_have_no_files_of_their_own() {
     let pod = Pod::default();
     let volume: Volume = serde_json::from_value(json!({"name": "v", "emptyDir": {}})).unwrap();
-    assert_eq!(files(&pod, &volume, &Fixed), Ok(None));
+    assert_eq!(files(&pod, &volume, &Ownership::default(), &Fixed), Ok(None));
 }

@@ -1,0 +1,194 @@
+//! The roles of a cluster's own parts, and the users that have them.
+//!
+//! Nodes are bound by their group: there is no authorizer that knows which pod is on which node.
+//! Controllers act as one user, who therefore holds together what each controller alone would.
+
+use serde_json::{Value, json};
+
+use super::{BINDINGS, READ, ROLES, WRITE, binding_of, group, role, user};
+
+pub(super) fn objects() -> Vec<(&'static str, Value)> {
+    let parts = [
+        ("system:node", node(), group("system:nodes")),
+        ("system:node-proxier", node_proxier(), user("system:kube-proxy")),
+        (
+            "system:kube-scheduler",
+            scheduler(),
+            user("system:kube-scheduler"),
+        ),
+        (
+            "system:kube-controller-manager",
+            controllers(),
+            user("system:kube-controller-manager"),
+        ),
+    ];
+    parts
+        .into_iter()
+        .flat_map(|(name, rules, subject)| {
+            [
+                (ROLES, role(name, rules.into())),
+                (BINDINGS, binding_of(name, vec![subject])),
+            ]
+        })
+        .collect()
+}
+
+fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Value {
+    json!({ "apiGroups": groups, "resources": resources, "verbs": verbs })
+}
+
+fn events() -> Value {
+    rule(
+        &["", "events.k8s.io"],
+        &["events"],
+        &["create", "patch", "update"],
+    )
+}
+
+fn reviews() -> [Value; 2] {
+    [
+        rule(&["authentication.k8s.io"], &["tokenreviews"], &["create"]),
+        rule(
+            &["authorization.k8s.io"],
+            &["localsubjectaccessreviews", "subjectaccessreviews"],
+            &["create"],
+        ),
+    ]
+}
+
+fn node() -> Vec<Value> {
+    let mut rules = vec![
+        events(),
+        rule(&[""], &["services", "configmaps", "secrets"], &READ),
+        rule(
+            &[""],
+            &["nodes"],
+            &["create", "get", "list", "watch", "patch", "update"],
+        ),
+        rule(&[""], &["nodes/status", "pods/status"], &["patch", "update"]),
+        rule(&[""], &["pods"], &["create", "delete", "get", "list", "watch"]),
+        rule(&[""], &["pods/eviction"], &["create"]),
+        rule(
+            &[""],
+            &[
+                "endpoints",
+                "persistentvolumeclaims",
+                "persistentvolumes",
+                "serviceaccounts",
+            ],
+            &["get"],
+        ),
+        rule(
+            &[""],
+            &["persistentvolumeclaims/status"],
+            &["get", "patch", "update"],
+        ),
+        rule(&[""], &["serviceaccounts/token"], &["create"]),
+        rule(
+            &["coordination.k8s.io"],
+            &["leases"],
+            &["create", "delete", "get", "patch", "update"],
+        ),
+        rule(
+            &["certificates.k8s.io"],
+            &["certificatesigningrequests"],
+            &["create", "get", "list", "watch"],
+        ),
+        rule(&["node.k8s.io"], &["runtimeclasses"], &READ),
+        rule(&["storage.k8s.io"], &["csidrivers"], &READ),
+        rule(&["storage.k8s.io"], &["volumeattachments"], &["get"]),
+        rule(
+            &["storage.k8s.io"],
+            &["csinodes"],
+            &["create", "delete", "get", "patch", "update"],
+        ),
+        rule(&["resource.k8s.io"], &["resourceclaims"], &["get"]),
+        rule(&["resource.k8s.io"], &["resourceslices"], &["deletecollection"]),
+    ];
+    rules.extend(reviews());
+    rules
+}
+
+fn node_proxier() -> Vec<Value> {
+    vec![
+        events(),
+        rule(&[""], &["endpoints", "services"], &["list", "watch"]),
+        rule(&[""], &["nodes"], &READ),
+        rule(&["discovery.k8s.io"], &["endpointslices"], &["list", "watch"]),
+        rule(&["networking.k8s.io"], &["servicecidrs"], &["list", "watch"]),
+    ]
+}
+
+fn scheduler() -> Vec<Value> {
+    let mut rules = vec![
+        events(),
+        rule(&["coordination.k8s.io"], &["leases"], &["create"]),
+        json!({
+            "apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
+            "resourceNames": ["kube-scheduler"], "verbs": ["get", "list", "update", "watch"],
+        }),
+        rule(&[""], &["pods"], &["delete", "get", "list", "watch"]),
+        rule(&[""], &["bindings", "pods/binding"], &["create"]),
+        rule(&[""], &["pods/status"], &["patch", "update"]),
+        rule(&[""], &["pods/finalizers"], &["update"]),
+        rule(
+            &[""],
+            &[
+                "namespaces",
+                "nodes",
+                "persistentvolumeclaims",
+                "persistentvolumes",
+                "replicationcontrollers",
+                "services",
+            ],
+            &READ,
+        ),
+        rule(&["apps"], &["replicasets", "statefulsets"], &READ),
+        rule(&["policy"], &["poddisruptionbudgets"], &READ),
+        // Gangs of pods as others describe them.
+        rule(
+            &["scheduling.volcano.sh", "scheduling.x-k8s.io"],
+            &["podgroups"],
+            &READ,
+        ),
+        rule(
+            &["storage.k8s.io"],
+            &[
+                "csidrivers",
+                "csinodes",
+                "csistoragecapacities",
+                "storageclasses",
+                "volumeattachments",
+            ],
+            &READ,
+        ),
+        rule(&["resource.k8s.io"], &["deviceclasses", "resourceslices"], &READ),
+        rule(
+            &["resource.k8s.io"],
+            &["resourceclaims", "resourceclaims/status"],
+            &["get", "list", "patch", "update", "watch"],
+        ),
+    ];
+    rules.extend(reviews());
+    rules
+}
+
+/// The groups whose objects controllers make and change.
+const CONTROLLED: [&str; 10] = [
+    "",
+    "apps",
+    "autoscaling",
+    "batch",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "networking.k8s.io",
+    "policy",
+    "storage.k8s.io",
+];
+
+fn controllers() -> Vec<Value> {
+    let mut rules = vec![rule(&["*"], &["*"], &READ), rule(&CONTROLLED, &["*"], &WRITE)];
+    rules.extend(reviews());
+    rules
+}

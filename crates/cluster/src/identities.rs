@@ -1,0 +1,20 @@
+//! Who the engines are to the API: the users they are on every cluster, with the roles of those.
+
+use apiserver::User;
+
+pub(crate) fn node(name: &str) -> User {
+    User::new(&format!("system:node:{name}"), &["system:nodes"])
+}
+
+pub(crate) fn scheduler() -> User {
+    User::new("system:kube-scheduler", &[])
+}
+
+pub(crate) fn controllers() -> User {
+    User::new("system:kube-controller-manager", &[])
+}
+
+/// The part of a node that makes services reachable.
+pub(crate) fn proxy() -> User {
+    User::new("system:kube-proxy", &[])
+}

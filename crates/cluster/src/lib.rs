@@ -1,0 +1,101 @@
+//! From options to a running embedded cluster: the API server, and the engines that make it one, each
+//! of them a client of that API with the rights it would have on any other cluster.
+
+mod identities;
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use kube::Client;
+use tokio::task::JoinSet;
+
+pub use apiserver::StartError;
+pub use node_agent::{leave_nothing_running, network_process, sandbox_process};
+
+/// Where the cluster keeps its state, where it listens, and what of it runs.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub data_dir: PathBuf,
+    pub listen: SocketAddr,
+    /// Starts without the stored records that fail their checksum, instead of not at all.
+    pub drop_damaged: bool,
+    /// What runs pods on this machine; without it there is an API and nothing that acts on it.
+    pub node: Option<Node>,
+}
+
+/// This machine as the cluster's node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// This program, which is the one of sandboxes and of the network as well.
+    pub program: PathBuf,
+    /// The user's own folder, which pods on the host's file system do not see.
+    pub home: Option<PathBuf>,
+    /// Every image stands for this machine's own file system.
+    pub host_images: bool,
+}
+
+/// A cluster that is up.
+pub struct Cluster {
+    server: apiserver::Running,
+    /// Controllers, scheduler and node agent; they end when they are dropped.
+    engines: Vec<JoinSet<()>>,
+}
+
+/// Starts everything. When this returns the API is ready; engines get ready in the background.
+pub async fn start(options: Options) -> Result<Cluster, StartError> {
+    let server = apiserver::start(apiserver::Options {
+        data_dir: options.data_dir.clone(),
+        listen: options.listen,
+        drop_damaged: options.drop_damaged,
+        limits: apiserver::Limits::default(),
+    })
+    .await?;
+    let engines = match options.node {
+        Some(node) => start_engines(&server, options.data_dir, node),
+        None => Vec::new(),
+    };
+    Ok(Cluster { server, engines })
+}
+
+fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node) -> Vec<JoinSet<()>> {
+    let client = |user| Client::new(apiserver::InProcess::new(server.api.clone(), user), "default");
+    let settings = node_agent::Settings {
+        node_name: node_agent::name_of_this_machine(),
+        data_dir,
+        program: node.program,
+        home: node.home,
+        host_images: node.host_images,
+    };
+    let clients = node_agent::Clients {
+        node: client(identities::node(&settings.node_name)),
+        proxy: client(identities::proxy()),
+    };
+    vec![
+        node_agent::start(clients, settings),
+        scheduler::start(client(identities::scheduler())),
+        controllers::start(client(identities::controllers())),
+    ]
+}
+
+impl Cluster {
+    pub fn address(&self) -> SocketAddr {
+        self.server.address
+    }
+
+    /// The cluster's certificate authority, in PEM form.
+    pub fn ca_pem(&self) -> &str {
+        self.server.ca_pem()
+    }
+
+    /// The token of the administrator.
+    pub fn admin_token(&self) -> &str {
+        self.server.admin_token()
+    }
+
+    /// Ends the engines, then the API. Pods go on; the next start finds them.
+    pub async fn stop(self) {
+        for mut engine in self.engines {
+            engine.shutdown().await;
+        }
+        self.server.stop().await;
+    }
+}

@@ -1,0 +1,158 @@
+//! What all workers of a node share, and how the node comes up.
+
+use std::{fmt::Debug, net::IpAddr, path::PathBuf, sync::Arc};
+
+use containers::tier::{self, Decision};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};
+use kube::{Api, Client, Resource, core::PartialObjectMeta, runtime::watcher};
+use reconcile::Informer;
+use serde::de::DeserializeOwned;
+use tokio::task::JoinSet;
+
+use crate::{
+    container::{Machine, Profiles},
+    environment::Resources,
+    events::Events,
+    folders::Folders,
+    images::Images,
+    networking::Networking,
+    node::{self, Facts},
+    orphans,
+    sandbox::HostFiles,
+    service_table,
+    volumes::Tokens,
+    workers,
+};
+
+/// What the agent has to know of its surroundings.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub node_name: String,
+    pub data_dir: PathBuf,
+    /// The program of sandboxes and of the network: this one.
+    pub program: PathBuf,
+    /// The user's own folder, which pods on the host's file system do not see.
+    pub home: Option<PathBuf>,
+    /// Every image stands for this machine's own file system.
+    pub host_images: bool,
+}
+
+/// The API as the users a node is known by.
+#[derive(Clone)]
+pub struct Clients {
+    pub node: Client,
+    /// The part that makes services reachable.
+    pub proxy: Client,
+}
+
+pub(crate) struct Agent {
+    pub(crate) settings: Settings,
+    pub(crate) client: Client,
+    pub(crate) events: Events,
+    pub(crate) folders: Folders,
+    pub(crate) images: Images,
+    pub(crate) profiles: Profiles,
+    pub(crate) tier: Decision,
+    pub(crate) facts: Facts,
+    pub(crate) networking: Networking,
+    pub(crate) pods: Informer<Pod>,
+    pub(crate) services: Informer<Service>,
+    /// Which there are and which have changed; what is in them is fetched by the pods that need it.
+    pub(crate) config_maps: Informer<PartialObjectMeta<ConfigMap>>,
+    pub(crate) secrets: Informer<PartialObjectMeta<Secret>>,
+    pub(crate) tokens: Tokens,
+}
+
+/// Registers the node and runs the pods bound to it, until the tasks are dropped. Pods outlive that.
+pub fn start(clients: Clients, settings: Settings) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(run(clients, settings));
+    tasks
+}
+
+async fn run(clients: Clients, settings: Settings) {
+    // Everything that is followed ends with this task.
+    let mut tasks = JoinSet::new();
+    let agent = Arc::new(Agent::new(&clients, settings, &mut tasks).await);
+    tasks.spawn(node::keep_registered(agent.clone()));
+    agent.networking.start(&agent.folders).await;
+    tasks.spawn(service_table::keep(agent.clone(), clients.proxy));
+    tasks.spawn(crate::networking::keep(agent.clone()));
+    agent.pods.synced().await;
+    agent.services.synced().await;
+    tasks.spawn(orphans::bury_all(agent.clone()));
+    workers::run(agent).await;
+}
+
+impl Agent {
+    async fn new(clients: &Clients, settings: Settings, tasks: &mut JoinSet<()>) -> Self {
+        let client = clients.node.clone();
+        let on_this_node =
+            watcher::Config::default().fields(&format!("spec.nodeName={}", settings.node_name));
+        let pods = Informer::start(Api::all(client.clone()), on_this_node, tasks);
+        let tier = probe().await;
+        let folders = Folders::new(&settings.data_dir);
+        Self {
+            events: Events::new(client.clone(), &settings.node_name),
+            images: Images {
+                data_dir: settings.data_dir.clone(),
+                home: settings.home.clone(),
+                host_only: settings.host_images,
+            },
+            profiles: Profiles {
+                folder: folders.syscall_profiles(),
+            },
+            facts: Facts::read(&settings.data_dir),
+            networking: Networking::new(tier.tier, &settings.program),
+            tier,
+            folders,
+            services: follow_all(&client, tasks),
+            config_maps: follow_all(&client, tasks),
+            secrets: follow_all(&client, tasks),
+            tokens: Tokens::new(client.clone()),
+            client,
+            pods,
+            settings,
+        }
+    }
+
+    /// The address of the node on the host's network.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.facts.address
+    }
+
+    pub(crate) fn machine(&self) -> Machine {
+        Machine {
+            memory_bytes: self.facts.memory_bytes,
+        }
+    }
+
+    pub(crate) fn allocatable(&self) -> Resources {
+        self.facts.resources()
+    }
+
+    /// The host's own files, as they are now.
+    pub(crate) async fn host_files(&self) -> HostFiles {
+        let read = async |path| tokio::fs::read_to_string(path).await.unwrap_or_default();
+        HostFiles {
+            hosts: read("/etc/hosts").await,
+            resolver: read("/etc/resolv.conf").await,
+        }
+    }
+}
+
+fn follow_all<K>(client: &Client, tasks: &mut JoinSet<()>) -> Informer<K>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+{
+    Informer::start(Api::all(client.clone()), watcher::Config::default(), tasks)
+}
+
+/// Finding out what the kernel allows takes a process or two.
+async fn probe() -> Decision {
+    let decide = || tier::decide(&tier::probe());
+    match tokio::task::spawn_blocking(decide).await {
+        Ok(decision) => decision,
+        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    }
+}

@@ -1,0 +1,161 @@
+//! One run of one container, from the pod's specification to what a sandbox is asked to do. Pure, but
+//! for what is read of the image and of profiles before.
+
+mod command;
+mod limits;
+mod security;
+
+use std::path::{Path, PathBuf};
+
+use containers::spec::{self, Bind, Log, Mount, Stdin};
+use k8s_openapi::api::core::v1::{Container, Pod};
+
+use crate::{environment::Environment, folders::PodFolder, images::Image, lifecycle::roles};
+
+pub(crate) use command::NoCommand;
+pub(crate) use limits::Machine;
+pub(crate) use security::{Forbidden, Profiles};
+
+/// Everything that is known when a container is about to start.
+pub(crate) struct Start<'a> {
+    pub(crate) pod: &'a Pod,
+    pub(crate) container: &'a Container,
+    pub(crate) attempt: u32,
+    pub(crate) image: &'a Image,
+    pub(crate) environment: Environment,
+    /// What the pod's volumes are for this container.
+    pub(crate) mounts: Vec<Mount>,
+    pub(crate) folder: &'a PodFolder,
+    pub(crate) machine: &'a Machine,
+    pub(crate) profiles: &'a Profiles,
+    /// The host's name as programs ask the environment for it.
+    pub(crate) hostname: &'a str,
+}
+
+/// Why a container cannot be run as it is specified.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unfit {
+    #[error(transparent)]
+    Forbidden(#[from] Forbidden),
+    #[error(transparent)]
+    NoCommand(#[from] NoCommand),
+}
+
+impl Unfit {
+    /// The reason users see while the container waits.
+    pub(crate) fn reason(&self) -> &'static str {
+        match self {
+            Self::Forbidden(_) => "CreateContainerConfigError",
+            Self::NoCommand(_) => "CreateContainerError",
+        }
+    }
+}
+
+pub(crate) fn container(start: Start<'_>) -> Result<spec::Container, Unfit> {
+    let Start {
+        pod,
+        container,
+        image,
+        ..
+    } = start;
+    let identity = security::identity(pod, container, image)?;
+    let rights = security::rights(pod, container, start.profiles)?;
+    let argv = command::argv(container, image, &start.environment)?;
+    let env = command::variables(container, image, start.environment, start.hostname);
+    let mut mounts = own_files(start.folder, container, start.attempt);
+    mounts.extend(start.mounts);
+    Ok(spec::Container {
+        name: container.name.clone(),
+        attempt: start.attempt,
+        root: root(image, start.folder, &container.name),
+        read_only_root: rights.read_only_root,
+        mounts,
+        devices: Vec::new(),
+        argv,
+        env,
+        working_directory: working_directory(container, image),
+        user: identity.user,
+        group: identity.group,
+        groups: identity.groups,
+        capabilities: rights.capabilities,
+        privileged: rights.privileged,
+        no_new_privileges: rights.no_new_privileges,
+        seccomp: rights.seccomp,
+        unmasked_proc: rights.unmasked_proc,
+        limits: limits::limits(container),
+        resource_limits: Vec::new(),
+        oom_score_adjustment: Some(limits::oom_score(pod, container, start.machine)),
+        tty: container.tty == Some(true),
+        stdin: stdin(container),
+        log: Some(Log::at(start.folder.log(&container.name, start.attempt))),
+    })
+}
+
+/// Changes to an image are the container's own, and last as long as the pod.
+fn root(image: &Image, folder: &PodFolder, container: &str) -> spec::Root {
+    match image.root.clone() {
+        spec::Root::Layers { lower, .. } => spec::Root::Layers {
+            lower,
+            upper: folder.container(container).join("upper"),
+            work: folder.container(container).join("work"),
+        },
+        root => root,
+    }
+}
+
+fn working_directory(container: &Container, image: &Image) -> Option<PathBuf> {
+    let own = container.working_dir.as_deref().filter(|path| !path.is_empty());
+    own.map(PathBuf::from).or_else(|| image.working_directory.clone())
+}
+
+fn stdin(container: &Container) -> Stdin {
+    match (container.stdin, container.stdin_once) {
+        (Some(true), Some(true)) => Stdin::Once,
+        (Some(true), _) => Stdin::Open,
+        _ => Stdin::None,
+    }
+}
+
+pub(crate) const DEFAULT_TERMINATION_MESSAGE: &str = "/dev/termination-log";
+
+/// Files every container finds, unless a volume of its own is in their place.
+fn own_files(folder: &PodFolder, container: &Container, attempt: u32) -> Vec<Mount> {
+    let message = container.termination_message_path.as_deref();
+    let message = message.filter(|path| !path.is_empty());
+    let files = [
+        (folder.file("hosts"), Path::new("/etc/hosts")),
+        (folder.file("hostname"), Path::new("/etc/hostname")),
+        (folder.file("resolv.conf"), Path::new("/etc/resolv.conf")),
+        (
+            folder.termination_message(&container.name, attempt),
+            Path::new(message.unwrap_or(DEFAULT_TERMINATION_MESSAGE)),
+        ),
+    ];
+    let volumes = container.volume_mounts.iter().flatten();
+    let taken: Vec<&Path> = volumes.map(|mount| Path::new(&mount.mount_path)).collect();
+    files
+        .into_iter()
+        .filter(|(_, target)| !taken.contains(target))
+        .map(|(source, target)| {
+            Mount::Bind(Bind {
+                source,
+                target: target.to_owned(),
+                read_only: false,
+            })
+        })
+        .collect()
+}
+
+/// A container of a pod by its name, whichever part it plays.
+pub(crate) fn find(pod: &Pod, name: &str) -> Option<Container> {
+    let mut ordinary = roles::init(pod).iter().chain(roles::work(pod));
+    if let Some(container) = ordinary.find(|container| container.name == name) {
+        return Some(container.clone());
+    }
+    let visitor = roles::visitors(pod).iter().find(|visitor| visitor.name == name)?;
+    // The same fields under another type's name.
+    serde_json::from_value(serde_json::to_value(visitor).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests;

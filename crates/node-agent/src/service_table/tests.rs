@@ -1,0 +1,88 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn made(services: Value, slices: Value) -> Table {
+    let services: Vec<Service> = serde_json::from_value(services).unwrap();
+    let slices: Vec<EndpointSlice> = serde_json::from_value(slices).unwrap();
+    table(&Cluster {
+        services: &services.into_iter().map(Arc::new).collect::<Vec<_>>(),
+        slices: &slices.into_iter().map(Arc::new).collect::<Vec<_>>(),
+        pods: "10.244.0.0/24".parse().unwrap(),
+    })
+}
+
+fn slice(service: &str, endpoints: Value, port: u16) -> Value {
+    json!({
+        "metadata": {"name": format!("{service}-1"), "namespace": "n", "labels": {SERVICE_NAME: service}},
+        "addressType": "IPv4", "endpoints": endpoints, "ports": [{"name": "web", "port": port, "protocol": "TCP"}],
+    })
+}
+
+#[test]
+fn a_service_has_its_addresses_ports_and_endpoints() {
+    let table = made(
+        json!([{"metadata": {"name": "s", "namespace": "n"}, "spec": {
+            "clusterIPs": ["10.96.0.7"], "type": "NodePort", "sessionAffinity": "ClientIP",
+            "ports": [{"name": "web", "port": 80, "targetPort": "http", "nodePort": 30080}],
+        }}]),
+        json!([slice(
+            "s",
+            json!([
+                {"addresses": ["10.244.0.5"], "conditions": {"ready": true}, "hostname": "s-0"},
+                {"addresses": ["10.244.0.6"], "conditions": {"ready": false}},
+            ]),
+            8080
+        )]),
+    );
+    let service = &table.services[0];
+    assert_eq!(service.addresses, ["10.96.0.7".parse::<Ipv4Addr>().unwrap()]);
+    assert_eq!(service.ports[0].node_port, Some(30080));
+    assert_eq!(
+        service.affinity,
+        Some(Affinity {
+            timeout_seconds: 10_800
+        })
+    );
+    let ready: Vec<bool> = service.endpoints.iter().map(|endpoint| endpoint.ready).collect();
+    assert_eq!(ready, [true, false]);
+    assert_eq!(service.endpoints[0].hostname.as_deref(), Some("s-0"));
+    assert_eq!(service.endpoints[0].ports["web"], 8080);
+}
+
+#[test]
+fn an_address_outside_the_pods_range_is_one_of_the_host() {
+    let table = made(
+        json!([{"metadata": {"name": "kubernetes", "namespace": "n"}, "spec": {"clusterIPs": ["10.96.0.1"]}}]),
+        json!([slice("kubernetes", json!([{"addresses": ["127.0.0.1"]}]), 6443)]),
+    );
+    let endpoint = &table.services[0].endpoints[0];
+    assert!(endpoint.host && endpoint.ready);
+}
+
+#[test]
+fn a_headless_service_has_no_address_and_an_external_one_only_a_name() {
+    let table = made(
+        json!([
+            {"metadata": {"name": "h", "namespace": "n"}, "spec": {
+                "clusterIP": "None", "clusterIPs": ["None"], "publishNotReadyAddresses": true,
+            }},
+            {"metadata": {"name": "e", "namespace": "n"}, "spec": {"type": "ExternalName", "externalName": "example.com"}},
+        ]),
+        json!([]),
+    );
+    assert!(table.services[0].addresses.is_empty() && table.services[0].publish_not_ready);
+    assert_eq!(table.services[1].external_name.as_deref(), Some("example.com"));
+}
+
+#[test]
+fn an_address_in_two_slices_is_one_endpoint_with_the_ports_of_both() {
+    let mut other = slice("s", json!([{"addresses": ["10.244.0.5"]}]), 9090);
+    other["ports"][0]["name"] = "metrics".into();
+    let table = made(
+        json!([{"metadata": {"name": "s", "namespace": "n"}, "spec": {}}]),
+        json!([slice("s", json!([{"addresses": ["10.244.0.5"]}]), 8080), other]),
+    );
+    assert_eq!(table.services[0].endpoints.len(), 1);
+    assert_eq!(table.services[0].endpoints[0].ports.len(), 2);
+}

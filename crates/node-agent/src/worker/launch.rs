@@ -1,0 +1,272 @@
+//! Starting a container: its image, its environment, its files, its process, its postStart hook.
+
+use std::{
+    fs::{self, Permissions},
+    io,
+    net::IpAddr,
+    os::unix::fs::PermissionsExt as _,
+    sync::Arc,
+};
+
+use containers::{client, spec};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{Container, Pod};
+
+use super::{Happening, Live, Worker, hooks, last_words, observe, prepare, sources, volumes};
+use crate::{
+    agent::Agent,
+    container::{self, Start},
+    environment,
+    folders::PodFolder,
+    images::{Image, Unusable},
+    lifecycle::{Ended, State},
+    sandbox,
+    volumes::Plan,
+};
+
+/// How soon a container that could not even be tried is tried again.
+const REFUSED: SignedDuration = SignedDuration::from_secs(5);
+
+/// What became of an attempt to start a container.
+pub(super) enum Launched {
+    /// It runs, and its postStart hook has passed.
+    Running { image_id: String },
+    /// It runs, but its postStart hook failed.
+    Condemned { image_id: String },
+    /// It could not even be tried.
+    Refused { reason: String, message: String },
+    /// It was tried and its program did not start.
+    Failed { message: String },
+}
+
+struct Launch {
+    agent: Arc<Agent>,
+    pod: Arc<Pod>,
+    container: Container,
+    attempt: u32,
+    live: Live,
+    volumes: Arc<Plan>,
+    folder: PodFolder,
+}
+
+impl Worker {
+    pub(super) fn start(&mut self, name: &str, attempt: u32, now: Timestamp) {
+        if self.launching.is_some() || self.is_releasing {
+            return;
+        }
+        let (Some(live), Some(volumes)) = (self.live.clone(), self.volumes.clone()) else {
+            return self.prepare(now);
+        };
+        let Some(container) = container::find(&self.pod, name) else {
+            return;
+        };
+        let host = self.agent.address();
+        let address = live.address.map_or(host, IpAddr::V4);
+        let launch = Launch {
+            agent: self.agent.clone(),
+            pod: prepare::with_addresses(&self.pod, address, host),
+            container,
+            attempt,
+            live,
+            volumes,
+            folder: self.folder.clone(),
+        };
+        let (tell, name) = (self.tell.clone(), name.to_owned());
+        let container = name.clone();
+        let task = self.jobs.spawn(async move {
+            let outcome = launch.run().await;
+            let _ = tell.send(Happening::Launched {
+                container,
+                attempt,
+                outcome,
+            });
+        });
+        self.launching = Some((name, task));
+    }
+
+    pub(super) fn launched(&mut self, name: &str, attempt: u32, outcome: Launched) {
+        self.launching = None;
+        let id = self.container_id(name, attempt);
+        let now = Timestamp::now();
+        let record = self.book.records.entry(name.to_owned()).or_default();
+        match outcome {
+            Launched::Running { image_id } => {
+                record.image_id = image_id;
+                record.is_started = record.is_running();
+                record.is_ready = record.is_running();
+            }
+            Launched::Condemned { image_id } => {
+                record.image_id = image_id;
+                record.doom = Some("FailedPostStartHook".to_owned());
+            }
+            Launched::Refused { reason, message } => {
+                if let State::Ended(ended) = &record.state {
+                    record.previous = Some(ended.clone());
+                }
+                record.state = State::Refused {
+                    reason,
+                    message,
+                    retry: now.saturating_add(REFUSED).unwrap_or(now),
+                };
+            }
+            Launched::Failed { message } => {
+                observe::begin(record, attempt, now, id.clone());
+                record.state = State::Ended(Ended {
+                    started: None,
+                    at: now,
+                    exit_code: 128,
+                    signal: None,
+                    reason: "StartError".to_owned(),
+                    message,
+                    container_id: id,
+                });
+            }
+        }
+    }
+
+    /// Takes in what the sandbox says its containers do.
+    pub(super) fn absorb(&mut self, state: &containers::state::State) {
+        let uid = self.pod.metadata.uid.clone().unwrap_or_default();
+        let ended = observe::absorb(&mut self.book.records, state, |name, attempt| {
+            container_id(&uid, name, attempt)
+        });
+        for name in ended {
+            let Some(container) = container::find(&self.pod, &name) else {
+                continue;
+            };
+            let Some(record) = self.book.records.get_mut(&name) else {
+                continue;
+            };
+            let attempt = record.attempts.saturating_sub(1);
+            if let State::Ended(ended) = &mut record.state {
+                ended.message = last_words::read(&self.folder, &container, attempt, ended.exit_code);
+            }
+        }
+    }
+
+    fn container_id(&self, name: &str, attempt: u32) -> String {
+        let uid = self.pod.metadata.uid.as_deref().unwrap_or_default();
+        container_id(uid, name, attempt)
+    }
+}
+
+fn container_id(uid: &str, name: &str, attempt: u32) -> String {
+    format!("trainyard://{uid}-{name}-{attempt}")
+}
+
+impl Launch {
+    async fn run(self) -> Launched {
+        let image = match self.image() {
+            Ok(image) => image,
+            Err(unusable) => {
+                let message = format!("Failed to pull image: {unusable}");
+                self.warn("Failed", format!("Error: {}", unusable.reason));
+                let reason = unusable.reason.to_owned();
+                return Launched::Refused { reason, message };
+            }
+        };
+        let spec = match self.specification(&image).await {
+            Ok(spec) => spec,
+            Err((reason, message)) => {
+                self.warn("Failed", format!("Error: {message}"));
+                return Launched::Refused {
+                    reason: reason.to_owned(),
+                    message,
+                };
+            }
+        };
+        self.tell("Created", format!("Created container: {}", self.container.name));
+        match self.live.sandbox.start_container(&spec).await {
+            Ok(()) => {}
+            // An agent before us was faster; what it started is what we wanted.
+            Err(client::Error::Refused(failure))
+                if failure.kind == containers::FailureKind::AlreadyRunning => {}
+            Err(client::Error::Refused(failure)) => {
+                self.warn("Failed", format!("Error: {failure}"));
+                return Launched::Failed {
+                    message: failure.to_string(),
+                };
+            }
+            Err(error) => {
+                let message = error.to_string();
+                self.warn("Failed", format!("Error: {message}"));
+                return Launched::Refused {
+                    reason: "RunContainerError".to_owned(),
+                    message,
+                };
+            }
+        }
+        self.tell("Started", format!("Started container {}", self.container.name));
+        self.after_start(image).await
+    }
+
+    async fn after_start(&self, image: Image) -> Launched {
+        let lifecycle = self.container.lifecycle.as_ref();
+        if let Some(hook) = lifecycle.and_then(|lifecycle| lifecycle.post_start.as_ref())
+            && let Err(problem) = hooks::run(&self.live.sandbox, &self.container.name, hook).await
+        {
+            self.warn("FailedPostStartHook", format!("PostStartHook failed: {problem}"));
+            return Launched::Condemned { image_id: image.id };
+        }
+        Launched::Running { image_id: image.id }
+    }
+
+    fn image(&self) -> Result<Image, Unusable> {
+        let name = self.container.image.as_deref().unwrap_or_default();
+        let image = self.agent.images.find(name)?;
+        self.tell(
+            "Pulled",
+            format!("Container image \"{name}\" already present on machine"),
+        );
+        Ok(image)
+    }
+
+    async fn specification(&self, image: &Image) -> Result<spec::Container, (&'static str, String)> {
+        let misconfigured = |problem: String| ("CreateContainerConfigError", problem);
+        let sources = sources::for_environment(&self.agent, &self.pod, &self.container)
+            .await
+            .map_err(|error| misconfigured(error.to_string()))?;
+        let environment = environment::environment(&self.pod, &self.container, &sources)
+            .map_err(|missing| misconfigured(missing.to_string()))?;
+        let ground = volumes::ground(&self.agent, &self.folder);
+        let mounts = crate::volumes::mounts(&self.volumes, &ground, &self.container, &environment)
+            .map_err(|error| misconfigured(error.to_string()))?;
+        self.make_files()
+            .map_err(|error| ("CreateContainerError", error.to_string()))?;
+        container::container(Start {
+            pod: &self.pod,
+            container: &self.container,
+            attempt: self.attempt,
+            image,
+            environment,
+            mounts,
+            folder: &self.folder,
+            machine: &self.agent.machine(),
+            profiles: &self.agent.profiles,
+            hostname: &sandbox::hostname(&self.pod),
+        })
+        .map_err(|unfit| (unfit.reason(), unfit.to_string()))
+    }
+
+    /// Whoever the container runs as may leave a message.
+    fn make_files(&self) -> io::Result<()> {
+        let message = self
+            .folder
+            .termination_message(&self.container.name, self.attempt);
+        fs::create_dir_all(self.folder.container(&self.container.name))?;
+        fs::write(&message, "")?;
+        fs::set_permissions(&message, Permissions::from_mode(0o666))?;
+        let log = self.folder.log(&self.container.name, self.attempt);
+        log.parent().map_or(Ok(()), fs::create_dir_all)
+    }
+
+    fn tell(&self, reason: &str, note: String) {
+        let events = &self.agent.events;
+        events.of_container(&self.pod, &self.container.name, reason, note);
+    }
+
+    fn warn(&self, reason: &str, note: String) {
+        let events = &self.agent.events;
+        events.warning_of_container(&self.pod, &self.container.name, reason, note);
+    }
+}

@@ -1,0 +1,62 @@
+//! How many members the groups need whose size stands in an object of their own.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    time::{Duration, Instant},
+};
+
+use kube::{
+    Api, Client,
+    api::{ApiResource, DynamicObject, GroupVersionKind},
+};
+
+use crate::unit::Group;
+
+/// Sizes hardly ever change; they are asked for again after this time.
+const KEPT: Duration = Duration::from_secs(5);
+
+#[derive(Default)]
+pub(super) struct Sizes {
+    known: HashMap<(String, Group), (Instant, usize)>,
+}
+
+impl Sizes {
+    pub(super) fn of(&self, namespace: &str, group: &Group) -> usize {
+        match group {
+            Group::Own { size, .. } => *size,
+            group => {
+                let known = self.known.get(&(namespace.to_owned(), group.clone()));
+                known.map_or(1, |(_, size)| *size)
+            }
+        }
+    }
+
+    pub(super) async fn learn(&mut self, client: &Client, wanted: BTreeSet<(String, Group)>) {
+        self.known.retain(|key, _| wanted.contains(key));
+        for (namespace, group) in wanted {
+            let key = (namespace, group);
+            let is_fresh = self.known.get(&key).is_some_and(|(at, _)| at.elapsed() < KEPT);
+            if is_fresh || matches!(key.1, Group::Own { .. }) {
+                continue;
+            }
+            // Without its object nothing is known of the group's size: its pods go one by one.
+            let size = ask(client, &key.0, &key.1).await.unwrap_or(1);
+            self.known.insert(key, (Instant::now(), size));
+        }
+    }
+}
+
+async fn ask(client: &Client, namespace: &str, group: &Group) -> Option<usize> {
+    let kind = match group {
+        Group::Own { size, .. } => return Some(*size),
+        Group::SchedulerPlugins { .. } => {
+            GroupVersionKind::gvk("scheduling.x-k8s.io", "v1alpha1", "PodGroup")
+        }
+        Group::Volcano { .. } => GroupVersionKind::gvk("scheduling.volcano.sh", "v1beta1", "PodGroup"),
+    };
+    let api: Api<DynamicObject> =
+        Api::namespaced_with(client.clone(), namespace, &ApiResource::from_gvk(&kind));
+    let object = api.get_opt(group.name()).await.ok()??;
+    let size = object.data["spec"]["minMember"].as_u64()?;
+    Some(usize::try_from(size).unwrap_or(usize::MAX))
+}

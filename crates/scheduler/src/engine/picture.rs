@@ -1,0 +1,200 @@
+//! What the scheduler knows, kept true change by change. Each change says whether it may give a pod
+//! that waits a place.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use k8s_openapi::api::{
+    core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod},
+    policy::v1::PodDisruptionBudget,
+    storage::v1::StorageClass,
+};
+use reconcile::{Change, Key};
+
+use super::groups::Sizes;
+use crate::{
+    cluster::Cluster,
+    demand::Demand,
+    unit::{Group, Unit},
+};
+
+/// Pods that name one of these are ours to place. Where we run there is no other scheduler.
+const NAMES: [&str; 2] = ["default-scheduler", "volcano"];
+
+#[derive(Default)]
+pub(super) struct Picture {
+    pub cluster: Cluster,
+    pub waiting: BTreeMap<Key, Arc<Demand>>,
+}
+
+impl Picture {
+    pub(super) fn pod_changed(&mut self, change: &Change<'_, Pod>) -> bool {
+        let Some(pod) = change.object() else { return false };
+        let key = Key::of(&**pod);
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        // After a break in the watch another pod may have the name.
+        if let Some(before) = change.before.and_then(|before| before.metadata.uid.as_deref())
+            && before != uid
+        {
+            self.cluster.remove_pod(before);
+        }
+        match change.after {
+            Some(pod) if is_placed(pod) && !is_over(pod) => {
+                self.waiting.remove(&key);
+                let place = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
+                let is_news = self.cluster.place_of(uid) != place || may_move_others(change);
+                self.cluster.set_pod(pod.clone());
+                is_news
+            }
+            // Its place is decided, and its binding is on the way.
+            Some(pod) if is_ours(pod) && self.cluster.place_of(uid).is_some() => false,
+            Some(pod) if is_ours(pod) => {
+                let is_same = change.before.is_some_and(|before| {
+                    before.spec == pod.spec && before.metadata.labels == pod.metadata.labels
+                });
+                let known = self.waiting.insert(key, Arc::new(Demand::of(pod.clone())));
+                known.is_none() || !is_same
+            }
+            _ => self.waiting.remove(&key).is_some() | self.cluster.remove_pod(uid),
+        }
+    }
+
+    pub(super) fn node_changed(&mut self, change: &Change<'_, Node>) -> bool {
+        match (change.after, change.before) {
+            (Some(node), _) => self.cluster.set_node(node),
+            (None, Some(node)) => {
+                self.cluster
+                    .remove_node(node.metadata.name.as_deref().unwrap_or_default());
+                true
+            }
+            (None, None) => false,
+        }
+    }
+
+    pub(super) fn namespace_changed(&mut self, change: &Change<'_, Namespace>) -> bool {
+        let Some(name) = change.object().and_then(|object| object.metadata.name.clone()) else {
+            return false;
+        };
+        match change.after {
+            Some(namespace) => {
+                let labels = namespace.metadata.labels.clone().unwrap_or_default();
+                let before = self.cluster.namespaces.insert(name, labels.clone());
+                before.is_some_and(|before| before != labels)
+            }
+            None => {
+                self.cluster.namespaces.remove(&name);
+                false
+            }
+        }
+    }
+
+    pub(super) fn claim_changed(&mut self, change: &Change<'_, PersistentVolumeClaim>) -> bool {
+        keep(&mut self.cluster.storage.claims, change)
+    }
+
+    pub(super) fn volume_changed(&mut self, change: &Change<'_, PersistentVolume>) -> bool {
+        let Some(volume) = change.object() else {
+            return false;
+        };
+        let (key, volumes) = (Key::of(&**volume), &mut self.cluster.storage.volumes);
+        match change.after {
+            Some(volume) => drop(volumes.insert(key, volume.clone())),
+            None => drop(volumes.remove(&key)),
+        }
+        true
+    }
+
+    pub(super) fn class_changed(&mut self, change: &Change<'_, StorageClass>) -> bool {
+        keep(&mut self.cluster.storage.classes, change)
+    }
+
+    pub(super) fn budget_changed(&mut self, change: &Change<'_, PodDisruptionBudget>) -> bool {
+        keep(&mut self.cluster.budgets, change);
+        false
+    }
+
+    /// Groups of pods that wait.
+    pub(super) fn groups(&self) -> BTreeSet<(String, Group)> {
+        let waiting = self.waiting.values();
+        waiting
+            .filter_map(|demand| Some((demand.namespace().to_owned(), demand.group.clone()?)))
+            .collect()
+    }
+
+    /// Waiting pods by what they are placed with.
+    pub(super) fn units(&self, sizes: &Sizes) -> Vec<Unit> {
+        let mut units = Vec::with_capacity(self.waiting.len());
+        let mut groups: BTreeMap<(String, Group), Vec<Arc<Demand>>> = BTreeMap::new();
+        for demand in self.waiting.values() {
+            match &demand.group {
+                None => units.push(Unit::pod(demand.clone())),
+                Some(group) => groups
+                    .entry((demand.namespace().to_owned(), group.clone()))
+                    .or_default()
+                    .push(demand.clone()),
+            }
+        }
+        units.extend(groups.into_iter().map(|((namespace, group), members)| Unit {
+            placed: self.cluster.placed_of(&namespace, &group),
+            size: sizes.of(&namespace, &group),
+            name: group.name().to_owned(),
+            namespace,
+            members,
+        }));
+        units
+    }
+
+    /// Puts a pod back among those that wait, as it is now.
+    pub(super) fn put_back(&mut self, pod: &Arc<Pod>) {
+        if is_ours(pod) {
+            self.waiting
+                .insert(Key::of(&**pod), Arc::new(Demand::of(pod.clone())));
+        }
+    }
+}
+
+fn keep<K: kube::Resource>(map: &mut std::collections::HashMap<Key, Arc<K>>, change: &Change<'_, K>) -> bool {
+    let Some(object) = change.object() else {
+        return false;
+    };
+    let key = Key::of(&**object);
+    match change.after {
+        Some(object) => drop(map.insert(key, object.clone())),
+        None => drop(map.remove(&key)),
+    }
+    true
+}
+
+/// Others may look at a placed pod's labels, and a smaller pod leaves room.
+fn may_move_others(change: &Change<'_, Pod>) -> bool {
+    let looks = |pod: &Arc<Pod>| (pod.metadata.labels.clone(), pod.spec.clone());
+    let is_leaving = |pod: &Arc<Pod>| pod.metadata.deletion_timestamp.is_some();
+    change.before.map(looks) != change.after.map(looks)
+        || change.before.is_some_and(is_leaving) != change.after.is_some_and(is_leaving)
+}
+
+fn is_placed(pod: &Pod) -> bool {
+    pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())
+}
+
+fn is_over(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
+}
+
+/// A pod that waits for us: of our name, not on its way out, and not held back by a gate.
+pub(super) fn is_ours(pod: &Pod) -> bool {
+    let Some(spec) = &pod.spec else { return false };
+    let name = spec.scheduler_name.as_deref().unwrap_or(NAMES[0]);
+    let is_gated = spec
+        .scheduling_gates
+        .as_ref()
+        .is_some_and(|gates| !gates.is_empty());
+    NAMES.contains(&name)
+        && spec.node_name.is_none()
+        && !is_gated
+        && !is_over(pod)
+        && pod.metadata.deletion_timestamp.is_none()
+}
