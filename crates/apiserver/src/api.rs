@@ -1,14 +1,14 @@
 //! The API itself, without a socket: a request and a user in, an answer out. The server puts TLS in
 //! front of it; programs in the same process call it directly.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::{FutureExt as _, future::BoxFuture};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use node_api::Node;
 use store::Store;
-use tokio::{sync::watch, time::timeout};
+use tokio::{sync::watch, time::timeout_at};
 
 use crate::{
     allocation::Allocations,
@@ -21,7 +21,7 @@ use crate::{
     error::{ApiError, Result},
     get,
     impersonation::Impersonation,
-    in_flight::{self, InFlight},
+    in_flight::{self, InFlight, Slot},
     kind::Definition,
     limits::Limits,
     list,
@@ -33,7 +33,8 @@ use crate::{
     registry::Registry,
     request_info::{RequestInfo, ResourceRequest},
     response::{self, Answer},
-    streams::{self, Incoming, Peer, connections::Connections},
+    sending::{self, Due, Owed},
+    streams::{self, Incoming, connections::Connections},
     subresources,
     tokens::Signer,
     usage, watch as watches,
@@ -63,6 +64,20 @@ pub struct Api {
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
+/// Whoever is at the other end of a connection.
+pub(crate) struct Peer {
+    /// Who they are by their certificate.
+    pub(crate) certificate: Option<User>,
+    /// What they have not taken yet.
+    pub(crate) owed: Arc<Owed>,
+}
+
+/// A request's place among those worked on.
+struct Place {
+    is_needed: bool,
+    slot: Option<Slot>,
+}
+
 impl Api {
     /// Resolves when the server is about to stop; streams end then.
     pub async fn stopping(&self) {
@@ -78,19 +93,20 @@ impl Api {
     }
 
     /// Authenticates and answers a request from the network.
-    pub async fn serve(
-        self: Arc<Self>,
-        request: Request<RequestBody>,
-        certificate: Option<Arc<User>>,
-    ) -> Answer {
+    pub(crate) async fn serve(self: Arc<Self>, request: Request<RequestBody>, peer: &Peer) -> Answer {
         let (path, headers) = (request.uri().path(), request.headers());
         let id = audit_id(headers);
         let is_head = request.method() == Method::HEAD;
-        let user = authentication::authenticate(&self, path, headers, certificate.as_deref())
-            .and_then(|user| self.impersonate(user, headers));
+        let user = authentication::authenticate(&self, path, headers, peer.certificate.as_ref())
+            .map_err(|error| Box::new(response::error(&error)))
+            .and_then(|user| self.impersonate(user, request.uri(), headers));
         let mut answer = match user {
-            Ok(user) => self.call(user, request).await,
-            Err(error) => Dress::default().put_on(response::error(&error)).await,
+            Ok(user) => self.answer(user, request, Some(&peer.owed)).await,
+            Err(refusal) => {
+                let (parts, body) = request.into_parts();
+                self.receiving.refuse(&parts.headers, body).await;
+                Dress::default().put_on(*refusal)
+            }
         };
         answer.headers_mut().insert(AUDIT_ID, id);
         // Over HTTP/2 a body that nobody may read breaks the stream.
@@ -101,27 +117,49 @@ impl Api {
         }
     }
 
-    /// Answers a request of a known user.
+    /// Answers a request of a known user in the same process.
     pub async fn call(self: Arc<Self>, user: User, request: Request<RequestBody>) -> Answer {
+        self.answer(user, request, None).await
+    }
+
+    /// Answers a request of a known user, who may sit at the other end of a connection. Only those
+    /// have to find a place among the requests worked on: this process does not flood itself.
+    async fn answer(
+        self: Arc<Self>,
+        user: User,
+        request: Request<RequestBody>,
+        connection: Option<&Arc<Owed>>,
+    ) -> Answer {
         let (parts, body) = request.into_parts();
         let query = Query::parse(parts.uri.query());
         let info = RequestInfo::read(&parts.method, parts.uri.path(), query.flag("watch"))
             .selecting(query.text("fieldSelector"));
         let timer = self.metrics.start(&info);
         let dress = Dress::of(&query, &parts.headers, &info);
-        let patience = (!info.is_long_running()).then_some(self.limits.request);
-        let answer = answered(patience, self.clone().dispatch(user, parts, query, info, body)).await;
+        let due = (!info.is_long_running()).then(|| Due::within(self.limits.request));
+        let mut place = Place {
+            is_needed: connection.is_some(),
+            slot: None,
+        };
+        let work = self.clone().dispatch(user, parts, query, info, body, &mut place);
+        let answer = answered(due, work).await;
         self.metrics.finish(timer, answer.status());
-        dress.put_on(answer).await
+        let answer = dress.put_on(answer);
+        match due {
+            Some(due) => sending::until_taken(answer, due, place.slot, connection),
+            None => answer,
+        }
     }
 
-    fn impersonate(&self, user: User, headers: &HeaderMap) -> Result<User> {
-        let Some(wanted) = Impersonation::read(headers)? else {
+    /// The user a request is to be answered as.
+    fn impersonate(&self, user: User, uri: &Uri, headers: &HeaderMap) -> Result<User, Box<Answer>> {
+        let Some(wanted) = Impersonation::read(headers).map_err(|error| response::internal(uri, &error))?
+        else {
             return Ok(user);
         };
         for right in wanted.rights() {
             if self.authorizer.allowed(&self.store, &user, right).is_none() {
-                return Err(authorization::denied(&user, right));
+                return Err(response::error(&authorization::denied(&user, right)).into());
             }
         }
         Ok(wanted.user)
@@ -134,9 +172,11 @@ impl Api {
         query: Query,
         info: RequestInfo,
         body: RequestBody,
+        place: &mut Place,
     ) -> Result<Answer> {
         let attributes = Attributes::from(&info);
         if self.authorizer.allowed(&self.store, &user, attributes).is_none() {
+            self.receiving.refuse(&parts.headers, body).await;
             return Err(authorization::denied(&user, attributes));
         }
         let info = match info {
@@ -147,15 +187,21 @@ impl Api {
             other => other,
         };
         let body = if info.is_write() {
-            self.receiving.receive(body).await
+            self.receiving.receive(&parts.headers, body).await
         } else {
             Received::nothing()
         };
-        let api = self.clone();
-        let Some(_slot) = api.in_flight.enter(&user, &info) else {
-            return Ok(in_flight::too_many_requests());
-        };
-        aside(body.is_large(), self.work(user, parts, query, info, &body)).await
+        if place.is_needed {
+            match self.in_flight.enter(&user, &info) {
+                Ok(slot) => place.slot = slot,
+                Err(in_flight::Full) => return Ok(in_flight::too_many_requests()),
+            }
+        }
+        let work = Box::pin(self.work(user, parts, query, info, &body));
+        match body.turn() {
+            Some(turn) => aside(turn.clone().take(work)).await,
+            None => work.await,
+        }
     }
 
     async fn work(
@@ -196,7 +242,7 @@ impl Api {
             uri: parts.uri,
             body,
             upgrade: parts.extensions.remove(),
-            peer: parts.extensions.remove::<Peer>(),
+            peer: parts.extensions.remove::<streams::Peer>(),
         };
         let mut answer = streams::connect(&call, incoming).await?;
         response::add_warnings(&mut answer, &call.warnings.lock());
@@ -242,10 +288,10 @@ impl Api {
 
 /// Waits for an answer as long as the real server would. A request that makes the server panic is
 /// answered too, and harms no other.
-async fn answered(patience: Option<Duration>, work: impl Future<Output = Result<Answer>>) -> Answer {
+async fn answered(due: Option<Due>, work: impl Future<Output = Result<Answer>>) -> Answer {
     let work = AssertUnwindSafe(work).catch_unwind();
-    let outcome = match patience {
-        Some(patience) => timeout(patience, work)
+    let outcome = match due {
+        Some(due) => timeout_at(due.at, work)
             .await
             .unwrap_or_else(|_| Ok(Err(ApiError::timeout()))),
         None => work.await,
@@ -355,6 +401,8 @@ async fn verb(call: &Call, method: &Method, body: &Received) -> Result<Answer> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[tokio::test]
@@ -365,7 +413,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_that_takes_too_long_is_answered() {
-        let answer = answered(Some(Duration::ZERO), std::future::pending()).await;
+        let answer = answered(Some(Due::within(Duration::ZERO)), std::future::pending()).await;
         assert_eq!(answer.status(), StatusCode::GATEWAY_TIMEOUT);
     }
 }

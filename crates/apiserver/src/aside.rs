@@ -6,9 +6,9 @@ use std::{future::poll_fn, pin::pin};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Runs a future whose steps may take long.
-pub(crate) async fn aside<F: Future>(is_long: bool, future: F) -> F::Output {
+pub(crate) async fn aside<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    poll_fn(|context| step_aside(is_long, || future.as_mut().poll(context))).await
+    poll_fn(|context| step_aside(true, || future.as_mut().poll(context))).await
 }
 
 /// Runs a function that may take long.

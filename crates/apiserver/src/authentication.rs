@@ -96,25 +96,24 @@ impl User {
     }
 }
 
-/// The user behind a request, or 401.
+/// The user behind a request, or 401. A certificate says it before a token does, which then is not
+/// looked at.
 pub(crate) fn authenticate(
     api: &Api,
     path: &str,
     headers: &HeaderMap,
     certificate: Option<&User>,
 ) -> Result<User> {
-    if let Some(token) = bearer_token(headers) {
-        return authenticate_token(api, token, &[])
-            .map(|(user, _)| user)
-            .ok_or_else(ApiError::unauthorized);
-    }
     if let Some(user) = certificate {
         return Ok(user.clone());
     }
-    if PUBLIC.contains(&path) && !headers.contains_key(http::header::AUTHORIZATION) {
-        return Ok(User::anonymous());
+    match bearer_token(headers) {
+        Some(token) => authenticate_token(api, token, &[])
+            .map(|(user, _)| user)
+            .ok_or_else(ApiError::unauthorized),
+        None if PUBLIC.contains(&path) => Ok(User::anonymous()),
+        None => Err(ApiError::unauthorized()),
     }
-    Err(ApiError::unauthorized())
 }
 
 /// The user behind a token and the audiences it is good for.
@@ -132,16 +131,40 @@ pub(crate) fn authenticate_token(
     tokens::verify(api, token, wanted)
 }
 
+/// The second word of the header. One after two spaces is none, and what follows it does not matter.
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case("bearer")
-        .then(|| token.trim())
-        .filter(|token| !token.is_empty())
+    let mut words = value.trim().split(' ');
+    let scheme = words.next()?;
+    let token = words.next().filter(|token| !token.is_empty());
+    token.filter(|_| scheme.eq_ignore_ascii_case("bearer"))
 }
 
 /// Compares without telling by its time how much was right.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |difference, (x, y)| difference | (x ^ y)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderValue, header};
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_the_second_word_of_its_header() {
+        for (value, expected) in [
+            ("Bearer abc", Some("abc")),
+            ("bearer abc", Some("abc")),
+            (" Bearer abc ", Some("abc")),
+            ("Bearer abc def", Some("abc")),
+            ("Bearer  abc", None),
+            ("Bearer", None),
+            ("Bearer ", None),
+            ("Basic abc", None),
+        ] {
+            let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(value))]);
+            assert_eq!(bearer_token(&headers), expected, "for {value:?}");
+        }
+    }
 }

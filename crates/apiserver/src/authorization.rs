@@ -3,7 +3,7 @@
 //! The rules are compiled once and again whenever a role or binding changes, so that a decision is a
 //! walk over a few small vectors.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::RwLock;
 use serde_json::Value;
@@ -12,6 +12,7 @@ use store::{Collection, Store};
 use crate::{
     authentication::User,
     error::{ApiError, Qualified},
+    object,
     request_info::{RequestInfo, ResourceRequest},
     tokens,
 };
@@ -235,70 +236,70 @@ pub(crate) fn denied(user: &User, attributes: Attributes<'_>) -> ApiError {
 
 fn compile(store: &Store, collections: &[Collection; 4], revision: u64) -> Compiled {
     let [cluster_roles, cluster_bindings, roles, bindings] = collections;
-    let read = |collection: &Collection| -> Vec<Value> {
-        let objects = store.list(collection, None, None, None).items;
-        objects
-            .iter()
-            .filter_map(|object| serde_json::from_slice(object.json()).ok())
-            .collect()
+    let roles = Roles::read(&all(store, cluster_roles), &all(store, roles));
+    let of_kind = |collection, kind| {
+        let bindings = all(store, collection);
+        let read = |binding| Binding::read(binding, kind, &roles);
+        bindings.iter().filter_map(read).collect::<Vec<_>>()
     };
-    let rules = |collection: &Collection| -> std::collections::HashMap<(String, String), Arc<Vec<Rule>>> {
-        read(collection)
-            .iter()
-            .map(|role| {
-                let key = (
-                    crate::object::namespace(role).to_owned(),
-                    crate::object::name(role).to_owned(),
-                );
-                (
-                    key,
-                    Arc::new(kinds::read::list(role, "rules").iter().map(Rule::read).collect()),
-                )
-            })
-            .collect()
-    };
-    let (cluster_rules, namespace_rules) = (rules(cluster_roles), rules(roles));
-    let mut compiled = Compiled {
+    let mut compiled = of_kind(cluster_bindings, "ClusterRoleBinding");
+    compiled.extend(of_kind(bindings, "RoleBinding"));
+    Compiled {
         revision,
-        bindings: Vec::new(),
-    };
-    for (collection, kind) in [
-        (cluster_bindings, "ClusterRoleBinding"),
-        (bindings, "RoleBinding"),
-    ] {
-        for binding in read(collection) {
-            let namespace = crate::object::namespace(&binding).to_owned();
-            let role = kinds::read::get(&binding, "roleRef");
-            let (role_kind, role_name) = (kinds::read::text(role, "kind"), kinds::read::text(role, "name"));
-            let found = if role_kind == "ClusterRole" {
-                cluster_rules.get(&(String::new(), role_name.to_owned()))
-            } else {
-                namespace_rules.get(&(namespace.clone(), role_name.to_owned()))
-            };
-            let Some(rules) = found else { continue };
-            let subjects: Vec<Subject> = kinds::read::list(&binding, "subjects")
-                .iter()
-                .filter_map(|subject| Subject::read(subject, &namespace))
-                .collect();
-            let name = crate::object::name(&binding);
-            let named = if namespace.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{name}/{namespace}")
-            };
-            let reason = format!("{kind} \"{named}\" of {role_kind} \"{role_name}\"");
-            compiled.bindings.push(Binding {
-                subjects,
-                namespace,
-                rules: rules.clone(),
-                reason,
-            });
-        }
+        bindings: compiled,
     }
-    compiled
+}
+
+fn all(store: &Store, collection: &Collection) -> Vec<Value> {
+    let objects = store.list(collection, None, None, None).items;
+    objects
+        .iter()
+        .filter_map(|object| serde_json::from_slice(object.json()).ok())
+        .collect()
+}
+
+/// What every role allows, by namespace and name. Cluster roles are in none.
+struct Roles(HashMap<(String, String), Arc<Vec<Rule>>>);
+
+impl Roles {
+    fn read(cluster_roles: &[Value], roles: &[Value]) -> Self {
+        let named = |role: &Value| {
+            let name = (object::namespace(role).to_owned(), object::name(role).to_owned());
+            let rules = kinds::read::list(role, "rules").iter().map(Rule::read);
+            (name, Arc::new(rules.collect()))
+        };
+        Self(cluster_roles.iter().chain(roles).map(named).collect())
+    }
+
+    fn get(&self, namespace: &str, name: &str) -> Option<&Arc<Vec<Rule>>> {
+        self.0.get(&(namespace.to_owned(), name.to_owned()))
+    }
 }
 
 impl Binding {
+    /// A binding of a role that is there.
+    fn read(binding: &Value, kind: &str, roles: &Roles) -> Option<Self> {
+        let (namespace, name) = (object::namespace(binding), object::name(binding));
+        let role = kinds::read::get(binding, "roleRef");
+        let (role_kind, role_name) = (kinds::read::text(role, "kind"), kinds::read::text(role, "name"));
+        let role_namespace = if role_kind == "ClusterRole" { "" } else { namespace };
+        let rules = roles.get(role_namespace, role_name)?;
+        let subjects = kinds::read::list(binding, "subjects").iter();
+        let named = if namespace.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name}/{namespace}")
+        };
+        Some(Self {
+            subjects: subjects
+                .filter_map(|subject| Subject::read(subject, namespace))
+                .collect(),
+            namespace: namespace.to_owned(),
+            rules: rules.clone(),
+            reason: format!("{kind} \"{named}\" of {role_kind} \"{role_name}\""),
+        })
+    }
+
     /// As whom the user has the rights of this binding.
     fn subject(&self, user: &User) -> Option<&Subject> {
         self.subjects.iter().find(|subject| subject.who.is(user))

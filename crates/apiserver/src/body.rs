@@ -139,8 +139,9 @@ fn unknown_type(why: &dyn std::fmt::Display) -> Unreadable {
     Unreadable::Document(format!("couldn't get version/kind; json parse error: {why}"))
 }
 
-/// A value whose type can be read, whether it is there or not.
-fn typed(value: Value) -> Result<Value, String> {
+/// A value whose type can be read, whether it is there or not. A version without a group may have the
+/// slash that would follow it.
+pub(crate) fn typed(mut value: Value) -> Result<Value, String> {
     const GO_TYPE: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
     let mismatch = |value: &Value, target: &str| {
         let given = manifests::json::go_kind(value);
@@ -163,7 +164,21 @@ fn typed(value: Value) -> Result<Value, String> {
     if version.matches('/').count() > 1 {
         return Err(format!("unexpected GroupVersion string: {version}"));
     }
+    if let Some(version) = version.strip_prefix('/') {
+        value["apiVersion"] = version.into();
+    }
     Ok(value)
+}
+
+/// A body that names a group and no version of it.
+pub(crate) fn missing_version(kind: &str, expected_kind: &str, bytes: &[u8]) -> ApiError {
+    let sent = String::from_utf8_lossy(bytes);
+    unfit(
+        "",
+        kind,
+        expected_kind,
+        &format!("Object 'apiVersion' is missing in '{sent}'"),
+    )
 }
 
 /// A body that had to say its kind and does not.
@@ -245,6 +260,8 @@ mod tests {
             b"apiVersion: a/b/c",
             "the object provided is unrecognized (must be of type ConfigMap): unexpected GroupVersion string: a/b/c (61706956657273696f6e3a20612f622f63)",
         );
+        let slash = decode("", br#"{"apiVersion":"/v1"}"#, "ConfigMap").unwrap();
+        assert_eq!(slash.value, json!({ "apiVersion": "v1" }));
         let nothing = decode("application/json", b"null", "ConfigMap").unwrap();
         assert_eq!(nothing.value, json!({}));
     }

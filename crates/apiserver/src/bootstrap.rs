@@ -72,10 +72,10 @@ pub(crate) async fn post(api: &Arc<Api>, path: &str, object: &Value) -> (StatusC
     }
     let answer = api.clone().call(User::admin(), request).await;
     let code = answer.status();
-    let bytes = match answer.into_body().collect().await {
-        Ok(collected) => collected.to_bytes(),
-        Err(never) => match never {},
-    };
+    let answer = answer.into_body().collect().await;
+    let bytes = answer
+        .map(http_body_util::Collected::to_bytes)
+        .unwrap_or_default();
     (code, serde_json::from_slice(&bytes).unwrap_or_default())
 }
 

@@ -8,7 +8,10 @@ use http::{HeaderMap, HeaderValue, header};
 use http_body::{Body as _, Frame};
 use http_body_util::{BodyExt as _, StreamBody};
 
-use crate::response::{Answer, Body};
+use crate::{
+    response::{Answer, Body},
+    sending::NotTaken,
+};
 
 /// Below this, compressing costs the client more time than it saves.
 const THRESHOLD: u64 = 128 * 1024;
@@ -52,7 +55,7 @@ fn gzip(body: Body) -> Body {
     };
     let pieces = futures_util::stream::unfold(Some(compressor), |compressor| async move {
         let (piece, compressor) = compressor?.next().await;
-        Some((Ok(Frame::data(piece)), compressor))
+        Some((piece.map(Frame::data), compressor))
     });
     StreamBody::new(pieces).boxed_unsync()
 }
@@ -66,21 +69,21 @@ struct Compressor {
 
 impl Compressor {
     /// The next compressed piece; with the last one the compressor is gone.
-    async fn next(mut self) -> (Bytes, Option<Self>) {
+    async fn next(mut self) -> (Result<Bytes, NotTaken>, Option<Self>) {
         loop {
             if self.waiting.is_empty() {
                 match self.body.frame().await {
                     Some(Ok(frame)) => self.waiting = frame.into_data().unwrap_or_default(),
-                    Some(Err(never)) => match never {},
+                    Some(Err(error)) => return (Err(error), None),
                     // Neither this nor the write below can fail: the encoder writes to memory.
-                    None => return (self.encoder.finish().unwrap_or_default().into(), None),
+                    None => return (Ok(self.encoder.finish().unwrap_or_default().into()), None),
                 }
             }
             let piece = self.waiting.split_to(self.waiting.len().min(PIECE));
             let _ = self.encoder.write_all(&piece);
             let compressed = std::mem::take(self.encoder.get_mut());
             if !compressed.is_empty() {
-                return (compressed.into(), Some(self));
+                return (Ok(compressed.into()), Some(self));
             }
         }
     }

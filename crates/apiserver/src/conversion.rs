@@ -16,7 +16,7 @@ use crate::{
     error::{ApiError, Result},
     kind::Kind,
     object,
-    webhook_client::{self, Endpoint},
+    webhook_client::{self, CallError, Endpoint},
 };
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -51,7 +51,10 @@ impl Converter {
         let question = review::question(version, &uid, objects, to);
         let answer = webhook_client::post(&api.store, &self.endpoint, TIMEOUT, question)
             .await
-            .map_err(|error| failed(format!("failed: {error}")))?;
+            .map_err(|error| match error {
+                CallError::Crowded(why) => why.into(),
+                other => failed(format!("failed: {other}")),
+            })?;
         review::read(version, &uid, objects, to, &answer).map_err(failed)
     }
 }

@@ -50,7 +50,8 @@ pub struct CustomVersion {
     converter: Option<Arc<Converter>>,
 }
 
-/// The kinds a definition serves, one a version. `changed_at` is the revision of its last change.
+/// The kinds a definition serves, one a version. `changed_at` is the revision at
+/// which it came into its present form.
 pub(crate) fn kinds(definition: &Value, changed_at: u64) -> Vec<Arc<Kind>> {
     rows(definition, changed_at).map(Arc::new).collect()
 }

@@ -1,14 +1,19 @@
 //! How an answer is dressed for its client: indented for people, compressed when it is long.
 
-use http::{HeaderMap, HeaderValue, Response, header};
-use http_body_util::BodyExt as _;
+use http::{HeaderMap, HeaderValue, header};
+use http_body::Frame;
+use http_body_util::{BodyExt as _, StreamBody};
+use manifests::json::Indenter;
 
 use crate::{
     compression,
     query::Query,
     request_info::RequestInfo,
-    response::{self, Answer},
+    response::{Answer, Body},
 };
+
+/// Bodies are indented in pieces of this size, so that other requests get their turn in between.
+const PIECE: usize = 128 * 1024;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dress {
@@ -29,7 +34,7 @@ impl Dress {
     }
 
     /// Nobody may keep an answer unless it says otherwise.
-    pub(crate) async fn put_on(self, mut answer: Answer) -> Answer {
+    pub(crate) fn put_on(self, mut answer: Answer) -> Answer {
         let headers = answer.headers_mut();
         headers
             .entry(header::CACHE_CONTROL)
@@ -38,7 +43,7 @@ impl Dress {
             .get(header::CONTENT_TYPE)
             .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
         if self.indent && is_json {
-            answer = indent(answer).await;
+            answer = answer.map(indented);
         }
         if self.compress {
             answer = compression::compress(answer);
@@ -61,20 +66,29 @@ fn wants_indentation(query: &Query, headers: &HeaderMap) -> bool {
         .any(|prefix| agent.starts_with(prefix))
 }
 
-async fn indent(answer: Answer) -> Answer {
-    let (parts, body) = answer.into_parts();
-    let bytes = match body.collect().await {
-        Ok(collected) => collected.to_bytes(),
-        Err(never) => match never {},
-    };
-    Response::from_parts(parts, response::full(manifests::json::indented(&bytes)))
+fn indented(body: Body) -> Body {
+    let state = (body, bytes::Bytes::new(), Indenter::default());
+    let pieces = futures_util::stream::unfold(state, |(mut body, mut waiting, mut indenter)| async move {
+        while waiting.is_empty() {
+            match body.frame().await? {
+                Ok(frame) => waiting = frame.into_data().unwrap_or_default(),
+                Err(error) => return Some((Err(error), (body, waiting, indenter))),
+            }
+        }
+        let piece = waiting.split_to(waiting.len().min(PIECE));
+        let mut out = Vec::with_capacity(2 * piece.len());
+        indenter.write(&piece, &mut out);
+        Some((Ok(Frame::data(out.into())), (body, waiting, indenter)))
+    });
+    StreamBody::new(pieces).boxed_unsync()
 }
 
 #[cfg(test)]
 mod tests {
-    use http::Method;
+    use http::{Method, StatusCode};
 
     use super::*;
+    use crate::response;
 
     #[track_caller]
     fn check(query: &str, agent: &'static str, expected: bool) {
@@ -92,6 +106,26 @@ mod tests {
         check("pretty=true", "kubectl/v1.34.4", true);
         check("pretty=false", "curl/8.0", false);
         check("pretty=", "curl/8.0", true);
+    }
+
+    #[tokio::test]
+    async fn long_answers_are_indented_piece_by_piece() {
+        let list = serde_json::json!({ "items": vec!["text"; 100_000] });
+        let dress = Dress {
+            indent: true,
+            compress: false,
+        };
+        let answer = dress.put_on(response::json_bytes(StatusCode::OK, list.to_string()));
+        let mut body = answer.into_body();
+        let (mut whole, mut pieces) = (Vec::new(), 0);
+        while let Some(frame) = body.frame().await {
+            let data = frame.unwrap().into_data().unwrap();
+            assert!(data.len() < 4 * PIECE, "{}", data.len());
+            whole.extend_from_slice(&data);
+            pieces += 1;
+        }
+        assert!(pieces > 3, "{pieces}");
+        assert_eq!(whole, serde_json::to_vec_pretty(&list).unwrap());
     }
 
     #[test]

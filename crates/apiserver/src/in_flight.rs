@@ -1,8 +1,10 @@
 //! How many requests are worked on at once. Beyond that clients are asked to come back: a flood costs
 //! its sender time, and nobody else.
 
+use std::{collections::HashMap, sync::Arc};
+
 use http::{HeaderValue, StatusCode, header};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use parking_lot::Mutex;
 
 use crate::{
     authentication::User,
@@ -12,35 +14,97 @@ use crate::{
 };
 
 pub(crate) struct InFlight {
-    reads: Semaphore,
-    writes: Semaphore,
+    reads: Arc<Pool>,
+    writes: Arc<Pool>,
+    /// The cluster's masters have places of their own, so that they get an answer when others do not.
+    masters_reads: Arc<Pool>,
+    masters_writes: Arc<Pool>,
+}
+
+/// Places for requests that are worked on, and for answers that are not taken yet.
+struct Pool {
+    places: usize,
+    /// No user takes more than these, so that there is always something left for others.
+    places_each: usize,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    all: usize,
+    by_user: HashMap<String, usize>,
 }
 
 /// The right to work on a request, given back when it is dropped.
-pub(crate) struct Slot<'a>(#[expect(dead_code, reason = "held for its drop")] Option<SemaphorePermit<'a>>);
+pub(crate) struct Slot {
+    pool: Arc<Pool>,
+    user: String,
+}
+
+/// There is no place left for the user.
+#[derive(Debug)]
+pub(crate) struct Full;
 
 impl InFlight {
     pub(crate) fn new(limits: &Limits) -> Self {
+        let shared = |places: usize| Pool::new(places, places.div_ceil(2));
+        let masters = |places: usize| Pool::new(places, places);
         Self {
-            reads: Semaphore::new(limits.reads),
-            writes: Semaphore::new(limits.writes),
+            reads: shared(limits.reads),
+            writes: shared(limits.writes),
+            masters_reads: masters(limits.reads),
+            masters_writes: masters(limits.writes),
         }
     }
 
-    /// A slot for a request, unless all are taken. Streams and health checks need none, and the
-    /// cluster's masters always get an answer.
-    pub(crate) fn enter(&self, user: &User, info: &RequestInfo) -> Option<Slot<'_>> {
+    /// A slot for a request, unless all are taken. Streams and health checks need none.
+    pub(crate) fn enter(&self, user: &User, info: &RequestInfo) -> Result<Option<Slot>, Full> {
         if info.is_long_running() || info.is_health_check() {
-            return Some(Slot(None));
+            return Ok(None);
         }
-        let slots = if info.is_write() {
-            &self.writes
-        } else {
-            &self.reads
+        let pool = match (user.is_master(), info.is_write()) {
+            (false, false) => &self.reads,
+            (false, true) => &self.writes,
+            (true, false) => &self.masters_reads,
+            (true, true) => &self.masters_writes,
         };
-        match slots.try_acquire() {
-            Ok(permit) => Some(Slot(Some(permit))),
-            Err(_) => user.is_master().then_some(Slot(None)),
+        pool.take(&user.name).map(Some)
+    }
+}
+
+impl Pool {
+    fn new(places: usize, places_each: usize) -> Arc<Self> {
+        Arc::new(Self {
+            places,
+            places_each,
+            taken: Mutex::default(),
+        })
+    }
+
+    fn take(self: &Arc<Self>, user: &str) -> Result<Slot, Full> {
+        let mut taken = self.taken.lock();
+        let by_user = taken.by_user.get(user).copied().unwrap_or_default();
+        if taken.all >= self.places || by_user >= self.places_each {
+            return Err(Full);
+        }
+        taken.all += 1;
+        taken.by_user.insert(user.to_owned(), by_user + 1);
+        Ok(Slot {
+            pool: self.clone(),
+            user: user.to_owned(),
+        })
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut taken = self.pool.taken.lock();
+        taken.all -= 1;
+        if let Some(by_user) = taken.by_user.get_mut(&self.user) {
+            *by_user -= 1;
+            if *by_user == 0 {
+                taken.by_user.remove(&self.user);
+            }
         }
     }
 }
@@ -66,26 +130,49 @@ mod tests {
 
     use super::*;
 
+    const PODS: &str = "/api/v1/pods";
+
+    fn in_flight(reads: usize, writes: usize) -> InFlight {
+        InFlight::new(&Limits {
+            reads,
+            writes,
+            ..Limits::default()
+        })
+    }
+
+    fn read(path: &str) -> RequestInfo {
+        RequestInfo::read(&Method::GET, path, false)
+    }
+
     #[test]
     fn each_kind_of_request_has_its_own_limit_and_streams_have_none() {
-        let limits = Limits {
-            reads: 1,
-            writes: 1,
-            ..Limits::default()
-        };
-        let (in_flight, user) = (InFlight::new(&limits), User::new("ada", &[]));
-        let enter = |user: &User, method: Method, path: &str, watch: bool| {
-            in_flight.enter(user, &RequestInfo::read(&method, path, watch))
-        };
-        let pods = "/api/v1/pods";
-        let read = enter(&user, Method::GET, pods, false);
-        assert!(read.is_some() && enter(&user, Method::GET, "/version", false).is_none());
-        let write = enter(&user, Method::DELETE, pods, false);
-        assert!(write.is_some() && enter(&user, Method::POST, pods, false).is_none());
-        assert!(enter(&user, Method::GET, pods, true).is_some());
-        assert!(enter(&user, Method::GET, "/readyz", false).is_some());
-        assert!(enter(&User::admin(), Method::GET, pods, false).is_some());
-        drop(read);
-        assert!(enter(&user, Method::GET, pods, false).is_some());
+        let (in_flight, user) = (in_flight(1, 1), User::new("ada", &[]));
+        let write = |method: Method| RequestInfo::read(&method, PODS, false);
+        let reading = in_flight.enter(&user, &read(PODS)).unwrap();
+        assert!(in_flight.enter(&user, &read("/version")).is_err());
+        let _writing = in_flight.enter(&user, &write(Method::DELETE)).unwrap();
+        assert!(in_flight.enter(&user, &write(Method::POST)).is_err());
+        let watch = RequestInfo::read(&Method::GET, PODS, true);
+        assert!(in_flight.enter(&user, &watch).is_ok());
+        assert!(in_flight.enter(&user, &read("/readyz")).is_ok());
+        drop(reading);
+        assert!(in_flight.enter(&user, &read(PODS)).is_ok());
+    }
+
+    #[test]
+    fn nobody_takes_all_places_and_masters_have_their_own() {
+        let in_flight = in_flight(4, 1);
+        let enter = |user: &User| in_flight.enter(user, &read(PODS));
+        let (ada, bob) = (User::new("ada", &[]), User::new("bob", &[]));
+        let (_one, two) = (enter(&ada).unwrap(), enter(&ada).unwrap());
+        assert!(enter(&ada).is_err());
+        let _others = (enter(&bob).unwrap(), enter(&bob).unwrap());
+        drop(two);
+        let _again = enter(&ada).unwrap();
+        assert!(enter(&User::new("eve", &[])).is_err());
+        let masters: Vec<_> = (0..4).map(|_| enter(&User::admin()).unwrap()).collect();
+        assert!(enter(&User::admin()).is_err());
+        drop(masters);
+        assert!(enter(&User::admin()).is_ok());
     }
 }

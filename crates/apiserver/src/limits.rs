@@ -9,8 +9,8 @@ pub struct Limits {
     pub handshake: Duration,
     /// And finish its request headers within this, also where the connection served others before.
     pub headers: Duration,
-    /// Requests are answered within this, their bodies included; watches and other streams are not
-    /// meant.
+    /// Requests are answered within this, from their first byte to the last that the client takes of
+    /// its answer; watches and other streams are not meant.
     pub request: Duration,
     /// A large body, of which few are taken in at a time, must be whole within this.
     pub large_body: Duration,
@@ -20,9 +20,10 @@ pub struct Limits {
     pub silent: Duration,
     /// Such connections at the same time.
     pub connections: u32,
-    /// Reads worked on at the same time.
+    /// Reads worked on, or whose answers are not taken yet, at the same time. No user has more than
+    /// half of them, and the cluster's masters have as many of their own.
     pub reads: usize,
-    /// Writes worked on at the same time.
+    /// The same for writes.
     pub writes: usize,
 }
 

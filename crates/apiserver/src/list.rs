@@ -377,11 +377,13 @@ fn stream(kind: &Arc<Kind>, page: Page) -> Answer {
     let mut writer = ListWriter {
         kind: kind.clone(),
         objects: page.objects.into_iter(),
-        first: true,
+        has_items: false,
+        is_complete: false,
     };
     let mut first = Vec::with_capacity(estimate.min(CHUNK + CHUNK / 4));
     first.extend_from_slice(head.as_bytes());
-    if writer.fill(&mut first) {
+    writer.fill(&mut first);
+    if writer.is_complete {
         return response::json_bytes(StatusCode::OK, first);
     }
     let rest = futures_util::stream::iter(
@@ -400,18 +402,21 @@ fn stream(kind: &Arc<Kind>, page: Page) -> Answer {
 struct ListWriter {
     kind: Arc<Kind>,
     objects: std::vec::IntoIter<Arc<Object>>,
-    first: bool,
+    /// Whether the next item follows another.
+    has_items: bool,
+    is_complete: bool,
 }
 
 impl ListWriter {
-    /// Adds items up to the size of a chunk; true when the list is complete.
-    fn fill(&mut self, chunk: &mut Vec<u8>) -> bool {
+    /// Adds items up to the size of a chunk, and the end of the list after the last.
+    fn fill(&mut self, chunk: &mut Vec<u8>) {
         while chunk.len() < CHUNK {
             let Some(object) = self.objects.next() else {
                 chunk.extend_from_slice(b"]}");
-                return true;
+                self.is_complete = true;
+                return;
             };
-            if !std::mem::take(&mut self.first) {
+            if std::mem::replace(&mut self.has_items, true) {
                 chunk.push(b',');
             }
             let json = self.kind.read_bytes(&object);
@@ -423,7 +428,6 @@ impl ListWriter {
                 chunk.extend_from_slice(&json[self.kind.prefix.len()..]);
             }
         }
-        false
     }
 }
 
@@ -431,12 +435,11 @@ impl Iterator for ListWriter {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
-        if self.first {
+        if self.is_complete {
             return None;
         }
         let mut chunk = Vec::with_capacity(CHUNK + CHUNK / 4);
-        // `first` marks the end here: a list of many chunks has long written its first item.
-        self.first = self.fill(&mut chunk);
+        self.fill(&mut chunk);
         Some(chunk.into())
     }
 }

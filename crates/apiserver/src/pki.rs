@@ -2,14 +2,16 @@
 //! once and kept in the data directory.
 
 use std::{
+    collections::HashMap,
     fs,
     io::{self, Write as _},
-    net::IpAddr,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use parking_lot::Mutex;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, SanType,
@@ -24,7 +26,7 @@ pub(crate) struct Pki {
     pub ca_pem: String,
     pub admin_token: String,
     pub signer: Signer,
-    pub tls: Arc<ServerConfig>,
+    pub serving: Serving,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +41,7 @@ pub enum PkiError {
     Tls(#[from] rustls::Error),
 }
 
-/// Names and addresses under which the server may be reached.
+/// Names under which the server may be reached, beside that of its machine.
 const SERVER_NAMES: [&str; 5] = [
     "localhost",
     "kubernetes",
@@ -49,9 +51,8 @@ const SERVER_NAMES: [&str; 5] = [
 ];
 
 impl Pki {
-    /// Reads the authority and keys below `dir`, making what is missing, and issues a serving
-    /// certificate for `addresses`.
-    pub(crate) fn open(dir: &Path, addresses: &[IpAddr]) -> Result<Self, PkiError> {
+    /// Reads the authority and keys below `dir`, making what is missing.
+    pub(crate) fn open(dir: &Path) -> Result<Self, PkiError> {
         fs::create_dir_all(dir).map_err(|source| PkiError::Io {
             path: dir.to_owned(),
             source,
@@ -68,13 +69,48 @@ impl Pki {
             })?;
         let signer = Signer::from_pkcs8(signing_der.secret_der())
             .map_err(|_| PkiError::Malformed { path: signing_path })?;
-        let tls = authority.server_config(addresses)?;
         Ok(Self {
-            ca_pem: authority.certificate_pem,
+            ca_pem: authority.certificate_pem.clone(),
             admin_token: admin_token.trim().to_owned(),
             signer,
-            tls,
+            serving: Serving::new(authority),
         })
+    }
+}
+
+/// The certificates the server shows. They are made when they are needed, which is cheap: each names
+/// the address it is shown at, so that none has to be known beforehand, and the machine's name, which
+/// may change.
+pub(crate) struct Serving {
+    authority: Authority,
+    made: Mutex<HashMap<(IpAddr, String), Arc<ServerConfig>>>,
+}
+
+impl Serving {
+    /// Machines have a few addresses; who connects to more of them pays for it.
+    const KEPT: usize = 64;
+
+    fn new(authority: Authority) -> Self {
+        Self {
+            authority,
+            made: Mutex::default(),
+        }
+    }
+
+    /// How to speak TLS with somebody who reached this machine at an address.
+    pub(crate) fn at(&self, address: IpAddr) -> Result<Arc<ServerConfig>, PkiError> {
+        let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let name = (address.to_canonical(), machine);
+        if let Some(config) = self.made.lock().get(&name) {
+            return Ok(config.clone());
+        }
+        let config = self.authority.server_config(name.0, &name.1)?;
+        let mut made = self.made.lock();
+        if made.len() >= Self::KEPT {
+            made.clear();
+        }
+        made.insert(name, config.clone());
+        Ok(config)
     }
 }
 
@@ -109,10 +145,9 @@ impl Authority {
         })
     }
 
-    /// A serving certificate is made anew at each start: it is cheap, and its names follow the address.
-    fn server_config(&self, addresses: &[IpAddr]) -> Result<Arc<ServerConfig>, PkiError> {
+    fn server_config(&self, address: IpAddr, machine: &str) -> Result<Arc<ServerConfig>, PkiError> {
         let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?;
-        let certificate = server_params(addresses)?.signed_by(&key, &self.issuer)?;
+        let certificate = server_params(address, machine)?.signed_by(&key, &self.issuer)?;
         let mut roots = RootCertStore::empty();
         roots.add(self.certificate.clone())?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -143,14 +178,26 @@ fn authority_params() -> CertificateParams {
     params
 }
 
-fn server_params(addresses: &[IpAddr]) -> Result<CertificateParams, rcgen::Error> {
+/// A certificate for loopback, the API's Service, and where and as whom the server is reached.
+fn server_params(address: IpAddr, machine: &str) -> Result<CertificateParams, rcgen::Error> {
     let mut params = CertificateParams::new(SERVER_NAMES.map(str::to_owned))?;
     params
         .distinguished_name
         .push(DnType::CommonName, "trainyard-apiserver");
-    params
-        .subject_alt_names
-        .extend(addresses.iter().copied().map(SanType::IpAddress));
+    let mut addresses: Vec<IpAddr> = vec![
+        Ipv4Addr::LOCALHOST.into(),
+        Ipv6Addr::LOCALHOST.into(),
+        [10, 96, 0, 1].into(),
+    ];
+    if !addresses.contains(&address) {
+        addresses.push(address);
+    }
+    let names = &mut params.subject_alt_names;
+    names.extend(addresses.into_iter().map(SanType::IpAddress));
+    // A machine may have a name that no certificate can hold.
+    if !machine.is_empty() && !SERVER_NAMES.contains(&machine) {
+        names.extend(machine.try_into().ok().map(SanType::DnsName));
+    }
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.use_authority_key_identifier_extension = true;
@@ -200,5 +247,45 @@ fn random_token() -> String {
             uuid::Uuid::new_v4().simple(),
             uuid::Uuid::new_v4().simple()
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x509_parser::{extensions::GeneralName, parse_x509_certificate};
+
+    use super::*;
+
+    #[test]
+    fn certificates_name_the_machine_and_where_it_is_reached() {
+        let params = server_params([192, 0, 2, 7].into(), "workstation").unwrap();
+        let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        let (_, certificate) = parse_x509_certificate(certificate.der()).unwrap();
+        let names = certificate.subject_alternative_name().unwrap().unwrap();
+        let names = &names.value.general_names;
+        assert!(names.contains(&GeneralName::DNSName("workstation")), "{names:?}");
+        for address in [[192, 0, 2, 7], [127, 0, 0, 1], [10, 96, 0, 1]] {
+            assert!(names.contains(&GeneralName::IPAddress(&address)), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn a_machine_with_an_odd_name_gets_a_certificate_all_the_same() {
+        assert!(server_params([127, 0, 0, 1].into(), "größe").is_ok());
+    }
+
+    #[test]
+    fn a_certificate_is_made_once_for_each_address() {
+        let folder = tempfile::tempdir().unwrap();
+        let serving = Pki::open(folder.path()).unwrap().serving;
+        let at = |address: IpAddr| serving.at(address).unwrap();
+        let first = at([192, 0, 2, 7].into());
+        assert!(Arc::ptr_eq(&first, &at([192, 0, 2, 7].into())));
+        assert!(!Arc::ptr_eq(&first, &at([192, 0, 2, 8].into())));
+        for last in 0..=255 {
+            at([127, 0, 0, last].into());
+        }
+        assert!(serving.made.lock().len() <= Serving::KEPT);
     }
 }

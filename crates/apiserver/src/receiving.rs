@@ -5,35 +5,45 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http::{HeaderMap, header};
+use http_body::Body as _;
+use http_body_util::BodyExt;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 
 use crate::{
     body::{LIMIT, RequestBody},
     error::{ApiError, Result},
+    turns::{Turn, Turns},
 };
 
 /// Bodies up to this size are taken in freely; all but a few objects are smaller.
 const SMALL: usize = 64 * 1024;
 /// Larger bodies taken in at the same time.
 const LARGE_RECEIVED: usize = 64;
-/// Larger bodies worked on at the same time: as values they take a hundred times their size.
-const LARGE_WORKED_ON: usize = 4;
+/// How much of a body that nobody wants is taken in all the same. Clients read the answer once they
+/// have sent what they have.
+const DISCARDED: usize = 16 * 1024 * 1024;
 
 pub(crate) struct Receiving {
     /// How long a large body may take to come in.
     patience: Duration,
     received: Arc<Semaphore>,
-    worked_on: Arc<Semaphore>,
+    turns: Turns,
 }
 
 /// A whole body or why there is none, and the room it takes until it is dropped.
 pub(crate) struct Received {
     bytes: Result<Bytes>,
-    room: [Option<OwnedSemaphorePermit>; 2],
+    /// Where it is large.
+    room: Option<Room>,
+}
+
+struct Room {
+    _received: OwnedSemaphorePermit,
+    turn: Arc<Turn>,
 }
 
 impl Receiving {
@@ -41,26 +51,50 @@ impl Receiving {
         Self {
             patience,
             received: Arc::new(Semaphore::new(LARGE_RECEIVED)),
-            worked_on: Arc::new(Semaphore::new(LARGE_WORKED_ON)),
+            turns: Turns::new(),
         }
     }
 
     /// Waits for a body and for its turn.
-    pub(crate) async fn receive(&self, body: RequestBody) -> Received {
+    pub(crate) async fn receive(&self, headers: &HeaderMap, body: RequestBody) -> Received {
+        if body.size_hint().lower() > LIMIT as u64 {
+            self.refuse(headers, body).await;
+            return Received::refused(ApiError::too_large(LIMIT));
+        }
         let mut received = None;
         let bytes = self.collect(body, &mut received).await;
-        let worked_on = match received {
-            Some(_) => self.worked_on.clone().acquire_owned().await.ok(),
-            None => None,
+        let room = match (received, &bytes) {
+            (Some(received), Ok(bytes)) => Some(Room {
+                _received: received,
+                turn: self.turns.next(bytes.len()).await,
+            }),
+            _ => None,
         };
-        Received {
-            bytes,
-            room: [received, worked_on],
+        Received { bytes, room }
+    }
+
+    /// Sees to it that the sender of a body that is not wanted gets to read the answer.
+    pub(crate) async fn refuse(&self, headers: &HeaderMap, body: RequestBody) {
+        let asks_first = headers.contains_key(header::EXPECT);
+        if !asks_first {
+            self.discard(body).await;
         }
     }
 
-    async fn collect(&self, body: RequestBody, room: &mut Option<OwnedSemaphorePermit>) -> Result<Bytes> {
-        let mut body = Limited::new(body, LIMIT);
+    /// Takes in the rest of a body, within reason.
+    async fn discard(&self, mut body: RequestBody) {
+        let reading = async {
+            let mut length = 0;
+            while length < DISCARDED
+                && let Some(Ok(frame)) = body.frame().await
+            {
+                length += frame.data_ref().map_or(0, Bytes::len);
+            }
+        };
+        let _ = timeout(self.patience, reading).await;
+    }
+
+    async fn collect(&self, mut body: RequestBody, room: &mut Option<OwnedSemaphorePermit>) -> Result<Bytes> {
         let mut bytes = Vec::new();
         let mut deadline = None;
         loop {
@@ -73,15 +107,16 @@ impl Receiving {
             let Some(frame) = next else {
                 return Ok(bytes.into());
             };
-            let frame = frame.map_err(|error| {
-                if error.is::<LengthLimitError>() {
-                    ApiError::too_large(LIMIT)
-                } else {
-                    ApiError::bad_request(format!("the body could not be read: {error}"))
-                }
-            })?;
+            let frame = frame
+                .map_err(|error| ApiError::bad_request(format!("the body could not be read: {error}")))?;
             let Ok(data) = frame.into_data() else { continue };
-            if bytes.len() + data.len() > SMALL && room.is_none() {
+            let length = bytes.len() + data.len();
+            if length > LIMIT {
+                drop((bytes, data, room.take()));
+                self.discard(body).await;
+                return Err(ApiError::too_large(LIMIT));
+            }
+            if length > SMALL && room.is_none() {
                 *room = self.received.clone().acquire_owned().await.ok();
                 deadline = Some(Instant::now() + self.patience);
             }
@@ -95,7 +130,14 @@ impl Received {
     pub(crate) fn nothing() -> Self {
         Self {
             bytes: Ok(Bytes::new()),
-            room: [None, None],
+            room: None,
+        }
+    }
+
+    fn refused(error: ApiError) -> Self {
+        Self {
+            bytes: Err(error),
+            room: None,
         }
     }
 
@@ -103,8 +145,8 @@ impl Received {
         self.bytes.as_ref().map_err(ApiError::clone)
     }
 
-    /// Whether working on it may take long.
-    pub(crate) fn is_large(&self) -> bool {
-        self.room.iter().any(Option::is_some)
+    /// The turn of a request whose body is so large that working on it may take long.
+    pub(crate) fn turn(&self) -> Option<&Arc<Turn>> {
+        self.room.as_ref().map(|room| &room.turn)
     }
 }

@@ -1,7 +1,7 @@
 //! Answers: JSON and YAML bodies, Status errors, warnings, and streams.
 
 use bytes::Bytes;
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use serde_json::Value;
 
@@ -9,15 +9,18 @@ use crate::{
     error::ApiError,
     negotiate::{Encoding, Representation},
     object,
+    sending::NotTaken,
 };
 
 /// The body of an answer: bytes, or a stream of them.
-pub type Body = UnsyncBoxBody<Bytes, std::convert::Infallible>;
+pub type Body = UnsyncBoxBody<Bytes, NotTaken>;
 
 pub type Answer = Response<Body>;
 
 pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into()).boxed_unsync()
+    Full::new(bytes.into())
+        .map_err(|never| match never {})
+        .boxed_unsync()
 }
 
 /// A JSON body as it stands.
@@ -67,6 +70,25 @@ pub(crate) fn error(error: &ApiError) -> Answer {
     if let Some(seconds) = error.retry_after() {
         answer.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
+    answer
+}
+
+/// What the real server's filters say when they fail: plain text that names the request.
+pub(crate) fn internal(uri: &Uri, error: &dyn std::fmt::Display) -> Answer {
+    let asked = uri.path_and_query().map_or("", http::uri::PathAndQuery::as_str);
+    let message = format!(
+        "Internal Server Error: {}: {error}\n",
+        manifests::field::quoted(asked)
+    );
+    let message = message
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let mut answer = text(StatusCode::INTERNAL_SERVER_ERROR, message);
+    let nosniff = HeaderValue::from_static("nosniff");
+    answer
+        .headers_mut()
+        .insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     answer
 }
 

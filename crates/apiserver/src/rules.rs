@@ -45,7 +45,7 @@ impl Kind {
     /// Carries over from the old object what the endpoint may not change.
     pub(crate) fn prepare_for_update(&self, part: Part, new: &mut Value, old: &Value) {
         match (&self.definition, part) {
-            (_, Part::Special(_, prepare, _)) => prepare(new, old),
+            (_, Part::Special(special)) => (special.prepare)(new, old),
             (Definition::BuiltIn(built_in), part) => {
                 let strategy = built_in.strategy;
                 let prepare = if matches!(part, Part::Status) {
@@ -100,8 +100,8 @@ impl Kind {
     ) -> (Vec<FieldError>, Vec<String>) {
         let mut errors = Vec::new();
         let warnings = match (&self.definition, part) {
-            (_, Part::Special(_, _, validate)) => {
-                validate(new, old, &mut errors);
+            (_, Part::Special(special)) => {
+                (special.validate)(new, old, &mut errors);
                 Vec::new()
             }
             (Definition::BuiltIn(built_in), part) => {

@@ -1,6 +1,11 @@
 //! The API on a socket: TLS, HTTP/1.1 and HTTP/2, client certificates, orderly stop.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::Request;
@@ -10,7 +15,6 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
 };
-use rustls::ServerConfig;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -19,7 +23,14 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use crate::{api::Api, authentication::User, body::BodyError, limits::Limits, streams::Peer};
+use crate::{
+    api::{Api, Peer},
+    authentication::User,
+    body::BodyError,
+    limits::Limits,
+    pki::{PkiError, Serving},
+    streams,
+};
 
 /// Streams one connection may have open: informers share one, and there may be many.
 const MAX_STREAMS: u32 = 4096;
@@ -34,10 +45,10 @@ const STOP_PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) async fn serve(
     api: Arc<Api>,
     listener: TcpListener,
-    tls: Arc<ServerConfig>,
+    serving: Serving,
     mut stop: watch::Receiver<bool>,
 ) {
-    let acceptor = TlsAcceptor::from(tls);
+    let serving = Arc::new(serving);
     let http = Arc::new(Http::new(&api.limits));
     let graceful = GracefulShutdown::new();
     loop {
@@ -46,7 +57,7 @@ pub(crate) async fn serve(
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
                     let watcher = graceful.watcher();
-                    tokio::spawn(connection(api.clone(), stream, peer, acceptor.clone(), http.clone(), watcher));
+                    tokio::spawn(connection(api.clone(), stream, peer, serving.clone(), http.clone(), watcher));
                 }
                 // Out of file descriptors, most likely: wait for some to come back.
                 Err(error) => {
@@ -102,28 +113,35 @@ async fn connection(
     api: Arc<Api>,
     stream: TcpStream,
     peer: SocketAddr,
-    acceptor: TlsAcceptor,
+    serving: Arc<Serving>,
     http: Arc<Http>,
     watcher: hyper_util::server::graceful::Watcher,
 ) {
     if let Err(error) = tune(&stream, &api.limits) {
         return tracing::debug!(%peer, %error, "the connection was gone before it was served");
     }
+    let acceptor = match acceptor(&serving, &stream) {
+        Ok(acceptor) => acceptor,
+        Err(error) => return tracing::warn!(%peer, %error, "there is no certificate for a connection"),
+    };
     let stream = match timeout(api.limits.handshake, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),
         Err(_) => return tracing::debug!(%peer, "TLS handshake took too long"),
     };
-    let user = certificate_user(&stream).map(Arc::new);
+    let client = Arc::new(Peer {
+        certificate: certificate_user(&stream),
+        owed: Arc::default(),
+    });
     let (patience, asked) = (api.limits.headers, Arc::new(Notify::new()));
-    let asking = asked.clone();
+    let (asking, asker) = (asked.clone(), client.clone());
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         asking.notify_one();
-        let (api, user) = (api.clone(), user.clone());
+        let (api, asker) = (api.clone(), asker.clone());
         async move {
             let mut request = request.map(|body| body.map_err(BodyError::new).boxed_unsync());
-            request.extensions_mut().insert(Peer(peer));
-            Ok::<_, std::convert::Infallible>(api.serve(request, user).await)
+            request.extensions_mut().insert(streams::Peer(peer));
+            Ok::<_, std::convert::Infallible>(api.serve(request, &asker).await)
         }
     });
     let version = http.version(&stream);
@@ -133,7 +151,16 @@ async fn connection(
             tracing::debug!(%peer, %error, "connection ended");
         },
         () = nothing_asked(&asked, patience) => tracing::debug!(%peer, "nothing was asked"),
+        () = client.owed.stuck() => tracing::debug!(%peer, "an answer was not taken"),
     }
+}
+
+/// Speaks TLS as the one whom the client reached.
+fn acceptor(serving: &Serving, stream: &TcpStream) -> Result<TlsAcceptor, PkiError> {
+    let reached = stream
+        .local_addr()
+        .map_or(Ipv4Addr::LOCALHOST.into(), |own| own.ip());
+    serving.at(reached).map(TlsAcceptor::from)
 }
 
 /// Resolves when a connection has not asked for anything within the time it has for that.

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{IpAddr, SocketAddr},
+    net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -102,7 +102,9 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     let store = tokio::task::spawn_blocking(move || Store::open(&path, store_options))
         .await
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
-    let pki = Pki::open(&options.data_dir.join("pki"), &addresses(address.ip()))?;
+    let pki = Pki::open(&options.data_dir.join("pki"))?;
+    // A server that cannot make certificates says so at once.
+    pki.serving.at(Ipv4Addr::LOCALHOST.into())?;
     let (stop, stopping) = watch::channel(false);
     let api = Arc::new(Api {
         registry: Registry::new(built_in::kinds()),
@@ -128,7 +130,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         .await
         .map_err(StartError::Bootstrap)?;
     let controllers = controllers::start(&api);
-    let serving = tokio::spawn(server::serve(api.clone(), listener, pki.tls, stopping));
+    let serving = tokio::spawn(server::serve(api.clone(), listener, pki.serving, stopping));
     Ok(Running {
         api,
         address,
@@ -140,17 +142,4 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
 
 fn store_path(data_dir: &Path) -> PathBuf {
     data_dir.join("store.db")
-}
-
-/// The addresses the serving certificate names: loopback, the API's Service, and where it listens.
-fn addresses(listen: IpAddr) -> Vec<IpAddr> {
-    let mut all: Vec<IpAddr> = vec![
-        [127, 0, 0, 1].into(),
-        [0, 0, 0, 0, 0, 0, 0, 1].into(),
-        [10, 96, 0, 1].into(),
-    ];
-    if !all.contains(&listen) && !listen.is_unspecified() {
-        all.push(listen);
-    }
-    all
 }

@@ -9,6 +9,7 @@ pub(crate) mod scale;
 pub(crate) mod token;
 
 use http::Method;
+use kinds::objects::namespace;
 
 use crate::{
     call::Call,
@@ -19,7 +20,7 @@ use crate::{
     streams,
     writes::{
         patch,
-        update::{self, Part},
+        update::{self, Part, Special},
     },
 };
 
@@ -46,11 +47,11 @@ pub(crate) async fn answer(call: &Call, method: &Method, body: &Received) -> Res
         ("pods", "binding") => return binding::bind(call, body.bytes()?).await,
         ("pods", "eviction") => return eviction::evict(call, body.bytes()?).await,
         ("serviceaccounts", "token") => return token::issue(call, body.bytes()?).await,
-        ("namespaces", "finalize") => Part::Special(
-            "finalize",
-            kinds::objects::namespace::prepare_for_finalize,
-            |new, _, errors| kinds::objects::namespace::validate_finalize(new, errors),
-        ),
+        ("namespaces", "finalize") => Part::Special(Special {
+            name: "finalize",
+            prepare: namespace::prepare_for_finalize,
+            validate: |new, _, errors| namespace::validate_finalize(new, errors),
+        }),
         ("certificatesigningrequests", "approval") => approval::PART,
         ("pods", "ephemeralcontainers") => pods::EPHEMERAL_CONTAINERS,
         ("pods", "resize") => pods::RESIZE,

@@ -114,22 +114,10 @@ pub(crate) fn verify(api: &Api, token: &str, wanted: &[String]) -> Option<(User,
 
 /// The same for a token that ends by itself.
 fn verify_bound(api: &Api, claims: &Value, wanted: &[String]) -> Option<(User, Vec<String>)> {
-    let now = jiff::Timestamp::now().as_second();
-    let number = |name: &str| claims.get(name).and_then(Value::as_i64);
-    if number("exp")? <= now || number("nbf").is_some_and(|t| t > now + 5) {
+    if !is_valid_at(claims, Timestamp::now()) {
         return None;
     }
-    let audiences: Vec<String> = claims
-        .get("aud")?
-        .as_array()?
-        .iter()
-        .filter_map(Value::as_str)
-        .filter(|audience| wanted.iter().any(|wanted| wanted == audience))
-        .map(str::to_owned)
-        .collect();
-    if audiences.is_empty() {
-        return None;
-    }
+    let audiences = audiences(claims, wanted)?;
     let (namespace, name) = split_username(claims.get("sub")?.as_str()?)?;
     let private = claims.get("kubernetes.io")?;
     let account_uid = private.pointer("/serviceaccount/uid")?.as_str()?;
@@ -143,36 +131,55 @@ fn verify_bound(api: &Api, claims: &Value, wanted: &[String]) -> Option<(User, V
         ..User::default()
     };
     for (claim, plural) in BINDINGS {
-        let Some(bound) = private.get(claim) else { continue };
-        let bound_name = bound.get("name")?.as_str()?;
-        // Of the node a pod's token names only the name may be known.
-        let bound_uid = kinds::read::text(bound, "uid");
-        let bound_namespace = if claim == "node" { "" } else { namespace };
-        // A pod's token names its node too; the node may be long gone while the pod ends.
-        let informational = claim == "node" && private.get("pod").is_some();
-        if !informational && !is_alive(api, plural, bound_namespace, bound_name, bound_uid) {
-            return None;
-        }
-        if claim != "secret" {
-            let mut add = |field: &str, value: &str| {
-                user.extra.insert(
-                    format!("authentication.kubernetes.io/{claim}-{field}"),
-                    vec![value.to_owned()],
-                );
-            };
-            add("name", bound_name);
-            if !bound_uid.is_empty() {
-                add("uid", bound_uid);
+        if let Some(bound) = private.get(claim) {
+            // A pod's token names its node too; the node may be long gone while the pod ends.
+            let is_informational = claim == "node" && private.get("pod").is_some();
+            let bound_namespace = if claim == "node" { "" } else { namespace };
+            let (bound_name, bound_uid) = name_and_uid(bound)?;
+            if !is_informational && !is_alive(api, plural, bound_namespace, bound_name, bound_uid) {
+                return None;
+            }
+            if claim != "secret" {
+                tell(&mut user, &format!("{claim}-name"), bound_name);
+                tell(&mut user, &format!("{claim}-uid"), bound_uid);
             }
         }
     }
     if let Some(id) = claims.get("jti").and_then(Value::as_str) {
-        user.extra.insert(
-            "authentication.kubernetes.io/credential-id".to_owned(),
-            vec![format!("JTI={id}")],
-        );
+        tell(&mut user, "credential-id", &format!("JTI={id}"));
     }
     Some((user, audiences))
+}
+
+fn is_valid_at(claims: &Value, now: Timestamp) -> bool {
+    /// Clocks differ a little.
+    const SKEW: i64 = 5;
+    let second = |name: &str| claims.get(name).and_then(Value::as_i64);
+    second("exp").is_some_and(|end| end > now.as_second())
+        && second("nbf").is_none_or(|start| start <= now.as_second() + SKEW)
+}
+
+/// The wanted audiences a token is for, if there are any.
+fn audiences(claims: &Value, wanted: &[String]) -> Option<Vec<String>> {
+    let named = claims.get("aud")?.as_array()?.iter().filter_map(Value::as_str);
+    let found: Vec<String> = named
+        .filter(|audience| wanted.iter().any(|wanted| wanted == audience))
+        .map(str::to_owned)
+        .collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// What a token is bound to. Of the node a pod's token names only the name may be known.
+fn name_and_uid(bound: &Value) -> Option<(&str, &str)> {
+    Some((bound.get("name")?.as_str()?, kinds::read::text(bound, "uid")))
+}
+
+/// Adds what is known of a user beside who it is.
+fn tell(user: &mut User, field: &str, value: &str) {
+    if !value.is_empty() {
+        let key = format!("authentication.kubernetes.io/{field}");
+        user.extra.insert(key, vec![value.to_owned()]);
+    }
 }
 
 /// A token outlives the deletion of what it is bound to for this long, while that winds down.

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use http_body_util::{BodyExt, StreamBody};
 use jiff::Timestamp;
+use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 use store::{Event, Key, Object, TooOld, WatchEnd, Watcher};
 use tokio::time::{Instant, sleep_until};
@@ -36,83 +37,23 @@ const LONGEST_TIMEOUT: Duration = Duration::from_hours(24 * 365);
 const CHUNK: usize = 64 * 1024;
 
 pub(crate) async fn watch(call: &Call) -> Result<Answer> {
-    check_options(&call.query)?;
-    let mut selection = Selection::read(&call.query, &call.kind)?;
-    if !call.target.name.is_empty() {
-        // The old way to watch one object: by its own path.
-        selection.require_name(&call.target.name);
-    }
-    let send_initial = call.query.optional_flag("sendInitialEvents");
-    let bookmarks = call.query.flag("allowWatchBookmarks");
-    if send_initial == Some(true) && !bookmarks {
-        return Err(ApiError::invalid(
-            "meta.k8s.io",
-            "ListOptions",
-            "",
-            &[manifests::field::FieldError::forbidden(
-                &manifests::field::Path::new("allowWatchBookmarks"),
-                "sendInitialEvents requires setting allowWatchBookmarks to true",
-            )],
-        ));
-    }
-    let revision = call
-        .query
-        .text("resourceVersion")
-        .map(parse_revision)
-        .transpose()
-        .map_err(|why| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
-    let timeout = call.query.int("timeoutSeconds")?.filter(|seconds| *seconds > 0);
-    let include = IncludeObject::read(&call.query)?;
-    let encoder = Encoder {
-        kind: call.kind.clone(),
-        form: call.representation.form,
-        include,
-        columns_sent: false,
-    };
-
-    let initial = match (send_initial, revision) {
-        (Some(initial), _) => initial,
-        (None, revision) => revision.unwrap_or(0) == 0,
-    };
-    let mut start = Start {
-        objects: Vec::new().into_iter(),
-        done: true,
-        end_bookmark: None,
-    };
-    let watcher = if initial {
-        if let Some(revision) = revision {
-            check_revision_exists(call, revision).await?;
-        }
-        let (objects, watcher) = snapshot_and_watch(call, &selection);
-        let objects = conversion::shown(&call.api, &call.kind, objects).await?;
-        start = Start {
-            objects: objects.into_iter(),
-            done: false,
-            end_bookmark: (send_initial == Some(true)).then_some(watcher.revision()),
-        };
-        watcher
+    let asked = Asked::read(call)?;
+    let (start, watcher) = if asked.wants_state() {
+        with_state(call, &asked).await?
     } else {
-        let after = revision
-            .filter(|revision| *revision > 0)
-            .unwrap_or_else(|| call.api.store.revision());
-        match watch_from(call, &selection, after) {
-            Ok(watcher) => watcher,
-            Err(too_old) => {
-                return Ok(ended(&encoder, &expired(after, too_old.oldest)));
-            }
+        match changes_only(call, &asked) {
+            Ok(watcher) => (Start::nothing(), watcher),
+            Err(expired) => return Ok(ended(&asked.encoder, &expired)),
         }
     };
     let now = Instant::now();
-    let timeout = timeout.map_or(DEFAULT_TIMEOUT, |seconds| {
-        Duration::from_secs(seconds.unsigned_abs()).min(LONGEST_TIMEOUT)
-    });
     let state = Watch {
         watcher,
-        selection,
-        encoder,
+        selection: asked.selection,
+        encoder: asked.encoder,
         start,
-        deadline: now + timeout,
-        next_bookmark: bookmarks.then_some(now + BOOKMARK_INTERVAL),
+        deadline: now + asked.timeout,
+        next_bookmark: asked.bookmarks.then_some(now + BOOKMARK_INTERVAL),
         api: call.api.clone(),
         _counted: call.api.metrics.watch(),
         ended: false,
@@ -124,6 +65,90 @@ pub(crate) async fn watch(call: &Call) -> Result<Answer> {
             .map(|chunk| (Ok(http_body::Frame::data(chunk)), state))
     });
     Ok(answer(StreamBody::new(stream).boxed_unsync()))
+}
+
+/// What a client asks of a watch.
+struct Asked {
+    selection: Selection,
+    /// Whether it wants the state first, where it says so; the end of it is then marked.
+    send_initial: Option<bool>,
+    bookmarks: bool,
+    revision: Option<u64>,
+    timeout: Duration,
+    encoder: Encoder,
+}
+
+impl Asked {
+    fn read(call: &Call) -> Result<Self> {
+        let query = &call.query;
+        check_options(query)?;
+        let mut selection = Selection::read(query, &call.kind)?;
+        if !call.target.name.is_empty() {
+            // The old way to watch one object: by its own path.
+            selection.require_name(&call.target.name);
+        }
+        let send_initial = query.optional_flag("sendInitialEvents");
+        let bookmarks = query.flag("allowWatchBookmarks");
+        if send_initial == Some(true) && !bookmarks {
+            return Err(bookmarks_required());
+        }
+        let revision = query
+            .text("resourceVersion")
+            .map(parse_revision)
+            .transpose()
+            .map_err(|why| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
+        let timeout = query.int("timeoutSeconds")?.filter(|seconds| *seconds > 0);
+        Ok(Self {
+            selection,
+            send_initial,
+            bookmarks,
+            revision,
+            timeout: timeout.map_or(DEFAULT_TIMEOUT, |seconds| {
+                Duration::from_secs(seconds.unsigned_abs()).min(LONGEST_TIMEOUT)
+            }),
+            encoder: Encoder {
+                kind: call.kind.clone(),
+                form: call.representation.form,
+                include: IncludeObject::read(query)?,
+                columns_sent: false,
+            },
+        })
+    }
+
+    /// Whether the state comes before the changes: unless told, where no revision says from when on.
+    fn wants_state(&self) -> bool {
+        self.send_initial.unwrap_or(self.revision.unwrap_or(0) == 0)
+    }
+}
+
+fn bookmarks_required() -> ApiError {
+    let error = FieldError::forbidden(
+        &Path::new("allowWatchBookmarks"),
+        "sendInitialEvents requires setting allowWatchBookmarks to true",
+    );
+    ApiError::invalid("meta.k8s.io", "ListOptions", "", &[error])
+}
+
+/// The state of now, and the changes after it.
+async fn with_state(call: &Call, asked: &Asked) -> Result<(Start, Watcher)> {
+    if let Some(revision) = asked.revision {
+        check_revision_exists(call, revision).await?;
+    }
+    let (objects, watcher) = snapshot_and_watch(call, &asked.selection);
+    let objects = conversion::shown(&call.api, &call.kind, objects).await?;
+    let start = Start {
+        objects: objects.into_iter(),
+        done: false,
+        end_bookmark: (asked.send_initial == Some(true)).then_some(watcher.revision()),
+    };
+    Ok((start, watcher))
+}
+
+/// The changes after the revision that is asked for, or from now on.
+fn changes_only(call: &Call, asked: &Asked) -> Result<Watcher> {
+    let revision = asked.revision.filter(|revision| *revision > 0);
+    let after = revision.unwrap_or_else(|| call.api.store.revision());
+    watch_from(call, &asked.selection, after).map_err(|too_old| expired(after, too_old.oldest))
 }
 
 /// The one object a selection can match, when it names it. Such a watch is not woken by others.
@@ -175,6 +200,17 @@ struct Start {
     done: bool,
     /// The revision of the bookmark that ends the initial events, where one was asked for.
     end_bookmark: Option<u64>,
+}
+
+impl Start {
+    /// For watches that only want changes.
+    fn nothing() -> Self {
+        Self {
+            objects: Vec::new().into_iter(),
+            done: true,
+            end_bookmark: None,
+        }
+    }
 }
 
 struct Watch {

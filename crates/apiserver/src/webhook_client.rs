@@ -15,6 +15,7 @@ use store::Store;
 
 pub(crate) use self::endpoint::Endpoint;
 use self::endpoint::Place;
+use crate::turns::{self, Crowded};
 
 /// The largest answer that is read. A patch can be as large as an object, in base64.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
@@ -28,6 +29,8 @@ pub(crate) enum CallError {
     Configuration(String),
     #[error("{0}")]
     Call(String),
+    #[error(transparent)]
+    Crowded(#[from] Crowded),
 }
 
 /// Sends a review and returns the answer.
@@ -46,7 +49,7 @@ pub(crate) async fn post(
         .map_err(|why| CallError::Configuration(why.clone()))?;
     let path = format!("{}?timeout={}s", endpoint.path, timeout.as_secs());
     let exchange = exchange(store, endpoint, tls, &path, review.into());
-    let outcome = match tokio::time::timeout(timeout, exchange).await {
+    let outcome = match turns::waiting(tokio::time::timeout(timeout, exchange)).await? {
         Ok(outcome) => outcome,
         Err(_) => Err("context deadline exceeded".to_owned()),
     };

@@ -1,59 +1,62 @@
 //! Starting the server in the background and waiting until it is ready.
 
 use std::{
-    fs::{self, OpenOptions},
     io::{BufRead as _, BufReader},
-    os::unix::{fs::OpenOptionsExt, process::CommandExt},
-    path::Path,
-    process::{Command, ExitCode, Stdio},
+    os::unix::process::CommandExt,
+    process::{Child, Command, ExitCode, Stdio},
 };
 
 use anyhow::{Context as _, Result};
 
-use crate::{advised, data_dir::ClusterDir, instance::Instance, lock, up};
+use crate::{advised, data_dir::ClusterDir, instance::Instance, lock, log, up};
 
 pub(crate) fn start(dir: &ClusterDir, arguments: &up::Arguments) -> Result<ExitCode> {
     // The lock decides in the end; asking first gives the clearer error.
-    if lock::holder(&dir.path).is_some() {
+    if lock::holder(&dir.path)?.is_some() {
         lock::Lock::take(dir).map(drop)?;
     }
-    let log = dir.path.join("server.log");
-    let log_file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(&log)
-        .with_context(|| format!("cannot open `{}`", log.display()))?;
+    let path = dir.path.join("server.log");
+    let cannot_open = || format!("cannot open `{}`", path.display());
+    let file = log::open(&path).with_context(cannot_open)?;
+    let mut mark = file
+        .try_clone()
+        .and_then(log::Mark::at_end)
+        .with_context(cannot_open)?;
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut child = Command::new(program)
-        .args(up::foreground_arguments(&dir.path, arguments))
+        .args(up::background_arguments(dir, arguments, &path))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(log_file)
+        .stderr(file)
         .process_group(0)
         .spawn()
         .context("cannot start the server")?;
-    // The server prints its first line when it is ready, or ends without one.
-    let ready = child.stdout.take().is_some_and(|stdout| {
-        let mut line = String::new();
-        BufReader::new(stdout)
-            .read_line(&mut line)
-            .is_ok_and(|length| length > 0)
-    });
-    if ready && let Some(instance) = Instance::running(&dir.path) {
+    if says_it_is_ready(&mut child)
+        && let Some(instance) = Instance::running(&dir.path)?
+    {
         up::print_ready(&instance, dir, &format!("`{}`", dir.command("down")));
         return Ok(ExitCode::SUCCESS);
     }
     let _ = child.kill();
     let _ = child.wait();
+    let written = mark.since().unwrap_or_default();
     Err(advised(
-        format!("the server did not start\n{}", last_lines(&log)),
-        format!("the whole log is in `{}`", log.display()),
+        format!("the server did not start\n{}", last_lines(&written)),
+        format!("the whole log is in `{}`", path.display()),
     ))
 }
 
-fn last_lines(log: &Path) -> String {
-    let text = fs::read_to_string(log).unwrap_or_default();
+/// The server prints its first line when it is ready, or ends without one.
+fn says_it_is_ready(child: &mut Child) -> bool {
+    child.stdout.take().is_some_and(|stdout| {
+        let mut line = String::new();
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .is_ok_and(|length| length > 0)
+    })
+}
+
+fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(8)..]
         .iter()

@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let dir = arguments.data_dir.resolve(surroundings)?.path;
-    let server = lock::holder(&dir);
+    let server = lock::holder(&dir)?;
     if let Some(pid) = server {
         stop(pid)?;
         Instance::remove(&dir);

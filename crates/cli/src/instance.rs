@@ -45,11 +45,14 @@ impl Instance {
 
     /// The server that runs in this directory now. The lock decides, not the file: a killed server
     /// leaves its file behind.
-    pub(crate) fn running(dir: &Path) -> Option<Self> {
-        let pid = lock::holder(dir)?;
-        let text = fs::read_to_string(dir.join(FILE)).ok()?;
-        let instance: Self = serde_json::from_str(&text).ok()?;
-        (instance.pid == pid).then_some(instance)
+    pub(crate) fn running(dir: &Path) -> Result<Option<Self>> {
+        let Some(pid) = lock::holder(dir)? else {
+            return Ok(None);
+        };
+        // One that is just starting has not written it yet.
+        let text = fs::read_to_string(dir.join(FILE)).unwrap_or_default();
+        let instance: Option<Self> = serde_json::from_str(&text).ok();
+        Ok(instance.filter(|instance| instance.pid == pid))
     }
 
     pub(crate) fn remove(dir: &Path) {

@@ -13,12 +13,14 @@ mod image;
 mod instance;
 mod kubeconfig;
 mod lock;
+mod log;
 mod processes;
 mod status;
 mod up;
 
 use std::process::ExitCode;
 
+pub use log::LogWriter;
 pub use processes::process;
 
 use clap::{Parser, Subcommand, ValueEnum};

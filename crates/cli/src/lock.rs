@@ -2,12 +2,14 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::{Read as _, Seek as _, Write as _},
+    io::{self, Read as _, Seek as _, Write as _},
     os::unix::fs::OpenOptionsExt,
     path::Path,
+    thread,
+    time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::{advised, data_dir::ClusterDir};
@@ -19,6 +21,9 @@ pub(crate) struct Lock {
 }
 
 const FILE: &str = "lock";
+
+/// How long a lock may be held by somebody who only asks who holds it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Lock {
     /// Takes the directory, or says who has it.
@@ -32,7 +37,7 @@ impl Lock {
             .mode(0o600)
             .open(&path)
             .with_context(|| format!("cannot open `{}`", path.display()))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if !lock(&file) {
             let mut holder = String::new();
             let _ = file.read_to_string(&mut holder);
             return Err(in_use(dir, holder.trim()));
@@ -45,15 +50,50 @@ impl Lock {
     }
 }
 
-/// The process that holds the directory, if one does.
-pub(crate) fn holder(dir: &Path) -> Option<u32> {
-    let mut file = OpenOptions::new().read(true).open(dir.join(FILE)).ok()?;
-    if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
-        return None;
+/// Takes the lock, unless a server has it. Those who ask share it for a moment, which is waited out.
+fn lock(file: &File) -> bool {
+    let deadline = Instant::now() + PATIENCE;
+    while flock(file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if !is_free(file) || Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(1));
     }
-    let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
+    true
+}
+
+/// Whether no server has the lock.
+fn is_free(file: &File) -> bool {
+    let is_free = flock(file, FlockOperation::NonBlockingLockShared).is_ok();
+    if is_free {
+        let _ = flock(file, FlockOperation::Unlock);
+    }
+    is_free
+}
+
+/// The process that holds the directory, if one does.
+pub(crate) fn holder(dir: &Path) -> Result<Option<u32>> {
+    let path = dir.join(FILE);
+    let unreadable = || format!("cannot read `{}`", path.display());
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(unreadable),
+    };
+    let deadline = Instant::now() + PATIENCE;
+    while !is_free(&file) {
+        let mut text = String::new();
+        file.rewind()
+            .and_then(|()| file.read_to_string(&mut text))
+            .with_context(unreadable)?;
+        match text.trim().parse() {
+            Ok(pid) => return Ok(Some(pid)),
+            // Whoever has just taken it is about to write who it is.
+            Err(_) if Instant::now() < deadline => thread::sleep(Duration::from_millis(1)),
+            Err(_) => bail!("`{}` does not name the process that holds it", path.display()),
+        }
+    }
+    Ok(None)
 }
 
 fn in_use(dir: &ClusterDir, holder: &str) -> anyhow::Error {
@@ -75,21 +115,53 @@ fn in_use(dir: &ClusterDir, holder: &str) -> anyhow::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     #[test]
     fn a_second_taker_learns_who_was_first() {
         let folder = tempfile::tempdir().unwrap();
         let dir = ClusterDir::at(folder.path());
-        assert_eq!(holder(&dir.path), None);
+        assert_eq!(holder(&dir.path).unwrap(), None);
         let lock = Lock::take(&dir).unwrap();
         let error = Lock::take(&dir).unwrap_err();
         assert!(
             error.to_string().contains(&std::process::id().to_string()),
             "{error}"
         );
-        assert_eq!(holder(&dir.path), Some(std::process::id()));
+        assert_eq!(holder(&dir.path).unwrap(), Some(std::process::id()));
         drop(lock);
         Lock::take(&dir).unwrap();
+    }
+
+    #[test]
+    fn asking_who_holds_it_keeps_nobody_from_taking_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = ClusterDir::at(folder.path());
+        drop(Lock::take(&dir).unwrap());
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        holder(&dir.path).unwrap();
+                    }
+                });
+            }
+            let taken: Vec<_> = (0..300).map(|_| Lock::take(&dir).map(drop)).collect();
+            is_over.store(true, Ordering::Relaxed);
+            assert!(taken.iter().all(Result::is_ok), "{taken:?}");
+        });
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_looked_into_is_not_called_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let error = holder(&file.join("below")).unwrap_err();
+        assert!(error.to_string().starts_with("cannot read `"), "{error}");
+        assert_eq!(holder(&folder.path().join("absent")).unwrap(), None);
     }
 }

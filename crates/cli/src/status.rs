@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let dir = arguments.data_dir.resolve(surroundings)?;
-    let instance = Instance::running(&dir.path);
+    let instance = Instance::running(&dir.path)?;
     let memory = instance
         .as_ref()
         .and_then(|instance| instance::memory(instance.pid));

@@ -18,6 +18,7 @@ use crate::{
     instance::Instance,
     kubeconfig,
     lock::Lock,
+    log,
 };
 
 /// Start the embedded cluster: a Kubernetes API on this machine, and pods that are its processes
@@ -67,6 +68,10 @@ pub(crate) struct Arguments {
     /// `nvidia.com/gpu=8`
     #[arg(long = "simulated-capacity", value_name = "RESOURCE=AMOUNT", value_parser = capacity)]
     simulated_capacity: Vec<(String, String)>,
+
+    /// The file that standard error is, which the server keeps small: how `--detach` starts it
+    #[arg(long, value_name = "FILE", hide = true)]
+    log: Option<PathBuf>,
 }
 
 fn capacity(text: &str) -> Result<(String, String), String> {
@@ -94,6 +99,9 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         return detach::start(&dir, arguments);
     }
     let lock = Lock::take(&dir)?;
+    if let Some(log) = &arguments.log {
+        log::keep_small(log);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers())
         .thread_stack_size(STACK)
@@ -245,13 +253,15 @@ fn explain(error: cluster::StartError) -> anyhow::Error {
 }
 
 /// The arguments with which `--detach` starts the server proper.
-pub(crate) fn foreground_arguments(dir: &Path, arguments: &Arguments) -> Vec<OsString> {
+pub(crate) fn background_arguments(dir: &ClusterDir, arguments: &Arguments, log: &Path) -> Vec<OsString> {
     let mut all: Vec<OsString> = vec![
         "up".into(),
         "--data-dir".into(),
-        dir.into(),
+        dir.path.as_os_str().into(),
         "--listen".into(),
         arguments.listen.to_string().into(),
+        "--log".into(),
+        log.into(),
     ];
     all.extend(arguments.drop_damaged.then(|| "--drop-damaged".into()));
     all.extend(arguments.api_only.then(|| "--api-only".into()));

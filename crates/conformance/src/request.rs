@@ -82,6 +82,12 @@ impl<'a> Request<'a> {
         self.header("Authorization", &format!("Bearer {token}"))
     }
 
+    /// Puts the administrator's token in another form: where `TOKEN` stands.
+    pub(crate) fn authorization(self, form: &str) -> Self {
+        let value = form.replace("TOKEN", &self.server.token);
+        self.header("Authorization", &value)
+    }
+
     pub(crate) fn anonymous(mut self) -> Self {
         self.headers.retain(|(key, _)| key != "Authorization");
         self

@@ -16,7 +16,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
-pub use indent::indented;
+pub use indent::{Indenter, indented};
 pub use order::in_document_order;
 pub use write::{write, write_text};
 

@@ -29,7 +29,7 @@ pub struct Document {
 /// What is wrong and where; lines and columns are counted from one, zero when unknown. Shown in the
 /// words of kubectl's reader, which says the line only from the second on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("yaml: {}{message}", problem::place(*line, message))]
+#[error("{}", problem::shown(*line, message))]
 pub struct YamlError {
     pub line: u64,
     pub column: u64,

@@ -7,7 +7,7 @@ use crate::disk;
 use crate::event::{Event, Kind};
 use crate::memory::Memory;
 use crate::name::{Collection, Key};
-use crate::object::Object;
+use crate::object::{Body, Object};
 use crate::partition::Partition;
 use crate::write::{Change, Expect, Write, WriteError, WriteResult};
 
@@ -58,13 +58,27 @@ impl<'a> Batch<'a> {
             key,
             change,
         } = write;
+        match change {
+            Change::Put { expect, body } => self.step(collection, key, Step::Put { expect, body }),
+            Change::Delete { expect } => self.step(collection, key, Step::Delete { expect }),
+            Change::Retire { expect, last } => {
+                let expect = Expect::Revision(expect);
+                let put = Step::Put { expect, body: last };
+                self.step(collection.clone(), key.clone(), put)?;
+                // Nobody can come between, so whatever is there is what was just put there.
+                self.step(collection, key, Step::Delete { expect: None })
+            }
+        }
+    }
+
+    fn step(&mut self, collection: Collection, key: Key, step: Step) -> WriteResult {
         let partition = self.memory.partition_or_new(&collection);
         let name = (collection, key);
         let current = match self.pending.get(&name) {
             Some(pending) => pending.clone(),
             None => partition.get(name.1.joined()),
         };
-        let event = event(&name.1, change, current, self.revision + 1)?;
+        let event = event(&name.1, step, current, self.revision + 1)?;
         Ok(self.accept(&partition, name, event))
     }
 
@@ -89,16 +103,17 @@ impl<'a> Batch<'a> {
     }
 }
 
+/// A change of one revision.
+enum Step {
+    Put { expect: Expect, body: Body },
+    Delete { expect: Option<u64> },
+}
+
 /// Compare-and-swap: the event a change makes of the current state, or why it may not.
-fn event(
-    key: &Key,
-    change: Change,
-    current: Option<Arc<Object>>,
-    revision: u64,
-) -> Result<Event, WriteError> {
-    match (change, current) {
+fn event(key: &Key, step: Step, current: Option<Arc<Object>>, revision: u64) -> Result<Event, WriteError> {
+    match (step, current) {
         (
-            Change::Put {
+            Step::Put {
                 expect: Expect::Absent,
                 body,
             },
@@ -109,14 +124,14 @@ fn event(
             None,
         )),
         (
-            Change::Put {
+            Step::Put {
                 expect: Expect::Absent,
                 ..
             },
             Some(current),
         ) => Err(WriteError::AlreadyExists { current }),
         (
-            Change::Put {
+            Step::Put {
                 expect: Expect::Revision(expected),
                 body,
             },
@@ -129,7 +144,7 @@ fn event(
                 Some(current),
             ))
         }
-        (Change::Delete { expect }, Some(current)) => {
+        (Step::Delete { expect }, Some(current)) => {
             let current = unchanged_since(expect.unwrap_or(current.revision()), current)?;
             Ok(Event::new(
                 Kind::Deleted,
@@ -138,11 +153,11 @@ fn event(
             ))
         }
         (
-            Change::Put {
+            Step::Put {
                 expect: Expect::Revision(_),
                 ..
             }
-            | Change::Delete { .. },
+            | Step::Delete { .. },
             None,
         ) => Err(WriteError::NotFound),
     }

@@ -215,6 +215,12 @@ impl Store {
         self.write(Write::delete(collection, key, expected)).await
     }
 
+    /// Replaces the object a last time and deletes it, in one commit, if it is still at the expected
+    /// revision.
+    pub async fn retire(&self, collection: &Collection, key: Key, expected: u64, last: Body) -> WriteResult {
+        self.write(Write::retire(collection, key, expected, last)).await
+    }
+
     /// One write. It happens even if the future is dropped once it has been queued.
     pub async fn write(&self, write: Write) -> WriteResult {
         self.write_many(vec![write])

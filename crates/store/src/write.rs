@@ -22,6 +22,12 @@ pub enum Change {
     Delete {
         expect: Option<u64>,
     },
+    /// The object is replaced a last time and deleted, which are two changes to those who watch and
+    /// one to those who write.
+    Retire {
+        expect: u64,
+        last: Body,
+    },
 }
 
 /// What must be stored for a put to happen.
@@ -77,6 +83,14 @@ impl Write {
         }
     }
 
+    pub fn retire(collection: &Collection, key: Key, expect: u64, last: Body) -> Self {
+        Self {
+            collection: collection.clone(),
+            key,
+            change: Change::Retire { expect, last },
+        }
+    }
+
     /// Whether the write could be stored and read back under its name.
     pub(crate) fn check_form(&self) -> Result<(), WriteError> {
         let separators = self.key.joined().matches(SEPARATOR).count();
@@ -84,7 +98,7 @@ impl Write {
             return Err(WriteError::Malformed("a name contains a NUL character"));
         }
         match &self.change {
-            Change::Put { body, .. } if !body.is_well_formed() => {
+            Change::Put { body, .. } | Change::Retire { last: body, .. } if !body.is_well_formed() => {
                 Err(WriteError::Malformed("the body has no place for its revision"))
             }
             _ => Ok(()),

@@ -35,6 +35,6 @@ fn main() -> ExitCode {
 fn start_log() {
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("TRAINYARD_LOG").unwrap_or_else(|_| EnvFilter::new("warn")))
-        .with_writer(std::io::stderr)
+        .with_writer(cli::LogWriter::default)
         .init();
 }

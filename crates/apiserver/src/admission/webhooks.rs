@@ -132,6 +132,7 @@ async fn ask(
         .map_err(|error| match error {
             CallError::Configuration(why) => Failure::Call(format!("could not get REST client: {why}")),
             CallError::Call(why) => Failure::Call(format!("failed to call webhook: {why}")),
+            CallError::Crowded(why) => Failure::Refusal(why.into()),
         })?;
     review::read(version, &uid, mutating, &answer)
         .map_err(|why| Failure::Call(format!("received invalid webhook response: {why}")))

@@ -1,6 +1,10 @@
 //! Custom resource definitions: which names they get, when they are served, and how they end.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use schemas::crd;
 use serde_json::{Value, json};
@@ -61,11 +65,12 @@ fn definitions(api: &Api) -> Vec<(Value, u64)> {
 
 /// Serves the definitions that were established before the last stop.
 pub(crate) fn load(api: &Arc<Api>) {
-    serve(api, &definitions(api));
+    serve(api, &definitions(api), &mut Forms::default());
 }
 
 pub(crate) async fn run(api: Arc<Api>) {
     let mut changes = Feed::new(&api.store, &collection());
+    let mut forms = Forms::default();
     // Deletions wait for finalizers of instances and must not hold up each other or the loop.
     let mut ending = HashSet::new();
     let mut tasks: JoinSet<String> = JoinSet::new();
@@ -82,7 +87,7 @@ pub(crate) async fn run(api: Arc<Api>) {
                 }
                 let all = definitions(&api);
                 // Whoever sees the condition may use the kind: it is served before it says so.
-                serve(&api, &all);
+                serve(&api, &all, &mut forms);
                 for (definition, _) in &all {
                     if !object::is_deleting(definition) {
                         settle(&api, definition, &all).await;
@@ -96,14 +101,56 @@ pub(crate) async fn run(api: Arc<Api>) {
 }
 
 /// Registers the kinds of every definition whose names are accepted.
-fn serve(api: &Api, all: &[(Value, u64)]) {
+fn serve(api: &Api, all: &[(Value, u64)], forms: &mut Forms) {
+    forms.forget_all_but(all);
     let mut kinds = Vec::new();
     for (definition, revision) in all {
         if condition_holds(definition, "NamesAccepted") && condition_holds(definition, "Established") {
-            kinds.extend(custom::kinds(definition, *revision));
+            kinds.extend(custom::kinds(definition, forms.changed_at(definition, *revision)));
         }
     }
     api.registry.replace_custom(&kinds);
+}
+
+/// Since when definitions have their present form. A label or a condition changes nothing about the
+/// objects they define, which can be followed from before it.
+#[derive(Default)]
+struct Forms(HashMap<String, Form>);
+
+struct Form {
+    spec: Value,
+    accepted_names: Value,
+    since: u64,
+}
+
+impl Forms {
+    /// The revision at which a definition, now at `revision`, came into its form.
+    fn changed_at(&mut self, definition: &Value, revision: u64) -> u64 {
+        let spec = kinds::read::get(definition, "spec");
+        let accepted_names = kinds::read::at(definition, &["status", "acceptedNames"]);
+        let uid = object::uid(definition);
+        if let Some(form) = self.0.get(uid)
+            && form.spec == *spec
+            && form.accepted_names == *accepted_names
+        {
+            return form.since;
+        }
+        let form = Form {
+            spec: spec.clone(),
+            accepted_names: accepted_names.clone(),
+            since: revision,
+        };
+        self.0.insert(uid.to_owned(), form);
+        revision
+    }
+
+    fn forget_all_but(&mut self, all: &[(Value, u64)]) {
+        let known: HashSet<&str> = all
+            .iter()
+            .map(|(definition, _)| object::uid(definition))
+            .collect();
+        self.0.retain(|uid, _| known.contains(uid.as_str()));
+    }
 }
 
 fn condition_holds(definition: &Value, name: &str) -> bool {
@@ -273,4 +320,29 @@ pub(crate) fn mark_terminating(kind: &Kind, definition: &mut Value) {
             "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
         }),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_change_of_form_cuts_history_off() {
+        let mut forms = Forms::default();
+        let mut definition = json!({
+            "metadata": { "uid": "1" },
+            "spec": { "group": "example.com" },
+            "status": { "acceptedNames": { "kind": "Widget" } },
+        });
+        assert_eq!(forms.changed_at(&definition, 5), 5);
+        definition["metadata"]["labels"] = json!({ "a": "b" });
+        definition["status"]["conditions"] = json!([{ "type": "Established" }]);
+        assert_eq!(forms.changed_at(&definition, 6), 5);
+        definition["spec"]["preserveUnknownFields"] = true.into();
+        assert_eq!(forms.changed_at(&definition, 7), 7);
+        definition["status"]["acceptedNames"]["shortNames"] = json!(["w"]);
+        assert_eq!(forms.changed_at(&definition, 8), 8);
+        forms.forget_all_but(&[]);
+        assert_eq!(forms.changed_at(&definition, 9), 9);
+    }
 }

@@ -1,7 +1,11 @@
 //! The life of namespaces: each gets its service account and the cluster's certificate; one that is
 //! deleted is emptied first, pods before everything else.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures_util::{
     FutureExt as _,
@@ -22,7 +26,7 @@ use crate::{
     writes::{
         delete::{DeleteOptions, Propagation},
         timestamp,
-        update::Part,
+        update::{Part, Special},
     },
 };
 
@@ -156,7 +160,7 @@ async fn finalize(api: &Arc<Api>, namespace: &str) -> Result<()> {
     let Some(kind) = api.registry.snapshot().get("", "v1", "namespaces").cloned() else {
         return Ok(());
     };
-    let part = Part::Special("finalize", |_, _| {}, |_, _, _| {});
+    let part = Part::Special(Special::unchecked("finalize"));
     internal::change(api, &kind, NAME, part, "", namespace, |old| {
         let mut new = old.clone();
         if let Some(list) = new.pointer_mut("/spec/finalizers").and_then(Value::as_array_mut) {
@@ -185,6 +189,7 @@ async fn report(api: &Arc<Api>, namespace: &str, remaining: &[Remaining], failur
     .map(drop)
 }
 
+/// A condition of a namespace that is being emptied: false as long as all is well.
 struct Condition {
     name: &'static str,
     holds: bool,
@@ -192,60 +197,38 @@ struct Condition {
     message: String,
 }
 
-fn conditions(remaining: &[Remaining], failures: &[String]) -> Vec<Condition> {
-    let counted: Vec<String> = remaining
-        .iter()
-        // The dot stays where there is no group.
-        .map(|(kind, objects)| {
-            format!(
-                "{}.{} has {} resource instances",
-                kind.plural,
-                kind.group,
-                objects.len()
-            )
-        })
-        .collect();
-    let mut finalizers: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
-    for stored in remaining.iter().flat_map(|(_, objects)| objects) {
-        for finalizer in thin::read(stored).metadata.finalizers {
-            *finalizers.entry(finalizer).or_default() += 1;
+/// The reason of a condition, and the beginning of its message.
+type Words = (&'static str, &'static str);
+
+impl Condition {
+    /// A condition that holds where there is something to tell.
+    fn of(name: &'static str, troubles: &[String], well: Words, ill: Words) -> Self {
+        let holds = !troubles.is_empty();
+        let (reason, words) = if holds { ill } else { well };
+        Self {
+            name,
+            holds,
+            reason,
+            message: format!("{words}{}", troubles.join(", ")),
         }
     }
-    let held: Vec<String> = finalizers
-        .iter()
-        .map(|(name, count)| format!("{name} in {count} resource instances"))
-        .collect();
-    let state = |name, texts: &[String], good: (&'static str, &str), bad: (&'static str, &str)| {
-        if texts.is_empty() {
-            Condition {
-                name,
-                holds: false,
-                reason: good.0,
-                message: good.1.to_owned(),
-            }
-        } else {
-            Condition {
-                name,
-                holds: true,
-                reason: bad.0,
-                message: format!("{}{}", bad.1, texts.join(", ")),
-            }
-        }
-    };
-    vec![
-        state(
+}
+
+fn conditions(remaining: &[Remaining], failures: &[String]) -> [Condition; 5] {
+    [
+        Condition::of(
             "NamespaceDeletionDiscoveryFailure",
             &[],
             ("ResourcesDiscovered", "All resources successfully discovered"),
             ("DiscoveryFailed", ""),
         ),
-        state(
+        Condition::of(
             "NamespaceDeletionGroupVersionParsingFailure",
             &[],
             ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
             ("GroupVersionParsingFailed", ""),
         ),
-        state(
+        Condition::of(
             "NamespaceDeletionContentFailure",
             failures,
             (
@@ -254,15 +237,15 @@ fn conditions(remaining: &[Remaining], failures: &[String]) -> Vec<Condition> {
             ),
             ("ContentDeletionFailed", "Failed to delete all resource types, "),
         ),
-        state(
+        Condition::of(
             "NamespaceContentRemaining",
-            &counted,
+            &counted(remaining),
             ("ContentRemoved", "All content successfully removed"),
             ("SomeResourcesRemain", "Some resources are remaining: "),
         ),
-        state(
+        Condition::of(
             "NamespaceFinalizersRemaining",
-            &held,
+            &finalizers(remaining),
             (
                 "ContentHasNoFinalizers",
                 "All content-preserving finalizers finished",
@@ -273,6 +256,28 @@ fn conditions(remaining: &[Remaining], failures: &[String]) -> Vec<Condition> {
             ),
         ),
     ]
+}
+
+/// How many objects of each kind are left.
+fn counted(remaining: &[Remaining]) -> Vec<String> {
+    let count = |(kind, objects): &Remaining| {
+        // The dot stays where there is no group.
+        let resource = format!("{}.{}", kind.plural, kind.group);
+        format!("{resource} has {} resource instances", objects.len())
+    };
+    remaining.iter().map(count).collect()
+}
+
+/// Which finalizers hold how many of them.
+fn finalizers(remaining: &[Remaining]) -> Vec<String> {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for stored in remaining.iter().flat_map(|(_, objects)| objects) {
+        for finalizer in thin::read(stored).metadata.finalizers {
+            *counts.entry(finalizer).or_default() += 1;
+        }
+    }
+    let shown = |(name, count)| format!("{name} in {count} resource instances");
+    counts.into_iter().map(shown).collect()
 }
 
 fn set_conditions(namespace: &mut Value, conditions: &[Condition]) {

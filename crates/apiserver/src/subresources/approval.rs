@@ -2,6 +2,10 @@
 
 use kinds::objects::certificate_signing_request::{prepare_for_approval, validate_approval};
 
-use crate::writes::update::Part;
+use crate::writes::update::{Part, Special};
 
-pub(crate) const PART: Part = Part::Special("approval", prepare_for_approval, validate_approval);
+pub(crate) const PART: Part = Part::Special(Special {
+    name: "approval",
+    prepare: prepare_for_approval,
+    validate: validate_approval,
+});

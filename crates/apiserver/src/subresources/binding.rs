@@ -15,12 +15,12 @@ use crate::{
         Writer,
         options::WriteOptions,
         timestamp,
-        update::{self, Part},
+        update::{self, Part, Special},
     },
 };
 
 /// Bindings change fields no user may; the checks are in `bind` itself.
-const PART: Part = Part::Special("binding", |_, _| {}, |_, _, _| {});
+const PART: Part = Part::Special(Special::unchecked("binding"));
 
 /// Answers both paths of bindings: of a pod, and the old one of a namespace.
 pub(crate) async fn bind(call: &Call, bytes: &[u8]) -> Result<Answer> {

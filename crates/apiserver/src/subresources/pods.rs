@@ -1,15 +1,17 @@
 //! Pod subresources with rules of their own.
 
-use crate::writes::update::Part;
+use kinds::pods::{ephemeral_containers, resize};
 
-pub(crate) const EPHEMERAL_CONTAINERS: Part = Part::Special(
-    "ephemeralcontainers",
-    kinds::pods::ephemeral_containers::prepare_for_update,
-    kinds::pods::ephemeral_containers::validate_update,
-);
+use crate::writes::update::{Part, Special};
 
-pub(crate) const RESIZE: Part = Part::Special(
-    "resize",
-    kinds::pods::resize::prepare_for_update,
-    kinds::pods::resize::validate_update,
-);
+pub(crate) const EPHEMERAL_CONTAINERS: Part = Part::Special(Special {
+    name: "ephemeralcontainers",
+    prepare: ephemeral_containers::prepare_for_update,
+    validate: ephemeral_containers::validate_update,
+});
+
+pub(crate) const RESIZE: Part = Part::Special(Special {
+    name: "resize",
+    prepare: resize::prepare_for_update,
+    validate: resize::validate_update,
+});

@@ -1,6 +1,7 @@
 //! Issuing service-account tokens.
 
 use http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
 use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 use store::Collection;
@@ -27,49 +28,79 @@ pub(crate) async fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
         .get(&call.kind.collection, namespace, name)
         .ok_or_else(|| ApiError::not_found(call.kind.qualified(), name))?;
     let account = call.kind.read(&stored);
-    let spec = kinds::read::get(&request, "spec").clone();
-    let seconds = kinds::read::int(&spec, "expirationSeconds").unwrap_or_default();
-    let mut audiences = kinds::read::list(&spec, "audiences").to_vec();
-    if audiences.is_empty() {
-        audiences.push(tokens::ISSUER.into());
-    }
-    let mut private = json!({
-        "namespace": namespace,
-        "serviceaccount": { "name": name, "uid": object::uid(&account) },
-    });
-    if let Some(bound) = spec.get("boundObjectRef").filter(|bound| !bound.is_null()) {
-        bind(call, namespace, bound, &mut private)?;
-    }
-    let now = jiff::Timestamp::now();
-    let expires = now + jiff::SignedDuration::from_secs(seconds);
-    let claims = json!({
-        "iss": tokens::ISSUER,
-        "sub": tokens::username(namespace, name),
-        "aud": audiences,
-        "iat": now.as_second(),
-        "nbf": now.as_second(),
-        "exp": expires.as_second(),
-        "jti": uuid::Uuid::new_v4().to_string(),
-        "kubernetes.io": private,
-    });
+    let grant = Grant::read(call, &request, object::uid(&account))?;
     let token = call
         .api
         .signer
-        .sign(&claims)
+        .sign(&grant.claims(call))
         .ok_or_else(|| ApiError::internal("the token could not be signed"))?;
-    request["kind"] = "TokenRequest".into();
-    request["apiVersion"] = "authentication.k8s.io/v1".into();
-    request["metadata"] =
-        json!({ "name": name, "namespace": namespace, "creationTimestamp": timestamp(now) });
-    request["spec"] = spec;
-    request["spec"]["audiences"] = Value::Array(audiences);
-    request["spec"]["expirationSeconds"] = seconds.into();
-    request["status"] = json!({ "token": token, "expirationTimestamp": timestamp(expires) });
-    Ok(response::value(
-        StatusCode::CREATED,
-        call.representation,
-        &request,
-    ))
+    let answer = grant.answer(call, request, &token);
+    Ok(response::value(StatusCode::CREATED, call.representation, &answer))
+}
+
+/// What a request gets.
+struct Grant {
+    audiences: Vec<Value>,
+    seconds: i64,
+    now: Timestamp,
+    /// The claims about the account and what the token is bound to.
+    private: Value,
+}
+
+impl Grant {
+    fn read(call: &Call, request: &Value, account_uid: &str) -> Result<Self> {
+        let (namespace, name) = (call.key_namespace(), &call.target.name);
+        let spec = kinds::read::get(request, "spec");
+        let mut audiences = kinds::read::list(spec, "audiences").to_vec();
+        if audiences.is_empty() {
+            audiences.push(tokens::ISSUER.into());
+        }
+        let mut private = json!({
+            "namespace": namespace,
+            "serviceaccount": { "name": name, "uid": account_uid },
+        });
+        if let Some(bound) = spec.get("boundObjectRef").filter(|bound| !bound.is_null()) {
+            bind(call, namespace, bound, &mut private)?;
+        }
+        Ok(Self {
+            audiences,
+            seconds: kinds::read::int(spec, "expirationSeconds").unwrap_or_default(),
+            now: Timestamp::now(),
+            private,
+        })
+    }
+
+    fn expires(&self) -> Timestamp {
+        self.now + SignedDuration::from_secs(self.seconds)
+    }
+
+    fn claims(&self, call: &Call) -> Value {
+        json!({
+            "iss": tokens::ISSUER,
+            "sub": tokens::username(call.key_namespace(), &call.target.name),
+            "aud": self.audiences,
+            "iat": self.now.as_second(),
+            "nbf": self.now.as_second(),
+            "exp": self.expires().as_second(),
+            "jti": uuid::Uuid::new_v4().to_string(),
+            "kubernetes.io": self.private,
+        })
+    }
+
+    /// The request, with what was not asked for filled in.
+    fn answer(&self, call: &Call, mut request: Value, token: &str) -> Value {
+        request["kind"] = "TokenRequest".into();
+        request["apiVersion"] = "authentication.k8s.io/v1".into();
+        request["metadata"] = json!({
+            "name": call.target.name,
+            "namespace": call.key_namespace(),
+            "creationTimestamp": timestamp(self.now),
+        });
+        request["spec"]["audiences"] = json!(self.audiences);
+        request["spec"]["expirationSeconds"] = self.seconds.into();
+        request["status"] = json!({ "token": token, "expirationTimestamp": timestamp(self.expires()) });
+        request
+    }
 }
 
 /// A request may name the account it is for, and then must mean the one in the path.

@@ -129,22 +129,23 @@ enum Left {
 
 /// Does what was decided, unless somebody changed the object in between.
 async fn carry_out(call: &Call, stored: Arc<store::Object>, step: Step) -> Result<Left, WriteError> {
-    let (store, collection, key) = (&call.api.store, &call.kind.collection, stored.key().clone());
-    let mark = async |new: Value| {
-        let body = object::encode(&new);
-        store
-            .update(collection, key.clone(), stored.revision(), body)
-            .await
-    };
-    let remove = async |revision| {
-        let last = store.delete(collection, key.clone(), Some(revision)).await?;
-        Ok(Left::Gone(last))
-    };
+    let (store, collection) = (&call.api.store, &call.kind.collection);
+    let (key, revision) = (stored.key().clone(), stored.revision());
     match step {
         Step::Nothing => Ok(Left::Stored(stored)),
-        Step::Mark(new) => mark(new).await.map(Left::Stored),
-        Step::MarkAndRemove(new) => remove(mark(new).await?.revision()).await,
-        Step::Remove => remove(stored.revision()).await,
+        Step::Mark(new) => {
+            let marked = store
+                .update(collection, key, revision, object::encode(&new))
+                .await?;
+            Ok(Left::Stored(marked))
+        }
+        Step::MarkAndRemove(new) => {
+            let last = store
+                .retire(collection, key, revision, object::encode(&new))
+                .await?;
+            Ok(Left::Gone(last))
+        }
+        Step::Remove => Ok(Left::Gone(store.delete(collection, key, Some(revision)).await?)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Patching an object in one of the four ways.
 
 mod go_value;
+mod settled;
 
 use http::StatusCode;
 use manifests::{
@@ -11,6 +12,7 @@ use manifests::{
 };
 use serde_json::Value;
 
+use self::settled::Unlike;
 use super::{
     Writer,
     create::{self, Recorded},
@@ -23,7 +25,7 @@ use crate::{
     call::Call,
     error::{ApiError, Result},
     kind::{Definition, Kind},
-    negotiate, object, ownership,
+    negotiate, ownership,
     response::Answer,
 };
 
@@ -40,7 +42,7 @@ struct Patch {
     faults: Vec<String>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum PatchKind {
     Json,
     Merge,
@@ -57,7 +59,11 @@ pub(crate) async fn patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answe
     let mut writer = Writer::new(call, options);
     let outcome = update::change(&mut writer, part, Operation::Update, |writer, old| {
         let value = patched(call, &patch, old)?;
-        check_identity(call, &value)?;
+        let value = settled::settle_type(&call.kind, patch.kind, value).map_err(|error| match error {
+            Unlike::Undecodable(why) => undecodable(call, &patch, old, why),
+            Unlike::Refused(error) => error,
+        })?;
+        settled::check_identity(call, &value)?;
         let decoded = writer.decode(value, Repeated::Before(patch.faults.clone()));
         decoded.map_err(|why| undecodable(call, &patch, old, why))
     })
@@ -192,33 +198,6 @@ fn patch_error(code: u16, message: String) -> ApiError {
         .with_details(serde_json::json!({})),
         _ => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message),
     }
-}
-
-/// A patch may not turn the object into another one.
-fn check_identity(call: &Call, patched: &Value) -> Result<()> {
-    let sent = object::name(patched);
-    if sent != call.target.name {
-        return Err(ApiError::bad_request(format!(
-            "the name of the object ({sent}) does not match the name on the URL ({})",
-            call.target.name
-        )));
-    }
-    if call.kind.namespaced && object::namespace(patched) != call.key_namespace() {
-        return Err(ApiError::bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request",
-        ));
-    }
-    let (version, kind) = (
-        kinds::read::text(patched, "apiVersion"),
-        kinds::read::text(patched, "kind"),
-    );
-    if version != call.kind.api_version || kind != call.kind.kind {
-        return Err(ApiError::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version ({})",
-            call.kind.api_version
-        )));
-    }
-    Ok(())
 }
 
 /// Server-side apply: merges what the client wants into what is there, by who owns what.

@@ -21,6 +21,10 @@ impl Writer<'_> {
         if kind.is_custom() && kinds::read::text(&value, "kind").is_empty() {
             return Err(body::missing_kind(&kind.kind, bytes));
         }
+        if !kind.is_custom() && kinds::read::text(&value, "apiVersion").ends_with('/') {
+            let sent_kind = kinds::read::text(&value, "kind");
+            return Err(body::missing_version(sent_kind, &kind.kind, bytes));
+        }
         check_type(kind, &mut value)?;
         self.complete(value, repeated)
     }
@@ -110,30 +114,49 @@ fn non_empty(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// Refuses another type than the kind's: because nobody knows it, because it cannot be turned into
-/// the kind, or because it belongs to another path.
+/// Refuses another type than the kind's.
 fn check_sent_type(kind: &Kind, sent_version: &str, sent_kind: &str) -> Result<()> {
+    match mismatch(kind, sent_version, sent_kind) {
+        None => Ok(()),
+        Some(Mismatch::Version) => Err(another_version(kind, sent_version)),
+        Some(Mismatch::Type(why)) => {
+            let sent_version = non_empty(sent_version).unwrap_or(&kind.api_version);
+            let sent_kind = non_empty(sent_kind).unwrap_or(&kind.kind);
+            Err(body::unfit(sent_version, sent_kind, &kind.kind, &why))
+        }
+    }
+}
+
+/// Why something of a type is not of a kind.
+pub(super) enum Mismatch {
+    /// Nobody knows the type, or it cannot be turned into the kind.
+    Type(String),
+    /// It belongs to another path.
+    Version,
+}
+
+/// What is wrong with the type an object says it has. What it does not say is right.
+pub(super) fn mismatch(kind: &Kind, sent_version: &str, sent_kind: &str) -> Option<Mismatch> {
     let sent_version = non_empty(sent_version).unwrap_or(&kind.api_version);
     let sent_kind = non_empty(sent_kind).unwrap_or(&kind.kind);
     if sent_version == kind.api_version && sent_kind == kind.kind {
-        return Ok(());
+        return None;
     }
-    let unfit = |why: &str| Err(body::unfit(sent_version, sent_kind, &kind.kind, why));
     if !kind.is_custom() && kinds::resources::type_of(sent_version, sent_kind).is_none() {
-        return unfit(&body::not_registered(sent_version, sent_kind));
+        return Some(Mismatch::Type(body::not_registered(sent_version, sent_kind)));
     }
     if sent_kind != kind.kind {
         let package = sent_version.rsplit('/').next().unwrap_or_default();
-        return unfit(&format!(
+        return Some(Mismatch::Type(format!(
             "converting ({package}.{sent_kind}) to ({}.{}): unknown conversion",
             kind.go_package(),
             kind.kind
-        ));
+        )));
     }
-    Err(another_version(kind, sent_version))
+    Some(Mismatch::Version)
 }
 
-fn another_version(kind: &Kind, sent: &str) -> ApiError {
+pub(super) fn another_version(kind: &Kind, sent: &str) -> ApiError {
     ApiError::bad_request(format!(
         "the API version in the data ({sent}) does not match the expected API version ({})",
         kind.api_version

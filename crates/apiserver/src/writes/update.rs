@@ -27,12 +27,28 @@ pub(crate) enum Part {
     Status,
     /// The size, of which the endpoint makes a whole object.
     Scale,
-    /// A subresource with rules of its own: `(name, prepare, validate)`.
-    Special(
-        &'static str,
-        fn(&mut Value, &Value),
-        fn(&Value, &Value, &mut Vec<FieldError>),
-    ),
+    Special(Special),
+}
+
+/// A subresource with rules of its own.
+#[derive(Clone, Copy)]
+pub(crate) struct Special {
+    pub(crate) name: &'static str,
+    /// Carries over from the old object what may not be changed here.
+    pub(crate) prepare: fn(&mut Value, &Value),
+    /// What is wrong with the new object, given the old one.
+    pub(crate) validate: fn(&Value, &Value, &mut Vec<FieldError>),
+}
+
+impl Special {
+    /// One whose callers see to everything.
+    pub(crate) const fn unchecked(name: &'static str) -> Self {
+        Self {
+            name,
+            prepare: |_, _| {},
+            validate: |_, _, _| {},
+        }
+    }
 }
 
 impl Part {
@@ -41,7 +57,7 @@ impl Part {
             Self::Main => "",
             Self::Status => "status",
             Self::Scale => "scale",
-            Self::Special(name, ..) => name,
+            Self::Special(special) => special.name,
         }
     }
 }
@@ -99,22 +115,9 @@ pub(crate) async fn change(
         let stored = current(call).ok_or_else(|| ApiError::not_found(kind.qualified(), &call.target.name))?;
         let shown = conversion::shown_one(&call.api, kind, stored.clone()).await?;
         let old = kind.read(&shown);
-        let mut new = make(writer, &old)?;
+        let new = make(writer, &old)?;
         let pinned = check_preconditions(writer, &old, &new)?;
-        keep_system_metadata(&mut new, &old);
-        if !ownership::already_recorded(operation, part) {
-            ownership::record_write(writer, Some(&old), &mut new, part.subresource());
-        }
-        admission::mutate(writer, operation, &mut new, Some(&old)).await?;
-        typed::settle_namespace(kind, call.key_namespace(), &mut new)?;
-        let taken = match part {
-            Part::Main => allocation::allocate(&call.api, kind, &mut new, Some(&old))?,
-            _ => allocation::Taken::default(),
-        };
-        prepare(writer, part, &mut new, &old);
-        stamps::on_update(writer, &mut new, &old);
-        kind.complete(&mut new);
-        validate(writer, part, &new, &old)?;
+        let (mut new, taken) = complete(writer, part, operation, new, &old).await?;
         let turn = admission::validate(writer, operation, Some(&new), Some(&old)).await?;
         manifests::apply::restore_times(&old, &mut new);
         if new == old {
@@ -123,20 +126,7 @@ pub(crate) async fn change(
         if writer.options.dry_run {
             return Ok(Outcome::DryRun(new));
         }
-        let gone = object::is_deleting(&new)
-            && !object::has_finalizers(&new)
-            && !awaits_grace(&new)
-            && !crate::namespaces::awaits_finalizers(kind, &new);
-        let result = if gone {
-            store_deletion(call, &stored, &new).await
-        } else {
-            let body = object::encode(&conversion::to_stored(&call.api, kind, new).await?);
-            call.api
-                .store
-                .update(&kind.collection, stored.key().clone(), stored.revision(), body)
-                .await
-                .map(Outcome::Stored)
-        };
+        let result = store(call, &stored, new).await?;
         drop(turn);
         match result {
             Ok(outcome) => {
@@ -154,6 +144,51 @@ pub(crate) async fn change(
         }
     }
     unreachable!("the loop above returns")
+}
+
+/// What is asked for, with everything that the server and its plug-ins add to it; valid as far as its
+/// kind can tell.
+async fn complete(
+    writer: &mut Writer<'_>,
+    part: Part,
+    operation: Operation,
+    mut new: Value,
+    old: &Value,
+) -> Result<(Value, allocation::Taken)> {
+    let call = writer.call;
+    let kind = &call.kind;
+    keep_system_metadata(&mut new, old);
+    if !ownership::already_recorded(operation, part) {
+        ownership::record_write(writer, Some(old), &mut new, part.subresource());
+    }
+    admission::mutate(writer, operation, &mut new, Some(old)).await?;
+    typed::settle_namespace(kind, call.key_namespace(), &mut new)?;
+    let taken = match part {
+        Part::Main => allocation::allocate(&call.api, kind, &mut new, Some(old))?,
+        _ => allocation::Taken::default(),
+    };
+    prepare(writer, part, &mut new, old);
+    stamps::on_update(writer, &mut new, old);
+    kind.complete(&mut new);
+    validate(writer, part, &new, old)?;
+    Ok((new, taken))
+}
+
+/// Replaces what is stored, or removes it where nothing holds it any longer. The inner result is what
+/// the store says.
+async fn store(call: &Call, stored: &store::Object, new: Value) -> Result<Result<Outcome, WriteError>> {
+    let kind = &call.kind;
+    let gone = object::is_deleting(&new)
+        && !object::has_finalizers(&new)
+        && !awaits_grace(&new)
+        && !crate::namespaces::awaits_finalizers(kind, &new);
+    if gone {
+        return Ok(store_deletion(call, stored, &new).await);
+    }
+    let body = object::encode(&conversion::to_stored(&call.api, kind, new).await?);
+    let (key, revision) = (stored.key().clone(), stored.revision());
+    let updated = call.api.store.update(&kind.collection, key, revision, body).await;
+    Ok(updated.map(Outcome::Stored))
 }
 
 /// The last finalizer is gone: so is the object.

@@ -1,6 +1,12 @@
 //! What webhooks see, and what they can change and refuse.
 
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::{
     cluster::Cluster,
@@ -243,4 +249,35 @@ async fn every_object_of_a_collection_is_asked_for() {
     );
     assert_eq!(hook.take_requests()[0]["options"]["kind"], "DeleteOptions");
     assert_eq!(cluster.get(&format!("{CONFIG_MAPS}/b")).await.code.as_u16(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_requests_that_wait_for_a_webhook_let_others_pass() {
+    const WAITING: usize = 8;
+    let cluster = Arc::new(Cluster::start().await);
+    let hook = Hook::start(|_, _| json!({ "allowed": true, "after": 4000 })).await;
+    let slow = webhook("slow", &hook.client_config("/slow"), "", "configmaps");
+    register(&cluster, "Validating", "slow", &[slow]).await;
+    let large = "x".repeat(100_000);
+    let mut requests = JoinSet::new();
+    for number in 0..WAITING {
+        let (cluster, map) = (
+            cluster.clone(),
+            config_map(&format!("large-{number}"), &json!({ "k": large })),
+        );
+        requests.spawn(async move { cluster.post(CONFIG_MAPS, &map).await.ok() });
+    }
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while hook.connections() < WAITING {
+        assert!(Instant::now() < deadline, "only some get to ask");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // None of them holds up a large request that needs no webhook.
+    let secret = json!({ "metadata": { "name": "large" }, "stringData": { "k": large } });
+    cluster
+        .post("/api/v1/namespaces/default/secrets", &secret)
+        .await
+        .ok();
+    assert!(requests.try_join_next().is_none(), "it had to wait");
+    requests.join_all().await;
 }

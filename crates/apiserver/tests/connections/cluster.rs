@@ -3,6 +3,11 @@
 use std::sync::Arc;
 
 use apiserver::{Limits, Options, Running};
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
 use serde_json::{Value, json};
@@ -65,6 +70,23 @@ impl Cluster {
         self.tls.connect(name, self.connect().await).await.unwrap()
     }
 
+    /// A connection that speaks HTTP/2.
+    pub(crate) async fn http2(&self) -> SendRequest<Full<Bytes>> {
+        let mut config = self.tls.config().as_ref().clone();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let name = ServerName::try_from("localhost").unwrap();
+        let stream = TcpStream::connect(self.running.address).await.unwrap();
+        let stream = TlsConnector::from(Arc::new(config))
+            .connect(name, stream)
+            .await
+            .unwrap();
+        let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .unwrap();
+        tokio::spawn(connection);
+        sender
+    }
+
     /// The administrator, who is a master.
     pub(crate) fn admin(&self) -> Guest {
         Guest {
@@ -106,6 +128,22 @@ impl Cluster {
 }
 
 impl Guest {
+    /// Somebody whom nobody knows.
+    pub(crate) fn stranger() -> Self {
+        Self {
+            token: "nobody".to_owned(),
+        }
+    }
+
+    /// A POST to be sent by a library.
+    pub(crate) fn post_request(&self, path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+        Request::post(format!("https://localhost{path}"))
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("content-type", "application/json")
+            .body(Full::new(body.into()))
+            .unwrap()
+    }
+
     pub(crate) fn get(&self, path: &str) -> String {
         self.request("GET", path, "")
     }

@@ -5,5 +5,6 @@
 mod cluster;
 mod extremes;
 mod floods;
+mod oversized;
 mod slow_readers;
 mod slow_senders;

@@ -6,7 +6,7 @@ use apiserver::Limits;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
-use crate::cluster::{CONFIG_MAPS, Cluster, Guest};
+use crate::cluster::{CONFIG_MAPS, Cluster, Guest, read_to_end};
 
 const UPDATES: usize = 400;
 
@@ -61,4 +61,34 @@ async fn a_watcher_that_never_reads_is_cut_off_and_others_miss_nothing() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     drop(deaf);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_is_not_read_holds_its_place_until_it_is_cut_off() {
+    let cluster = Cluster::start(Limits {
+        request: Duration::from_secs(3),
+        reads: 2,
+        ..Limits::default()
+    })
+    .await;
+    let (admin, guest) = (cluster.admin(), cluster.guest().await);
+    // More than all buffers on the way take.
+    let filling = "x".repeat(400_000);
+    for number in 0..40 {
+        let map = json!({ "metadata": { "name": format!("large-{number}") }, "data": { "k": filling } });
+        cluster.ok(&admin.post(CONFIG_MAPS, &map)).await;
+    }
+    let small = guest.get("/api/v1/namespaces/default");
+    let mut deaf = cluster.stream().await;
+    deaf.write_all(guest.get(CONFIG_MAPS).as_bytes()).await.unwrap();
+    let mut answers = Vec::new();
+    // The one place a user has here is taken for a while, and then it is not.
+    while answers.len() < 10_000 && answers != ["429", "200"] {
+        let code = cluster.ask(&small).await[9..12].to_owned();
+        // Until the deaf client has come in there is room.
+        let is_new = answers.last().map_or(code == "429", |last| *last != code);
+        answers.extend(is_new.then_some(code));
+    }
+    assert_eq!(answers, ["429", "200"]);
+    assert!(read_to_end(&mut deaf).await.len() < 16_000_000);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Check, Context, Outcome};
+use crate::{Check, Context, Outcome, failure::ensure};
 
 pub(super) mod reviews;
 
@@ -47,6 +47,30 @@ pub(super) const CHECKS: &[Check] = &[
             .token("wrong")
             .refused(401, "Unauthorized", "Unauthorized")?
             .done()
+    }),
+    Check::new(AREA, "of an authorization header the second word counts", |cx| {
+        cx.get("/api/v1/namespaces/default/pods")
+            .authorization("bearer TOKEN and more")
+            .expect(200)?
+            .done()
+    }),
+    Check::new(AREA, "to impersonate nobody is not to impersonate", |cx| {
+        cx.get("/api/v1/namespaces/default/pods")
+            .impersonate("")
+            .expect(200)?
+            .done()
+    }),
+    Check::new(AREA, "to impersonate a group takes a user", |cx| {
+        let answer = cx
+            .get("/api/v1/namespaces/default/pods")
+            .impersonate("")
+            .impersonate_group("readers")
+            .header("Impersonate-Uid", "5")
+            .expect(500)?;
+        let expected = "Internal Server Error: \"/api/v1/namespaces/default/pods\": requested \
+            [{Group  readers    } {UID  5  authentication.k8s.io/v1  }] without impersonating a user\n";
+        let text = answer.body_text();
+        ensure(text == expected, expected, text)
     }),
     Check::new(AREA, "a user without rights may not get", |cx| {
         cx.get("/api/v1/namespaces/default/pods/p")

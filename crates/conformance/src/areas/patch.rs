@@ -52,6 +52,42 @@ pub(super) const CHECKS: &[Check] = &[
             .exactly("/data", json!({"copied": "1", "moved": "2"}))?
             .done()
     }),
+    Check::new(AREA, "a merge patch does not make it another kind", |cx| {
+        cx.config_map("a")?;
+        for (patch, problem) in [
+            (
+                json!({"kind": "Other"}),
+                "no kind \"Other\" is registered for version \"v1\" in scheme {*}",
+            ),
+            (
+                json!({"kind": "Secret"}),
+                "converting (v1.Secret) to (core.ConfigMap): unknown conversion",
+            ),
+            (
+                json!({"apiVersion": "a/b/c"}),
+                "unexpected GroupVersion string: a/b/c",
+            ),
+        ] {
+            cx.merge_patch(cx.core("configmaps/a")?, patch)
+                .expect(422)?
+                .has(json!({
+                    "reason": "Invalid",
+                    "message": format!(" \"\" is invalid: patch: Invalid value: {{*}}: {problem}"),
+                }))?;
+        }
+        cx.merge_patch(cx.core("configmaps/a")?, json!({"kind": null}))
+            .expect(200)?
+            .has(json!({"kind": "ConfigMap"}))?
+            .done()
+    }),
+    Check::new(AREA, "a strategic patch has no say in the kind", |cx| {
+        cx.config_map("a")?;
+        let patch = json!({"kind": "Other", "apiVersion": "other/v1"});
+        cx.strategic_patch(cx.core("configmaps/a")?, patch)
+            .expect(200)?
+            .has(json!({"kind": "ConfigMap", "apiVersion": "v1"}))?
+            .done()
+    }),
     Check::new(AREA, "a JSON patch whose test holds is applied", |cx| {
         let patch = json!([
             {"op": "test", "path": "/data/key", "value": "value"},

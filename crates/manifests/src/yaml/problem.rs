@@ -1,5 +1,9 @@
 //! What is wrong with a document, in the words of kubectl's reader instead of our parser's.
 
+use serde_json::Value;
+
+use crate::field::quoted;
+
 /// Where our parser says something else, by the beginning of what it says.
 const TRANSLATIONS: &[(&str, &str)] = &[
     ("unexpected character", CANNOT_START),
@@ -52,8 +56,30 @@ pub(super) fn is_missing_end(message: &str) -> bool {
     message.starts_with("unclosed bracket")
 }
 
+/// How a key that no JSON has is complained about.
+pub(super) const BAD_KEY: &str = "unsupported map key of type: ";
+
+/// The problem as it is told. What is found when a document becomes JSON is not a matter of YAML, and
+/// has no place.
+pub(super) fn shown(line: u64, problem: &str) -> String {
+    if problem.starts_with("json: ") || problem.starts_with(BAD_KEY) {
+        return problem.to_owned();
+    }
+    format!("yaml: {}{problem}", place(line, problem))
+}
+
+/// A value as Go would write it in a program; of lists and mappings, which take many words there,
+/// their JSON.
+pub(super) fn go_syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => quoted(text),
+        other => other.to_string(),
+    }
+}
+
 /// The line as it is shown before the problem, if it is.
-pub(super) fn place(line: u64, problem: &str) -> String {
+fn place(line: u64, problem: &str) -> String {
     let shown = match line {
         0 | 1 => 0,
         line if OF_PARSER.contains(&problem) => line - 1,

@@ -86,20 +86,22 @@ impl Meaning {
             Self::Integer(value) => Ok(value.into()),
             Self::Unsigned(value) => Ok(number(value as f64)),
             Self::Float(value) if value.is_finite() => Ok(number(value)),
-            Self::Float(value) => Err(format!("unsupported value: {value}")),
+            Self::Float(value) if value.is_nan() => Err("json: unsupported value: NaN".to_owned()),
+            Self::Float(value) if value < 0.0 => Err("json: unsupported value: -Inf".to_owned()),
+            Self::Float(_) => Err("json: unsupported value: +Inf".to_owned()),
             Self::Text(text) => Ok(text.into()),
         }
     }
 
-    /// The name of a field: JSON has only strings there.
+    /// The name of a field: JSON has only strings there. What has none is shown as its type and itself.
     pub(super) fn into_key(self) -> Result<String, String> {
         match self {
             Self::Text(text) => Ok(text),
             Self::Bool(value) => Ok(value.to_string()),
             Self::Integer(value) => Ok(value.to_string()),
             Self::Float(value) => Ok(short(value as f32)),
-            Self::Null => Err("unsupported map key: null".to_owned()),
-            Self::Unsigned(value) => Err(format!("unsupported map key: {value}")),
+            Self::Null => Err("%!s(<nil>), key: <nil>".to_owned()),
+            Self::Unsigned(value) => Err(format!("uint64, key: {value:#x}")),
         }
     }
 }

@@ -46,8 +46,8 @@ fn a_few_odd_texts_are_not_read_as_by_kubectl() {
     assert_eq!(read("a: \u{85}b").unwrap(), json!("\u{85}b")); // kubectl: a line break
 }
 
-/// What is well-formed but cannot be JSON is refused in our own words.
-const OWN_WORDS: [&str; 5] = ["null: a", "a: *missing", "? [a]\n: b", "a: .inf", "a: .nan"];
+/// Two that are refused in our own words.
+const OWN_WORDS: [&str; 2] = ["a: *missing", "? [a]\n: b"];
 
 #[test]
 fn syntax_errors_are_told_as_by_kubectl() {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, map::Entry};
 use super::{
     MAX_DEPTH, YamlError,
     nodes::{Content, Index, Node, Tree},
+    problem,
     scalars::Meaning,
 };
 use crate::field::quoted;
@@ -63,9 +64,13 @@ impl<'t> Reader<'t> {
                 self.merge(*value, object)?;
                 continue;
             }
-            let (name, shown) = self.key(*key)?;
+            let named = self.key(*key)?;
             let place = self.tree.nodes[*value].place;
             let value = self.value(*value)?;
+            let (name, shown) = named.map_err(|key| {
+                let shown = problem::go_syntax(&value);
+                place.error(format!("{}{key}, value: {shown}", problem::BAD_KEY))
+            })?;
             match object.entry(name) {
                 Entry::Vacant(entry) => {
                     entry.insert(value);
@@ -80,19 +85,18 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// A key, and how it is shown.
-    fn key(&mut self, index: Index) -> Result<(String, String), YamlError> {
+    /// A key and how it is shown, or only the latter where JSON has no such key.
+    fn key(&mut self, index: Index) -> Result<Result<(String, String), String>, YamlError> {
         let node = self.enter(index)?;
         match &node.content {
             Content::Alias(target) => self.through_alias(node, |reader| reader.key(*target)),
             Content::Scalar(scalar) => {
-                let key = scalar.meaning().and_then(|meaning| {
-                    let is_text = matches!(meaning, Meaning::Text(_));
-                    let name = meaning.into_key()?;
+                let meaning = scalar.meaning().map_err(|message| node.place.error(message))?;
+                let is_text = matches!(meaning, Meaning::Text(_));
+                Ok(meaning.into_key().map(|name| {
                     let shown = if is_text { quoted(&name) } else { name.clone() };
-                    Ok((name, shown))
-                });
-                key.map_err(|message| node.place.error(message))
+                    (name, shown)
+                }))
             }
             Content::Sequence(_) | Content::Mapping(_) => {
                 Err(node.place.error("a list or mapping cannot be a map key"))

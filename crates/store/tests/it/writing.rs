@@ -1,6 +1,6 @@
 //! Compare-and-swap, revisions and what becomes durable.
 
-use store::{Expect, Key, Write, WriteError};
+use store::{Expect, Key, Kind, Write, WriteError};
 
 use crate::samples::{Place, body, key, pods, revision, value};
 
@@ -69,6 +69,34 @@ async fn writes_of_one_commit_see_each_other_and_are_answered_one_by_one() {
     assert_eq!(revisions, [first, first + 1, first + 2, first + 3]);
     assert_eq!(value(&store.get(&pods(), "default", "a").unwrap()), "three");
     assert!(store.write_many(Vec::new()).await.is_empty());
+}
+
+#[tokio::test]
+async fn an_object_is_replaced_a_last_time_and_deleted_in_one_commit() {
+    let place = Place::new();
+    let store = place.open();
+    let first = revision(store.create(&pods(), key("a"), body("one")).await);
+    let mut watcher = store.watch(&pods(), None, first).unwrap();
+
+    let stale = store.retire(&pods(), key("a"), first - 1, body("never")).await;
+    assert!(matches!(stale, Err(WriteError::Conflict { .. })));
+    assert_eq!(value(&store.get(&pods(), "default", "a").unwrap()), "one");
+
+    let last = store
+        .retire(&pods(), key("a"), first, body("last"))
+        .await
+        .unwrap();
+    assert_eq!((last.revision(), value(&last).as_str()), (first + 2, "last"));
+    assert!(store.get(&pods(), "default", "a").is_none());
+    // A commit is shown as a whole.
+    let events = watcher.next().await.unwrap();
+    let seen: Vec<_> = events.iter().map(|event| (event.kind, event.revision)).collect();
+    assert_eq!(seen, [(Kind::Modified, first + 1), (Kind::Deleted, first + 2)]);
+
+    let gone = store.retire(&pods(), key("a"), first, body("never")).await;
+    assert!(matches!(gone, Err(WriteError::NotFound)));
+    store.close().await;
+    assert!(place.open().get(&pods(), "default", "a").is_none());
 }
 
 #[tokio::test]

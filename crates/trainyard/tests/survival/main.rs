@@ -9,6 +9,7 @@
     reason = "a test that cannot go on has failed, and one that was skipped says why"
 )]
 
+mod background;
 mod client;
 mod crash;
 mod damage;

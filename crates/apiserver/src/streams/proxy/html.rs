@@ -57,15 +57,15 @@ pub(super) fn corrected(body: Body, links: Links) -> Body {
             Some(Ok(frame)) => {
                 let data = frame.into_data().unwrap_or_default();
                 let piece = corrector.push(&data);
-                Some((piece, Some((body, corrector))))
+                Some((Ok(piece), Some((body, corrector))))
             }
-            Some(Err(never)) => match never {},
-            None => Some((corrector.held, None)),
+            Some(Err(error)) => Some((Err(error), None)),
+            None => Some((Ok(corrector.held), None)),
         }
     });
     let frames = pieces
-        .filter(|piece| std::future::ready(!piece.is_empty()))
-        .map(|piece| Ok(Frame::data(Bytes::from(piece))));
+        .filter(|piece| std::future::ready(piece.as_ref().map_or(true, |piece| !piece.is_empty())))
+        .map(|piece| piece.map(|piece| Frame::data(Bytes::from(piece))));
     StreamBody::new(frames).boxed_unsync()
 }
 
