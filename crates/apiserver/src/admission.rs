@@ -26,9 +26,10 @@ use serde_json::Value;
 
 use self::resource_quotas::Turn;
 use crate::{
+    call::Call,
     error::{ApiError, Result},
     subresources::scale,
-    writes::{Writer, typed},
+    writes::{Writer, options::WriteOptions, typed},
 };
 
 /// What is done to the object.
@@ -39,6 +40,8 @@ pub(crate) enum Operation {
     /// An update by server-side apply, which records field ownership itself.
     Apply,
     Delete,
+    /// Nothing is written: somebody is connected to something.
+    Connect,
 }
 
 impl Operation {
@@ -48,6 +51,7 @@ impl Operation {
             Self::Create => "CREATE",
             Self::Update | Self::Apply => "UPDATE",
             Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
         }
     }
 }
@@ -183,6 +187,19 @@ pub(crate) async fn admit_body(writer: &mut Writer<'_>, body: &mut Value) -> Res
     validate_seen(writer, Operation::Create, Some(body), None).await?;
     writer.admitted = true;
     Ok(())
+}
+
+/// Admits a connection, whose options are its object.
+pub(crate) async fn admit_connection(call: &Call, options: &mut Value) -> Result<()> {
+    let mut writer = Writer::new(call, WriteOptions::default());
+    let mut rounds = webhooks::Rounds::default();
+    loop {
+        webhooks::mutate(&mut writer, Operation::Connect, Some(options), None, &mut rounds).await?;
+        if !rounds.again() {
+            break;
+        }
+    }
+    validate_seen(&mut writer, Operation::Connect, Some(options), None).await
 }
 
 /// What a body that breaks the rules of its kind is told.

@@ -6,7 +6,7 @@ use http_body_util::BodyExt as _;
 use crate::{
     compression,
     query::Query,
-    request_info::{RequestInfo, ResourceRequest},
+    request_info::RequestInfo,
     response::{self, Answer},
 };
 
@@ -18,8 +18,8 @@ pub(crate) struct Dress {
 
 impl Dress {
     pub(crate) fn of(query: &Query, headers: &HeaderMap, info: &RequestInfo) -> Self {
-        // A watch is sent as it comes.
-        if matches!(info, RequestInfo::Resource(ResourceRequest { verb: "watch", .. })) {
+        // A stream is sent as it comes.
+        if info.is_long_running() {
             return Self::default();
         }
         Self {

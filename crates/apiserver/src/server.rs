@@ -19,7 +19,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use crate::{api::Api, authentication::User, body::BodyError, limits::Limits};
+use crate::{api::Api, authentication::User, body::BodyError, limits::Limits, streams::Peer};
 
 /// Streams one connection may have open: informers share one, and there may be many.
 const MAX_STREAMS: u32 = 4096;
@@ -57,7 +57,8 @@ pub(crate) async fn serve(
         }
     }
     drop(listener);
-    let _ = timeout(STOP_PATIENCE, graceful.shutdown()).await;
+    let ended = async { tokio::join!(graceful.shutdown(), api.connections.ended()) };
+    let _ = timeout(STOP_PATIENCE, ended).await;
 }
 
 async fn stopped(stop: &mut watch::Receiver<bool>) {
@@ -120,7 +121,8 @@ async fn connection(
         asking.notify_one();
         let (api, user) = (api.clone(), user.clone());
         async move {
-            let request = request.map(|body| body.map_err(BodyError::new).boxed_unsync());
+            let mut request = request.map(|body| body.map_err(BodyError::new).boxed_unsync());
+            request.extensions_mut().insert(Peer(peer));
             Ok::<_, std::convert::Infallible>(api.serve(request, user).await)
         }
     });

@@ -24,10 +24,12 @@ use crate::{
     in_flight::InFlight,
     limits::Limits,
     metrics::Metrics,
+    nodes::Nodes,
     pki::{Pki, PkiError},
     receiving::Receiving,
     registry::Registry,
     server,
+    streams::connections::Connections,
 };
 
 /// Where the server keeps its state and where it listens.
@@ -110,7 +112,9 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         admin_token: pki.admin_token,
         ca_pem: pki.ca_pem,
         metrics: Metrics::default(),
+        nodes: Nodes::default(),
         in_flight: InFlight::new(&options.limits),
+        connections: Connections::new(options.limits.connections),
         receiving: Receiving::new(options.limits.large_body),
         limits: options.limits,
         quota_turns: crate::admission::resource_quotas::Turns::new(),
@@ -135,7 +139,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
 }
 
 fn store_path(data_dir: &Path) -> PathBuf {
-    data_dir.join("store.redb")
+    data_dir.join("store.db")
 }
 
 /// The addresses the serving certificate names: loopback, the API's Service, and where it listens.

@@ -16,6 +16,7 @@ use crate::{
     get,
     receiving::Received,
     response::Answer,
+    streams,
     writes::{
         patch,
         update::{self, Part},
@@ -40,9 +41,7 @@ pub(crate) async fn answer(call: &Call, method: &Method, body: &Received) -> Res
     }
     call.check_name()?;
     let part = match (call.kind.plural.as_ref(), name) {
-        ("pods", "log" | "exec" | "attach" | "portforward" | "proxy") | ("services" | "nodes", "proxy") => {
-            return pods::stream(call);
-        }
+        ("pods", "log") => return streams::logs(call).await,
         (_, "scale") => return scale::answer(call, method, body.bytes()?).await,
         ("pods", "binding") => return binding::bind(call, body.bytes()?).await,
         ("pods", "eviction") => return eviction::evict(call, body.bytes()?).await,

@@ -94,7 +94,6 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         return detach::start(&dir, arguments);
     }
     let lock = Lock::take(&dir)?;
-    show_panics();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers())
         .thread_stack_size(STACK)
@@ -105,16 +104,6 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     drop(lock);
     result
-}
-
-/// Panics are bugs and are shown, but for those over a damaged file: they are told as errors.
-fn show_panics() {
-    let show = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if std::thread::current().name() != Some(cluster::GUARDED_THREAD) {
-            show(panic);
-        }
-    }));
 }
 
 /// Documents and expressions may nest some hundred levels, and everything that walks them recurses.

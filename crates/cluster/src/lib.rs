@@ -8,7 +8,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use kube::Client;
 use tokio::task::JoinSet;
 
-pub use apiserver::{GUARDED_THREAD, StartError};
+pub use apiserver::StartError;
 pub use node_agent::{leave_nothing_running, network_process, sandbox_process};
 pub use simulated_nodes::Options as SimulatedNodes;
 

@@ -3,6 +3,7 @@
 //! The facts are the committed table `tables/types.txt`, read once on first use. Decoding,
 //! protobuf, patches, server-side apply and OpenAPI all ask here.
 
+mod fingerprint;
 mod shape;
 mod table;
 
@@ -192,7 +193,8 @@ impl Struct {
     /// The field with this JSON name.
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         let fields = self.fields();
-        let found = fields.binary_search_by_key(&name, |field| field.name).ok()?;
+        let fingerprints = &TABLE.fingerprints[self.fields.clone()];
+        let found = fingerprint::find(name, fingerprints, |index| fields[index].name == name)?;
         Some(&fields[found])
     }
 

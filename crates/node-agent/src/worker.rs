@@ -189,25 +189,23 @@ impl Worker {
             Ok(sandbox) => {
                 let address = self.book.address;
                 self.adopt(Live { sandbox, address });
-                self.attach_again().await;
                 self.resume();
-                self.refresh_volumes();
+                // Whatever step the agent before us had come to, all of them are taken again.
+                if self.pod.metadata.deletion_timestamp.is_none() {
+                    self.prepare(Timestamp::now());
+                }
             }
             Err(_) => self.bury().await,
         }
     }
 
     fn adopt(&mut self, live: Live) {
-        let is_known = self
-            .live
-            .as_ref()
-            .is_some_and(|known| known.sandbox.pid() == live.sandbox.pid());
-        if is_known {
+        self.book.address = live.address;
+        let known = self.live.replace(live.clone());
+        if known.is_some_and(|known| known.sandbox.pid() == live.sandbox.pid()) {
             return;
         }
-        let (sandbox, tell) = (live.sandbox.clone(), self.tell.clone());
-        self.book.address = live.address;
-        self.live = Some(live);
+        let (sandbox, tell) = (live.sandbox, self.tell.clone());
         self.jobs.spawn(async move {
             if let Ok(mut states) = sandbox.states().await {
                 while let Ok(state) = states.next().await {

@@ -21,7 +21,7 @@ async fn main() -> Outcome {
     let updates: usize = arguments
         .next()
         .map_or(Ok(1_000_000), |updates| updates.parse())?;
-    let path = directory.join(format!("endurance-{}.redb", std::process::id()));
+    let path = directory.join(format!("endurance-{}.db", std::process::id()));
     let result = run(&path, updates).await;
     std::fs::remove_file(&path)?;
     result

@@ -13,7 +13,7 @@ fn main() -> Outcome {
     let directory = std::env::args()
         .nth(1)
         .map_or_else(std::env::temp_dir, PathBuf::from);
-    let path = directory.join(format!("throughput-{}.redb", std::process::id()));
+    let path = directory.join(format!("throughput-{}.db", std::process::id()));
     let bare = resident_kilobytes();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

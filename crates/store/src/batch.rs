@@ -50,21 +50,6 @@ impl<'a> Batch<'a> {
         &self.changes
     }
 
-    /// Puts records back as memory has them, ahead of everything else.
-    pub(crate) fn restore(&mut self, records: &[(Collection, Key)]) {
-        let restored = records.iter().map(|(collection, key)| {
-            match self
-                .memory
-                .partition(collection)
-                .and_then(|partition| partition.get(key.joined()))
-            {
-                Some(object) => disk::Change::Put(collection.clone(), object),
-                None => disk::Change::Remove(collection.clone(), key.clone()),
-            }
-        });
-        self.changes.splice(0..0, restored.collect::<Vec<_>>());
-    }
-
     /// Checks one write and takes it in. The answer holds once the batch is committed.
     pub(crate) fn stage(&mut self, write: Write) -> WriteResult {
         write.check_form()?;
@@ -87,9 +72,9 @@ impl<'a> Batch<'a> {
         self.revision = event.revision;
         let event = Arc::new(event);
         let object = Arc::clone(&event.object);
-        self.changes.push(match event.survivor() {
-            Some(object) => disk::Change::Put(name.0.clone(), Arc::clone(object)),
-            None => disk::Change::Remove(name.0.clone(), name.1.clone()),
+        self.changes.push(disk::Change {
+            collection: name.0.clone(),
+            event: Arc::clone(&event),
         });
         self.pending.insert(name, event.survivor().cloned());
         match self

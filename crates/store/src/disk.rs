@@ -1,55 +1,79 @@
-//! The one file of the store: opened and checked once, then written by the writer thread only.
+//! The one file of the store: a log of commits, read once when it is opened and then only written to.
 //!
-//! A commit is one transaction of the engine and one sync. The engine checks the newest commit when
-//! it opens the file and falls back to the one before it where that is incomplete: right after a
-//! power failure, and a reason not to start otherwise.
+//! A commit is appended, a slot in the first page vouches for it, and one sync makes both durable. What
+//! no slot vouches for was never acknowledged, and is written over.
 
+mod bytes;
+mod commit;
+mod compaction;
 mod create;
-mod engine;
 mod error;
-mod file;
+mod header;
 mod load;
-mod meta;
+mod lock;
 mod open;
 mod record;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use redb::{Database, TableDefinition};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
+use uuid::Uuid;
 
+pub(crate) use compaction::Snapshot;
 pub use error::{DiskError, OpenError};
-pub use open::GUARDED_THREAD;
 pub(crate) use open::open;
 
-use self::load::Loaded;
-use self::meta::META;
-use crate::name::{Collection, Key};
-use crate::object::Object;
+use self::compaction::Compaction;
+use self::header::Slot;
+use self::lock::LockedFile;
+use crate::event::Event;
+use crate::list::Objects;
+use crate::name::Collection;
 
-const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
+/// After a failed write the disk is left alone for so long.
+const PAUSE: Duration = Duration::from_millis(100);
+/// A commit's buffer is kept for the next one up to this size.
+const BUFFER: usize = 1 << 20;
 
 /// One record to write.
-pub(crate) enum Change {
-    Put(Collection, Arc<Object>),
-    Remove(Collection, Key),
+pub(crate) struct Change {
+    pub(crate) collection: Collection,
+    pub(crate) event: Arc<Event>,
+}
+
+/// What the file held when it was opened.
+pub(crate) struct Loaded {
+    pub(crate) collections: BTreeMap<Collection, Objects>,
+    pub(crate) revision: u64,
+    pub(crate) cluster_id: String,
 }
 
 pub(crate) struct Disk {
     path: PathBuf,
-    cluster_id: String,
-    cache_bytes: usize,
-    /// Absent after a failed commit: the engine refuses further work until it is opened anew.
-    database: Option<Database>,
+    file: LockedFile,
+    cluster_id: Uuid,
+    boot: u64,
+    /// What is durable.
+    current: Slot,
+    /// The file may hold more than the current slot vouches for.
+    has_leftovers: bool,
+    /// The file took another's place, which is not known to be durable.
+    has_moved: bool,
     failure: Option<Failure>,
-    /// The revision of the last commit that is known to be whole.
-    committed: u64,
-    /// Records of a failed commit that may have reached the file all the same. The next commit
-    /// writes them as memory has them.
-    unsettled: Vec<(Collection, Key)>,
+    /// How many bytes beside those that are current, and as many again, the file may have.
+    slack: u64,
+    /// How many bytes of the file are current.
+    live_bytes: u64,
+    /// A shorter file is not compacted: it was tried, and failed.
+    patience: u64,
+    compaction: Option<Compaction>,
+    buffer: Vec<u8>,
 }
 
 /// A failure that is not yet overcome, and when it is worth trying again.
@@ -59,111 +83,126 @@ struct Failure {
 }
 
 impl Disk {
-    fn new(path: &Path, cache_bytes: usize, database: Option<Database>, loaded: &Loaded) -> Self {
-        Self {
-            path: path.to_owned(),
-            cluster_id: loaded.cluster_id.clone(),
-            cache_bytes,
-            database,
-            failure: None,
-            committed: loaded.revision,
-            unsettled: Vec::new(),
-        }
-    }
-
-    pub(crate) fn unsettled(&self) -> &[(Collection, Key)] {
-        &self.unsettled
-    }
-
     /// Makes the changes durable, all or none, `revision` being the last of them.
     pub(crate) fn commit(&mut self, changes: &[Change], revision: u64) -> Result<(), Arc<DiskError>> {
-        let started = Instant::now();
-        if let Some(failure) = self.failure.as_ref().filter(|failure| started < failure.retry_at) {
+        let now = Instant::now();
+        if let Some(failure) = self.failure.as_ref().filter(|failure| now < failure.retry_at) {
             return Err(Arc::clone(&failure.error));
         }
-        let attempted = catch_unwind(AssertUnwindSafe(|| self.try_commit(changes, revision)))
-            .unwrap_or_else(|panic| Err(DiskError::Engine(error::panic_message(&*panic))));
-        match attempted {
+        match self.try_commit(changes, revision) {
             Ok(()) => {
-                self.settle(revision);
+                if self.failure.take().is_some() {
+                    info!(path = %self.path.display(), "the store can be written again");
+                }
                 Ok(())
             }
-            Err(error) => Err(self.fail(error, changes, started)),
+            Err(error) => Err(self.fail(error)),
         }
     }
 
-    fn try_commit(&mut self, changes: &[Change], revision: u64) -> Result<(), DiskError> {
-        let database = match &mut self.database {
-            Some(database) => database,
-            none => {
-                let reopened = open::reopen(&self.path, &self.cluster_id, self.cache_bytes);
-                let (database, revision) = reopened.map_err(DiskError::Reopen)?;
-                if revision == self.committed {
-                    self.unsettled.clear();
-                }
-                none.insert(database)
+    fn try_commit(&mut self, changes: &[Change], revision: u64) -> io::Result<()> {
+        self.clear()?;
+        commit::build(revision, &mut self.buffer, |out| {
+            for change in changes {
+                record::append(change, out);
             }
+        });
+        let next = Slot {
+            sequence: self.current.sequence + 1,
+            length: self.current.length + self.buffer.len() as u64,
+            revision,
+            boot: self.boot,
         };
-        write(database, changes, revision).map_err(|source| DiskError::Commit {
-            path: self.path.clone(),
-            source: Box::new(source),
-        })
+        self.has_leftovers = true;
+        self.file.write_all_at(&self.buffer, self.current.length)?;
+        next.write(&self.file)?;
+        self.file.sync_data()?;
+        self.has_leftovers = false;
+        self.current = next;
+        self.buffer.shrink_to(BUFFER);
+        for change in changes {
+            self.live_bytes += record::put_len(&change.collection, change.event.survivor());
+            let freed = record::put_len(&change.collection, change.event.previous.as_ref());
+            self.live_bytes = self.live_bytes.saturating_sub(freed);
+        }
+        Ok(())
     }
 
-    fn settle(&mut self, revision: u64) {
-        self.committed = revision;
-        self.unsettled.clear();
-        if self.failure.take().is_some() {
-            info!(path = %self.path.display(), "the store can be written again");
+    /// Settles what earlier failures have left open.
+    fn clear(&mut self) -> io::Result<()> {
+        if self.has_leftovers {
+            self.current.void_next(&self.file)?;
+            self.file.set_len(self.current.length)?;
+            self.file.sync_data()?;
+            self.has_leftovers = false;
         }
+        if self.has_moved {
+            create::sync_directory(&self.path)?;
+            self.has_moved = false;
+        }
+        Ok(())
     }
 
-    /// Reopening walks the whole file, so a disk that stays full is tried with growing caution.
-    fn fail(&mut self, error: DiskError, changes: &[Change], started: Instant) -> Arc<DiskError> {
-        const PAUSE: Duration = Duration::from_millis(100);
-        let error = Arc::new(error);
-        warn!(path = %self.path.display(), %error, "a write to the store failed");
-        if self.database.take().is_some() {
-            self.unsettled = changes.iter().map(Change::name).collect();
-        }
-        let retry_at = Instant::now() + PAUSE.max(4 * started.elapsed());
+    fn fail(&mut self, source: io::Error) -> Arc<DiskError> {
+        let path = self.path.clone();
+        let error = Arc::new(DiskError { path, source });
+        warn!(path = %self.path.display(), error = %error.source, "a write to the store failed");
         self.failure = Some(Failure {
             error: Arc::clone(&error),
-            retry_at,
+            retry_at: Instant::now() + PAUSE,
         });
         error
     }
-}
 
-impl Change {
-    fn name(&self) -> (Collection, Key) {
-        match self {
-            Self::Put(collection, object) => (collection.clone(), object.key().clone()),
-            Self::Remove(collection, key) => (collection.clone(), key.clone()),
+    /// Keeps the file from growing much beyond what is current. `snapshot` gives what the last commit
+    /// has led to.
+    pub(crate) fn compact_if_worthwhile(&mut self, snapshot: impl FnOnce() -> Snapshot) {
+        match self.compaction.take() {
+            Some(compaction) if compaction.is_finished() => self.finish(compaction),
+            None if self.is_worthwhile() => self.start(snapshot()),
+            unfinished => self.compaction = unfinished,
         }
     }
-}
 
-fn write(database: &Database, changes: &[Change], revision: u64) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
-    {
-        let mut objects = transaction.open_table(OBJECTS)?;
-        for change in changes {
-            match change {
-                Change::Put(collection, object) => {
-                    let key = record::key(collection, object.key());
-                    let mut value = objects.insert_reserve(key.as_str(), record::encoded_len(object))?;
-                    record::encode(&key, object, value.as_mut());
-                }
-                Change::Remove(collection, key) => {
-                    objects.remove(record::key(collection, key).as_str())?;
-                }
+    fn is_worthwhile(&self) -> bool {
+        self.current.length > (2 * self.live_bytes + self.slack).max(self.patience)
+    }
+
+    fn start(&mut self, snapshot: Snapshot) {
+        match Compaction::start(&self.path, self.cluster_id, snapshot, &self.current) {
+            Ok(compaction) => self.compaction = Some(compaction),
+            Err(error) => self.postpone(&error),
+        }
+    }
+
+    fn finish(&mut self, compaction: Compaction) {
+        let before = self.current.length;
+        match compaction.finish(&self.file, &self.current) {
+            Ok((file, slot)) => {
+                debug!(path = %self.path.display(), before, after = slot.length, "compacted the store");
+                self.file = file;
+                self.current = slot;
+                self.has_moved = true;
+                self.patience = 0;
             }
+            Err(error) => self.postpone(&error),
         }
-        meta::set_revision(&mut transaction.open_table(META)?, revision)?;
     }
-    transaction.commit()?;
-    Ok(())
+
+    /// A file that cannot be compacted now, for example because the disk is full, is good as it is.
+    fn postpone(&mut self, error: &io::Error) {
+        warn!(path = %self.path.display(), %error, "could not compact the store");
+        let _ = fs::remove_file(compaction::draft_path(&self.path));
+        self.patience = 2 * self.current.length;
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        if let Some(compaction) = self.compaction.take() {
+            compaction.abandon();
+        }
+    }
 }
 
 /// A file next to the store's own, named after it.

@@ -22,7 +22,7 @@ mod watcher;
 mod write;
 mod writer;
 
-pub use disk::{DiskError, GUARDED_THREAD, OpenError};
+pub use disk::{DiskError, OpenError};
 pub use event::{Event, Kind};
 pub use list::List;
 pub use log::TooOld;

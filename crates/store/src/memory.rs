@@ -8,6 +8,7 @@ use std::time::Instant;
 use parking_lot::RwLock;
 use tokio::sync::watch;
 
+use crate::disk::Snapshot;
 use crate::event::Event;
 use crate::list::Objects;
 use crate::name::Collection;
@@ -66,6 +67,15 @@ impl Memory {
         let partitions = self.partitions.read();
         let stocked = partitions.iter().filter(|(_, partition)| !partition.is_empty());
         stocked.map(|(collection, _)| collection.clone()).collect()
+    }
+
+    /// All objects as they are now. Only the writer changes them, so it alone may rely on the moment.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let partitions = self.partitions.read();
+        partitions
+            .iter()
+            .map(|(collection, partition)| (collection.clone(), partition.objects()))
+            .collect()
     }
 
     /// Shows a committed batch to readers: its events first, the revision that vouches for them last.

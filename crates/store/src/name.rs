@@ -33,6 +33,13 @@ impl From<&str> for Collection {
     }
 }
 
+/// Lets maps be asked by `&str`.
+impl Borrow<str> for Collection {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Display for Collection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

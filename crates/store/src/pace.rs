@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 /// A batch waits for at most this part of what the last commit took.
 const PART: u32 = 4;
+/// Where commits are faster than this, waiting costs more than a commit for everyone.
+const SLOW: Duration = Duration::from_millis(1);
 
 /// What the last commit says about the next.
 pub(crate) struct Pace {
@@ -28,7 +30,7 @@ impl Pace {
     /// Takes note of a commit that is over now.
     pub(crate) fn committed(&mut self, answered: usize, waiting: usize, took: Duration, now: Instant) {
         self.expected = answered + waiting;
-        self.until = now + took / PART;
+        self.until = if took < SLOW { now } else { now + took / PART };
     }
 
     /// Whether a batch of so many jobs should wait for more.
@@ -67,6 +69,14 @@ mod tests {
         let (pace, now) = after(1, 1);
         assert!(pace.hopes_for_more(1, now));
         assert!(!pace.hopes_for_more(2, now));
+    }
+
+    #[test]
+    fn nobody_waits_where_commits_are_fast() {
+        let now = Instant::now();
+        let mut pace = Pace::new(now);
+        pace.committed(8, 8, SLOW / 2, now);
+        assert!(!pace.hopes_for_more(8, now));
     }
 
     #[test]

@@ -76,6 +76,10 @@ impl Partition {
         self.contents.read().objects.keys().cloned().collect()
     }
 
+    pub(crate) fn objects(&self) -> Vec<Arc<Object>> {
+        self.contents.read().objects.values().cloned().collect()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.contents.read().objects.is_empty()
     }

@@ -125,15 +125,15 @@ impl Writer {
     }
 
     /// Makes a batch durable, then visible.
-    fn commit(&mut self, mut batch: Batch<'_>) -> Result<u64, Arc<DiskError>> {
+    fn commit(&mut self, batch: Batch<'_>) -> Result<u64, Arc<DiskError>> {
         let revision = batch.revision();
         if batch.is_empty() {
             return Ok(revision);
         }
-        batch.restore(self.disk.unsettled());
         self.disk.commit(batch.changes(), revision)?;
         let now = Instant::now();
         self.memory.publish(batch.events(), revision, now);
+        self.disk.compact_if_worthwhile(|| self.memory.snapshot());
         if now.duration_since(self.swept) > SWEEP {
             self.swept = now;
             self.memory.sweep(now);

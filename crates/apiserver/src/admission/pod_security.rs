@@ -10,6 +10,7 @@ use store::Collection;
 
 use crate::{
     call::Call,
+    derived,
     error::{ApiError, Result},
     object,
     writes::Writer,
@@ -63,14 +64,12 @@ fn check_pod(writer: &Writer<'_>, pod: &Value, old: Option<&Value>) -> Result<()
 /// What holds in the namespace of the request. Labels that make no sense cannot be set; where they
 /// are found nevertheless, the strictest policy is enforced.
 fn policies_here(call: &Call) -> Policies {
-    let stored = call
-        .api
-        .store
-        .get(&Collection::new("", "namespaces"), "", call.key_namespace());
-    let namespace: Value = stored
-        .and_then(|stored| serde_json::from_slice(stored.json()).ok())
-        .unwrap_or_default();
-    policies_of(&namespace).0
+    let namespaces = Collection::new("", "namespaces");
+    let stored = call.api.store.get(&namespaces, "", call.key_namespace());
+    match stored {
+        Some(namespace) => policies_of(&derived::parsed(&namespace)).0,
+        None => policies_of(&Value::Null).0,
+    }
 }
 
 fn policies_of(namespace: &Value) -> (Policies, Vec<manifests::field::FieldError>) {

@@ -21,6 +21,8 @@ pub(super) struct Table {
     pub(super) aliases: Vec<Alias>,
     pub(super) structs: Vec<Struct>,
     pub(super) fields: Vec<Field>,
+    /// One for each field's name.
+    pub(super) fingerprints: Vec<u32>,
     pub(super) expressions: Vec<Expression>,
     pub(super) wire: Vec<WireEntry>,
 }

@@ -11,6 +11,7 @@ use std::{
 use containers::{client, spec};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Pod};
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::{Happening, Live, Worker, hooks, last_words, observe, prepare, sources, volumes};
 use crate::{
@@ -74,7 +75,7 @@ impl Worker {
         let (tell, name) = (self.tell.clone(), name.to_owned());
         let container = name.clone();
         let task = self.jobs.spawn(async move {
-            let outcome = launch.run().await;
+            let outcome = launch.run(&tell).await;
             let _ = tell.send(Happening::Launched {
                 container,
                 attempt,
@@ -155,7 +156,7 @@ fn container_id(uid: &str, name: &str, attempt: u32) -> String {
 }
 
 impl Launch {
-    async fn run(self) -> Launched {
+    async fn run(self, tell: &UnboundedSender<Happening>) -> Launched {
         let image = match self.image() {
             Ok(image) => image,
             Err(unusable) => {
@@ -197,6 +198,10 @@ impl Launch {
             }
         }
         self.tell("Started", format!("Started container {}", self.container.name));
+        // Whoever hears that it was launched must know what became of it: it may have ended already.
+        if let Ok(state) = self.live.sandbox.state().await {
+            let _ = tell.send(Happening::State(state));
+        }
         self.after_start(image).await
     }
 

@@ -159,7 +159,12 @@ async fn write_files(
         ("resolv.conf", resolver),
         ("hostname", format!("{}\n", sandbox::hostname(pod))),
     ] {
-        fs::write(folder.file(name), text)?;
+        let file = folder.file(name);
+        // A file that containers see is not touched without need.
+        if fs::read(&file).is_ok_and(|known| known == text.as_bytes()) {
+            continue;
+        }
+        fs::write(file, text)?;
     }
     Ok(())
 }

@@ -3,25 +3,29 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use redb::{Builder, Database};
 use tracing::warn;
+use uuid::Uuid;
 
+use super::beside;
 use super::error::OpenError;
-use super::meta::{self, META};
-use super::{OBJECTS, beside};
+use super::header::{self, Slot};
+use super::lock::LockedFile;
 
-pub(super) fn create_if_absent(path: &Path) -> Result<(), OpenError> {
+/// Revisions start above zero, which clients take for "any".
+const FIRST_REVISION: u64 = 1;
+
+pub(super) fn create_if_absent(path: &Path, boot: u64) -> Result<(), OpenError> {
     if !is_absent_or_empty(path).map_err(|error| OpenError::io(path, error))? {
         return Ok(());
     }
     let draft = beside(path, "new");
-    let file = private_file(&draft).map_err(|error| OpenError::io(&draft, error))?;
-    file.try_lock()
-        .map_err(|_| OpenError::Locked { path: draft.clone() })?;
-    file.set_len(0).map_err(|error| OpenError::io(&draft, error))?;
-    initialise(file).map_err(|error| OpenError::engine(&draft, error))?;
+    initialise(&draft, boot).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => OpenError::Locked { path: draft.clone() },
+        _ => OpenError::io(&draft, error),
+    })?;
     let moved = move_into_place(&draft, path).and_then(|()| sync_directory(path));
     moved.map_err(|error| OpenError::io(path, error))
 }
@@ -34,24 +38,31 @@ fn is_absent_or_empty(path: &Path) -> io::Result<bool> {
     }
 }
 
-fn initialise(file: File) -> Result<(), redb::Error> {
-    let database: Database = Builder::new().set_cache_size(0).create_file(file)?;
-    let transaction = database.begin_write()?;
-    transaction.open_table(OBJECTS)?;
-    meta::initialise(&mut transaction.open_table(META)?)?;
-    transaction.commit()?;
-    Ok(())
+fn initialise(draft: &Path, boot: u64) -> io::Result<()> {
+    let file = empty_file(draft)?;
+    header::write_identity(&file, Uuid::new_v4())?;
+    let slot = Slot {
+        sequence: 1,
+        length: header::LEN,
+        revision: FIRST_REVISION,
+        boot,
+    };
+    slot.write(&file)?;
+    file.sync_all()
 }
 
-/// Secrets are stored too, so the file is for its owner only.
-fn private_file(path: &Path) -> io::Result<File> {
+/// An empty file that is locked by this process. Secrets are stored too, so it is for its owner only.
+pub(super) fn empty_file(path: &Path) -> io::Result<LockedFile> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
-    #[cfg(unix)]
-    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600);
+    let file = LockedFile::new(options.open(path)?)?;
+    file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    file.set_len(0)?;
     Ok(file)
 }
 
@@ -68,7 +79,8 @@ fn move_into_place(draft: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-fn sync_directory(path: &Path) -> io::Result<()> {
+/// Makes the names in a file's directory durable.
+pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
 }

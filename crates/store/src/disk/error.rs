@@ -1,6 +1,5 @@
 //! What can go wrong with the file, in the words the operator of the store needs.
 
-use std::any::Any;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -72,41 +71,6 @@ impl OpenError {
             records,
         }
     }
-
-    /// A table that is missing or has another shape was made by another program.
-    pub(super) fn table(path: &Path, error: redb::TableError) -> Self {
-        match error {
-            redb::TableError::Storage(error) => Self::engine(path, error),
-            _ => Self::NotAStore {
-                path: path.to_owned(),
-            },
-        }
-    }
-
-    /// Sorts the engine's errors by what the operator can do.
-    pub(super) fn engine(path: &Path, error: impl Into<redb::Error>) -> Self {
-        let path = path.to_owned();
-        match error.into() {
-            redb::Error::DatabaseAlreadyOpen => Self::Locked { path },
-            // The engine's way of saying that the first bytes are not its own.
-            redb::Error::Io(source) if source.kind() == io::ErrorKind::InvalidData => {
-                Self::NotAStore { path }
-            }
-            redb::Error::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
-                Self::damaged(&path, "the file ends too early", Vec::new())
-            }
-            redb::Error::Io(source) => Self::Io { path, source },
-            redb::Error::Corrupted(reason) => Self::damaged(&path, lower_first(&reason), Vec::new()),
-            other => Self::damaged(&path, lower_first(&other.to_string()), Vec::new()),
-        }
-    }
-}
-
-fn lower_first(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| {
-        first.to_lowercase().chain(characters).collect()
-    })
 }
 
 fn naming(records: &[String]) -> String {
@@ -126,43 +90,20 @@ fn naming(records: &[String]) -> String {
 
 /// Why a write could not be made durable.
 #[derive(Debug, thiserror::Error)]
-pub enum DiskError {
-    #[error("cannot write the store `{}`", path.display())]
-    Commit {
-        path: PathBuf,
-        #[source]
-        source: Box<redb::Error>,
-    },
-    #[error("cannot reopen the store after a failed write")]
-    Reopen(#[source] OpenError),
-    #[error("the store's engine gave up: {0}")]
-    Engine(String),
+#[error("cannot write the store `{}`", path.display())]
+pub struct DiskError {
+    pub(super) path: PathBuf,
+    pub(super) source: io::Error,
 }
 
 impl DiskError {
     /// Whether freeing space would help.
     pub fn is_full(&self) -> bool {
-        let source = match self {
-            Self::Commit { source, .. } => match &**source {
-                redb::Error::Io(source) => source,
-                _ => return false,
-            },
-            Self::Reopen(OpenError::Io { source, .. }) => source,
-            _ => return false,
-        };
         let kinds = [
             io::ErrorKind::StorageFull,
             io::ErrorKind::QuotaExceeded,
             io::ErrorKind::FileTooLarge,
         ];
-        kinds.contains(&source.kind())
+        kinds.contains(&self.source.kind())
     }
-}
-
-/// The message of a caught panic.
-pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
-        .to_owned()
 }

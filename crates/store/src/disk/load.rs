@@ -1,87 +1,101 @@
-//! Reading every record of the file, and telling the sound ones from the damaged.
+//! Reading the file from its first commit to its last, and telling sound records from damaged ones.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
 use std::sync::Arc;
 
-use redb::{Database, ReadableDatabase, ReadableTable};
-
-use super::error::OpenError;
-use super::meta::{self, META};
-use super::{OBJECTS, record};
+use super::commit::Commit;
+use super::header::{self, Slot};
+use super::record::{self, Content, Record};
 use crate::list::Objects;
 use crate::name::Collection;
 
 /// Everything the file holds.
-pub(crate) struct Loaded {
-    pub(crate) collections: BTreeMap<Collection, Objects>,
-    pub(crate) revision: u64,
-    pub(crate) cluster_id: String,
-    pub(super) boot_id: String,
-    /// The keys of the records that are not what was once written.
-    pub(super) damaged: Vec<String>,
-    pub(super) live_bytes: u64,
+#[derive(Default)]
+pub(super) struct Contents {
+    pub(super) collections: BTreeMap<Collection, Objects>,
+    /// The keys of records that are not what was once written, and that nothing written later replaces.
+    pub(super) damaged: BTreeSet<String>,
 }
 
-pub(super) fn load(database: &Database, path: &Path) -> Result<Loaded, OpenError> {
-    let transaction = database
-        .begin_read()
-        .map_err(|error| OpenError::engine(path, error))?;
-    let meta = meta::read(
-        &transaction
-            .open_table(META)
-            .map_err(|error| OpenError::table(path, error))?,
-        path,
-    )?;
-    let mut loaded = Loaded {
-        collections: BTreeMap::new(),
-        revision: meta.revision,
-        cluster_id: meta.cluster_id,
-        boot_id: meta.boot_id,
-        damaged: Vec::new(),
-        live_bytes: 0,
-    };
-    let objects = transaction
-        .open_table(OBJECTS)
-        .map_err(|error| OpenError::table(path, error))?;
-    loaded
-        .take_all(&objects)
-        .map_err(|error| OpenError::engine(path, error))?;
-    Ok(loaded)
+/// How far reading got.
+pub(super) enum Reach {
+    /// To the end the slot names.
+    End,
+    /// To a commit at this offset, which is not there or not what was written.
+    Broken(u64),
 }
 
-impl Loaded {
-    fn take_all(
-        &mut self,
-        objects: &impl ReadableTable<&'static str, &'static [u8]>,
-    ) -> Result<(), redb::StorageError> {
-        let mut last = String::new();
-        for entry in objects.iter()? {
-            let (key, value) = entry?;
-            let (key, value) = (key.value(), value.value());
-            // A damaged tree could otherwise be walked in circles.
-            if key <= last.as_str() {
-                return Err(redb::StorageError::Corrupted(
-                    "records are out of order".to_owned(),
-                ));
-            }
-            key.clone_into(&mut last);
-            self.take(key, value);
+/// Reads every commit the slot vouches for. A damaged commit whose records can be told apart is taken
+/// with those that are sound, but for the last where `may_be_cut_short` says so.
+pub(super) fn load(file: &File, slot: &Slot, may_be_cut_short: bool) -> io::Result<(Contents, Reach)> {
+    let mut contents = Contents::default();
+    let mut buffer = Vec::new();
+    let (mut at, mut revision) = (header::LEN, 0);
+    while at < slot.length {
+        let Some(commit) = Commit::read(file, at, slot.length, &mut buffer)? else {
+            return Ok((contents, Reach::Broken(at)));
+        };
+        let is_last = commit.end == slot.length;
+        // A commit that was put in the place of another has a revision that is out of turn.
+        let in_turn = commit.revision >= revision && (!is_last || commit.revision <= slot.revision);
+        let is_cut_short = is_last && may_be_cut_short && !commit.sound;
+        if !in_turn || is_cut_short || !contents.take(&commit) {
+            return Ok((contents, Reach::Broken(at)));
         }
-        Ok(())
+        (at, revision) = (commit.end, commit.revision);
+    }
+    Ok((contents, Reach::End))
+}
+
+impl Contents {
+    /// Takes a commit's records, and notes those that are damaged. False where they cannot be told apart.
+    fn take(&mut self, commit: &Commit<'_>) -> bool {
+        if !commit.sound {
+            let mut records = commit.records();
+            let damaged = records.by_ref().filter(|record| record.content.is_none()).count();
+            if records.is_torn() || damaged == 0 {
+                return false;
+            }
+        }
+        for record in commit.records() {
+            self.take_record(record);
+        }
+        true
     }
 
-    fn take(&mut self, key: &str, value: &[u8]) {
-        self.live_bytes += (key.len() + value.len()) as u64;
-        let decoded = record::split_key(key).and_then(|(collection, joined)| {
-            let object = record::decode(key, joined, value)?;
-            (object.revision() <= self.revision).then_some((collection, object))
-        });
-        let Some((collection, object)) = decoded else {
-            self.damaged.push(key.to_owned());
+    fn take_record(&mut self, record: Record<'_>) {
+        let Some((collection, name)) = record::split_key(record.key) else {
             return;
         };
-        let objects = self.collections.entry(Collection::from(collection)).or_default();
-        objects.insert(object.key().clone(), Arc::new(object));
+        let objects = match self.collections.get_mut(collection) {
+            Some(objects) => objects,
+            None => self.collections.entry(collection.into()).or_default(),
+        };
+        self.damaged.remove(record.key);
+        match record.content {
+            Some(Content::Put(object)) => {
+                objects.insert(object.key().clone(), Arc::new(object));
+            }
+            Some(Content::Remove) => {
+                objects.remove(name);
+            }
+            None => {
+                // An older state must not come back in the place of a damaged one.
+                objects.remove(name);
+                self.damaged.insert(record.key.to_owned());
+            }
+        }
+    }
+
+    /// How many bytes the objects take in a file without anything else.
+    pub(super) fn live_bytes(&self) -> u64 {
+        let sizes = self.collections.iter().flat_map(|(collection, objects)| {
+            objects
+                .values()
+                .map(|object| record::put_len(collection, Some(object)))
+        });
+        sizes.sum()
     }
 }

@@ -1,25 +1,105 @@
-//! How an object is laid out in the file.
+//! How one change is laid out in a commit.
 //!
-//! Key: `collection NUL namespace NUL name`. Value: a format byte, the revision, the offset of its
-//! digits in the JSON, a checksum over all of that and the key, and the JSON.
+//! A mark, the lengths of key and JSON, the revision, the offset of its digits in the JSON, a checksum
+//! over all of it, and then the key (`collection NUL namespace NUL name`) and the JSON.
+//! A removal has no JSON.
+
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::Change;
+use super::bytes::take;
 use crate::name::{Collection, Key, SEPARATOR};
 use crate::object::Object;
 
-const FORMAT: u8 = 1;
-const HEADER: usize = 1 + 8 + 4 + 8;
+const PUT: u8 = 1;
+const REMOVE: u8 = 2;
+const HEAD: usize = 1 + 4 + 4 + 8 + 4 + 8;
 
-/// The key of an object in the file.
-pub(super) fn key(collection: &Collection, key: &Key) -> String {
+/// A change as it stands in the file.
+pub(super) struct Record<'a> {
+    pub(super) key: &'a str,
+    /// `None` when any part of it is not what was written.
+    pub(super) content: Option<Content>,
+}
+
+pub(super) enum Content {
+    Put(Object),
+    Remove,
+}
+
+/// Appends a change to a commit.
+pub(super) fn append(change: &Change, out: &mut Vec<u8>) {
+    if let Some(object) = change.event.survivor() {
+        append_put(&change.collection, object, out);
+    } else {
+        let key = joined(&change.collection, change.event.key());
+        append_parts(REMOVE, &key, 0, 0, &[], out);
+    }
+}
+
+pub(super) fn append_put(collection: &Collection, object: &Object, out: &mut Vec<u8>) {
+    let key = joined(collection, object.key());
+    append_parts(
+        PUT,
+        &key,
+        object.revision(),
+        object.revision_at(),
+        object.json(),
+        out,
+    );
+}
+
+/// How much room an object takes in the file, if there is one.
+pub(super) fn put_len(collection: &Collection, object: Option<&Arc<Object>>) -> u64 {
+    object.map_or(0, |object| {
+        let key = collection.as_str().len() + 1 + object.key().joined().len();
+        (HEAD + key + object.json().len()) as u64
+    })
+}
+
+fn append_parts(mark: u8, key: &str, revision: u64, revision_at: u32, json: &[u8], out: &mut Vec<u8>) {
+    out.push(mark);
+    out.extend((key.len() as u32).to_le_bytes());
+    out.extend((json.len() as u32).to_le_bytes());
+    out.extend(revision.to_le_bytes());
+    out.extend(revision_at.to_le_bytes());
+    out.extend(checksum(mark, key, revision, revision_at, json).to_le_bytes());
+    out.extend(key.as_bytes());
+    out.extend(json);
+}
+
+/// Takes the next record off a commit; `None` where the bytes cannot be told apart.
+pub(super) fn next<'a>(bytes: &mut &'a [u8]) -> Option<Record<'a>> {
+    let [mark] = take(bytes)?;
+    let key_len = u32::from_le_bytes(take(bytes)?) as usize;
+    let json_len = u32::from_le_bytes(take(bytes)?) as usize;
+    let revision = u64::from_le_bytes(take(bytes)?);
+    let revision_at = u32::from_le_bytes(take(bytes)?);
+    let sum = u64::from_le_bytes(take(bytes)?);
+    let (key, rest) = bytes.split_at_checked(key_len)?;
+    let (json, rest) = rest.split_at_checked(json_len)?;
+    *bytes = rest;
+    let key = std::str::from_utf8(key).ok()?;
+    let (_, name) = split_key(key)?;
+    let content = match mark {
+        _ if sum != checksum(mark, key, revision, revision_at, json) => None,
+        PUT => Object::loaded(Key::from_joined(name), revision, revision_at, json).map(Content::Put),
+        REMOVE => Some(Content::Remove),
+        _ => None,
+    };
+    Some(Record { key, content })
+}
+
+fn joined(collection: &Collection, key: &Key) -> String {
     format!("{collection}{SEPARATOR}{}", key.joined())
 }
 
-/// Splits a key of the file; `None` when it cannot have been made by [`key`].
+/// Splits a key of the file into collection and name; `None` when it cannot have been made by [`joined`].
 pub(super) fn split_key(key: &str) -> Option<(&str, &str)> {
     key.split_once(SEPARATOR)
-        .filter(|(_, joined)| joined.matches(SEPARATOR).count() == 1)
+        .filter(|(_, name)| name.matches(SEPARATOR).count() == 1)
 }
 
 /// A key of the file as people write it.
@@ -27,94 +107,64 @@ pub(super) fn readable(key: &str) -> String {
     key.replace(SEPARATOR, " ")
 }
 
-pub(super) fn encoded_len(object: &Object) -> usize {
-    HEADER + object.json().len()
-}
-
-/// Writes the value of an object into a buffer of exactly [`encoded_len`] bytes.
-pub(super) fn encode(key: &str, object: &Object, value: &mut [u8]) {
-    let sum = checksum(key, object.revision(), object.revision_at(), object.json());
-    value[0] = FORMAT;
-    value[1..9].copy_from_slice(&object.revision().to_le_bytes());
-    value[9..13].copy_from_slice(&object.revision_at().to_le_bytes());
-    value[13..HEADER].copy_from_slice(&sum.to_le_bytes());
-    value[HEADER..].copy_from_slice(object.json());
-}
-
-/// Reads a value back; `None` when any part of it is not what was written.
-pub(super) fn decode(key: &str, joined: &str, value: &[u8]) -> Option<Object> {
-    let (format, value) = value.split_first()?;
-    let (revision, value) = value.split_first_chunk()?;
-    let (revision_at, value) = value.split_first_chunk()?;
-    let (sum, json) = value.split_first_chunk()?;
-    let (revision, revision_at) = (u64::from_le_bytes(*revision), u32::from_le_bytes(*revision_at));
-    if *format != FORMAT || u64::from_le_bytes(*sum) != checksum(key, revision, revision_at, json) {
-        return None;
-    }
-    Object::loaded(Key::from_joined(joined), revision, revision_at, json)
-}
-
-fn checksum(key: &str, revision: u64, revision_at: u32, json: &[u8]) -> u64 {
-    let seed = xxh3_64_with_seed(key.as_bytes(), revision) ^ u64::from(revision_at);
+fn checksum(mark: u8, key: &str, revision: u64, revision_at: u32, json: &[u8]) -> u64 {
+    let seed = u64::from(revision_at) << 8 | u64::from(mark);
+    let seed = xxh3_64_with_seed(key.as_bytes(), revision ^ seed);
     xxh3_64_with_seed(json, seed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{Event, Kind};
     use crate::object::Body;
 
-    fn sample() -> (String, Object, Vec<u8>) {
+    fn object(name: &str) -> Object {
         let body = Body::new(br#"{"metadata":{"resourceVersion":""},"a":1}"#.to_vec(), 32);
-        let object = Object::stamped(Key::new("default", "web"), body, 77);
-        let key = key(&"/pods".into(), object.key());
-        let mut value = vec![0; encoded_len(&object)];
-        encode(&key, &object, &mut value);
-        (key, object, value)
+        Object::stamped(Key::new("default", name), body, 77)
+    }
+
+    fn record(kind: Kind, name: &str) -> Vec<u8> {
+        let change = Change {
+            collection: "/pods".into(),
+            event: Arc::new(Event::new(kind, object(name), None)),
+        };
+        let mut bytes = Vec::new();
+        append(&change, &mut bytes);
+        bytes
     }
 
     #[test]
-    fn a_record_reads_back_as_it_was_written() {
-        let (key, object, value) = sample();
-        let (collection, joined) = split_key(&key).unwrap();
-        assert_eq!(collection, "/pods");
-        let read = decode(&key, joined, &value).unwrap();
-        assert_eq!(
-            (read.key(), read.revision(), read.json()),
-            (object.key(), 77, object.json())
-        );
+    fn a_change_reads_back_as_it_was_written() {
+        let put = record(Kind::Added, "web");
+        let length = put_len(&"/pods".into(), Some(&Arc::new(object("web"))));
+        assert_eq!(put.len() as u64, length);
+        let bytes = [put, record(Kind::Deleted, "old")].concat();
+        let mut rest = bytes.as_slice();
+        let put = next(&mut rest).unwrap();
+        assert_eq!(split_key(put.key), Some(("/pods", "default\0web")));
+        let Some(Content::Put(read)) = put.content else {
+            panic!("not a put")
+        };
+        assert_eq!((read.revision(), read.json()), (77, object("web").json()));
+        let removal = next(&mut rest).unwrap();
+        assert_eq!(readable(removal.key), "/pods default old");
+        assert!(matches!(removal.content, Some(Content::Remove)));
+        assert!(rest.is_empty());
     }
 
     #[test]
-    fn every_single_bit_of_a_record_matters() {
-        let (key, object, value) = sample();
-        for bit in 0..value.len() * 8 {
-            let mut broken = value.clone();
-            broken[bit / 8] ^= 1 << (bit % 8);
+    fn no_flipped_bit_goes_unnoticed() {
+        let bytes = record(Kind::Added, "web");
+        for bit in 0..bytes.len() * 8 {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let mut rest = damaged.as_slice();
+            let read = next(&mut rest);
             assert!(
-                decode(&key, object.key().joined(), &broken).is_none(),
-                "bit {bit}"
+                read.is_none_or(|record| record.content.is_none()),
+                "bit {bit} was not noticed"
             );
-        }
-        for len in 0..value.len() {
-            assert!(
-                decode(&key, object.key().joined(), &value[..len]).is_none(),
-                "length {len}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_record_under_another_key_is_not_accepted() {
-        let (_, object, value) = sample();
-        let other = key(&"/secrets".into(), object.key());
-        assert!(decode(&other, object.key().joined(), &value).is_none());
-    }
-
-    #[test]
-    fn foreign_keys_are_recognised() {
-        for foreign in ["", "pods", "pods\0web", "pods\0default\0web\0extra"] {
-            assert!(split_key(foreign).is_none(), "{foreign:?}");
         }
     }
 }

@@ -39,6 +39,14 @@ fn number_in(content_found: &str) -> u64 {
     number
 }
 
+/// So that a good part of the kills hits a compaction.
+fn compacting_often() -> Options {
+    Options {
+        slack: 64 << 10,
+        ..Options::default()
+    }
+}
+
 #[test]
 fn writes_until_it_is_killed() {
     let Some(path) = child::path() else { return };
@@ -47,7 +55,7 @@ fn writes_until_it_is_killed() {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let store = Store::open(&path, Options::default()).unwrap();
+        let store = Store::open(&path, compacting_often()).unwrap();
         let seed = u64::from(std::process::id()) | 1 << 40;
         let tasks: Vec<_> = (0..TASKS)
             .map(|task| tokio::spawn(keep_writing(store.clone(), task, seed + task)))

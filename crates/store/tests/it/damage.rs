@@ -6,12 +6,11 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use redb::{Database, TableDefinition};
 use store::{OpenError, Options, Store};
 
 use crate::samples::{Place, body, key, pods, revision, value};
 
-/// The engine's page size.
+/// What is written and lost together.
 const PAGE: usize = 4096;
 
 type State = BTreeMap<String, String>;
@@ -71,7 +70,10 @@ impl Damage {
             Self::FlippedBit(bit) => bytes[bit / 8] ^= 1 << (bit % 8),
             Self::CutTo(length) => bytes.truncate(length),
             Self::Zeroed(range) => bytes[range].fill(0),
-            Self::MisplacedPage(at) => bytes.copy_within(PAGE..2 * PAGE, at),
+            Self::MisplacedPage(at) => {
+                let length = PAGE.min(bytes.len() - at);
+                bytes.copy_within(PAGE..PAGE + length, at);
+            }
         }
         bytes
     }
@@ -129,24 +131,28 @@ async fn an_undamaged_file_opens_whether_closed_or_crashed() {
 
 #[tokio::test]
 async fn no_flipped_bit_of_the_header_gives_wrong_data() {
-    // The engine's header, and the two commit slots behind it.
-    let (refused, _) = check(|_| {
-        (0..320 * 8)
-            .step_by(3)
-            .chain(72..80)
-            .map(Damage::FlippedBit)
-            .collect()
-    })
-    .await;
-    assert!(refused > 100, "{refused}");
+    // What the file is, and the two slots that say how far it is written.
+    let parts = [0..44, 512..552, 1024..1064];
+    let bits = || {
+        parts
+            .clone()
+            .into_iter()
+            .flatten()
+            .flat_map(|byte| (0..8).map(move |bit| byte * 8 + bit))
+    };
+    let (refused, total) = check(|_| bits().map(Damage::FlippedBit).collect()).await;
+    assert_eq!(refused, total);
 }
 
 #[tokio::test]
 async fn no_flipped_bit_of_a_page_gives_wrong_data() {
     let spread =
         |page: usize| [3, 50, 400, 900, 1700, 2500, 3300, 4090].map(|byte| (page + byte) * 8 + byte % 8);
-    let (refused, total) =
-        check(|bytes| pages(bytes).flat_map(spread).map(Damage::FlippedBit).collect()).await;
+    let (refused, total) = check(|bytes| {
+        let bits = pages(bytes).flat_map(spread).filter(|bit| *bit < bytes.len() * 8);
+        bits.map(Damage::FlippedBit).collect()
+    })
+    .await;
     assert!(refused > 100, "{refused} of {total}");
 }
 
@@ -166,7 +172,10 @@ async fn no_lost_or_zeroed_end_gives_wrong_data() {
 #[tokio::test]
 async fn no_torn_or_misplaced_page_gives_wrong_data() {
     check(|bytes| {
-        let torn = |page| [Damage::Zeroed(page..page + PAGE / 2), Damage::MisplacedPage(page)];
+        let torn = |page| {
+            let half = bytes.len().min(page + PAGE / 2);
+            [Damage::Zeroed(page..half), Damage::MisplacedPage(page)]
+        };
         pages(bytes).flat_map(torn).collect()
     })
     .await;
@@ -220,54 +229,79 @@ async fn a_damaged_record_is_named_and_can_be_dropped() {
     );
     revision(store.create(&pods(), key("12"), body("again")).await);
     store.close().await;
-    assert!(place.path().with_file_name("store.redb.damaged").exists());
+    assert!(place.path().with_file_name("store.db.damaged").exists());
     assert!(place.open().get(&pods(), "default", "12").is_some());
 }
 
-/// The file after one more commit, of which only the header reached the disk. Made with the engine
-/// alone, as the machine's next run would find it.
-fn torn_commit(path: &Path) -> Vec<u8> {
-    let database = Database::open(path).unwrap();
-    let commit = |table: &str, key: &str| {
-        let transaction = database.begin_write().unwrap();
-        let table = TableDefinition::<&str, &[u8]>::new(table);
-        transaction
-            .open_table(table)
-            .unwrap()
-            .insert(key, b"another run".as_slice())
-            .unwrap();
-        transaction.commit().unwrap();
-        fs::read(path).unwrap()
-    };
-    let mut torn = commit("meta", "boot");
-    let after = commit("objects", "/pods\0default\0lost");
-    torn[..320].copy_from_slice(&after[..320]);
-    torn
+fn run_of_the_machine(boot_id: &str) -> Options {
+    Options {
+        boot_id: boot_id.to_owned(),
+        ..Options::default()
+    }
+}
+
+/// The file with one more commit, written in some run of the machine.
+async fn with_another_commit(place: &Place, bytes: &[u8], boot_id: &str) -> Vec<u8> {
+    fs::write(place.path(), bytes).unwrap();
+    let store = place.open_with(run_of_the_machine(boot_id));
+    revision(
+        store
+            .create(&pods(), key("lost"), body(&"lost".repeat(3000)))
+            .await,
+    );
+    store.close().await;
+    fs::read(place.path()).unwrap()
 }
 
 #[tokio::test]
 async fn a_commit_that_a_power_failure_cut_short_is_undone_but_not_without_one() {
     let (expected, closed, _) = specimen().await;
     let place = Place::in_memory();
-    fs::write(place.path(), &closed).unwrap();
-    let torn = torn_commit(&place.path());
-    assert_eq!(attempt(&place.path(), &torn).await.unwrap(), expected);
-    // Opened like this it belongs to this run of the machine, where nothing is cut short.
-    let store = place.open();
-    let before = fs::read(place.path()).unwrap();
-    revision(store.create(&pods(), key("lost"), body("lost")).await);
-    let mut torn = before;
-    torn[..320].copy_from_slice(&fs::read(place.path()).unwrap()[..320]);
-    store.close().await;
-    for _ in 0..2 {
-        let error = attempt(&place.path(), &torn).await.unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .ends_with("is damaged: its last commit is incomplete"),
-            "{error}"
-        );
-        torn = fs::read(place.path()).unwrap();
+    let whole = with_another_commit(&place, &closed, "one run").await;
+    let missing = closed.len()..whole.len();
+    let middle = closed.len() + PAGE..closed.len() + 2 * PAGE;
+    for damage in [
+        Damage::CutTo(closed.len()),
+        Damage::CutTo(whole.len() - 1),
+        Damage::Zeroed(missing),
+        Damage::Zeroed(middle),
+    ] {
+        let torn = damage.apply(&whole);
+        fs::write(place.path(), &torn).unwrap();
+        // In the run that wrote it nothing is cut short, so it was whole once.
+        for _ in 0..2 {
+            let error = Store::open(&place.path(), run_of_the_machine("one run"));
+            let error = error.err().unwrap();
+            assert!(matches!(error, OpenError::Damaged { .. }), "{damage:?}: {error}");
+        }
+        assert_eq!(fs::read(place.path()).unwrap(), torn, "it was changed");
+        let store = place.open_with(run_of_the_machine("the next run"));
+        assert_eq!(state(&store), expected, "{damage:?}");
+        revision(store.create(&pods(), key("new"), body("new")).await);
+        store.close().await;
+        let store = place.open_with(run_of_the_machine("the next run"));
+        assert_eq!(state(&store).len(), expected.len() + 1, "{damage:?}");
+        store.close().await;
     }
-    assert_eq!(fs::read_dir(place.path().parent().unwrap()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn a_commit_without_the_slot_that_vouches_for_it_is_kept_if_it_may_have_been_acknowledged() {
+    let (expected, closed, _) = specimen().await;
+    let place = Place::in_memory();
+    let whole = with_another_commit(&place, &closed, "one run").await;
+    let slots = [512..552, 1024..1064];
+    let newest = slots
+        .into_iter()
+        .find(|slot| whole[slot.clone()] != closed[slot.clone()]);
+    let mut damaged = whole.clone();
+    damaged[newest.clone().unwrap().start + 20] ^= 1;
+    fs::write(place.path(), &damaged).unwrap();
+    let store = place.open_with(run_of_the_machine("the next run"));
+    assert_eq!(state(&store).len(), expected.len() + 1);
+    store.close().await;
+    // A commit that no slot ever vouched for was cut short by the end of the process.
+    let mut unfinished = whole;
+    unfinished[newest.clone().unwrap()].copy_from_slice(&closed[newest.unwrap()]);
+    assert_eq!(attempt(&place.path(), &unfinished).await.unwrap(), expected);
 }

@@ -58,7 +58,7 @@ impl Place {
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        self.directory.path().join("store.redb")
+        self.directory.path().join("store.db")
     }
 
     pub(crate) fn open(&self) -> Store {

@@ -200,12 +200,15 @@ impl Cluster {
         .await;
     }
 
-    /// The reasons of the events about a pod, in order.
-    pub(crate) async fn reasons(&self, pod: &str) -> Vec<String> {
+    /// Waits until an event about a pod has told of something.
+    pub(crate) async fn until_event(&self, pod: &str, reason: &str) {
         let events: Api<Event> = self.api();
         let about = ListParams::default().fields(&format!("involvedObject.name={pod}"));
-        let events = events.list(&about).await.unwrap();
-        events.into_iter().filter_map(|event| event.reason).collect()
+        eventually(&format!("an event says {reason} about {pod}"), async || {
+            let events = events.list(&about).await.unwrap();
+            events.iter().any(|event| event.reason.as_deref() == Some(reason))
+        })
+        .await;
     }
 
     fn log(&self) -> String {

@@ -33,7 +33,7 @@ async fn a_deleted_pod_runs_its_hook_hears_the_signal_and_goes() {
         cluster.until_gone::<Pod>("polite").await;
         assert!(started.elapsed().as_secs() < 50, "it was killed, not asked");
         assert!(told.path().join("hook").exists() && told.path().join("signal").exists());
-        assert!(cluster.reasons("polite").await.contains(&"Killing".to_owned()));
+        cluster.until_event("polite", "Killing").await;
     })
     .await;
 }
@@ -85,12 +85,7 @@ async fn a_failed_first_hook_ends_its_container() {
         cluster.run("hooked", "sleep 1000", hook).await;
         let failed = cluster.until_phase("hooked", "Failed").await;
         assert_ne!(container(&failed, "main")["state"]["terminated"]["exitCode"], 0);
-        assert!(
-            cluster
-                .reasons("hooked")
-                .await
-                .contains(&"FailedPostStartHook".to_owned())
-        );
+        cluster.until_event("hooked", "FailedPostStartHook").await;
     })
     .await;
 }

@@ -29,7 +29,7 @@ async fn what_crashes_is_restarted_and_then_waits_longer_and_longer() {
             "{message}"
         );
         assert_eq!(cluster.text(&pod, "main", 1), "try\n");
-        assert!(cluster.reasons("crashes").await.contains(&"BackOff".to_owned()));
+        cluster.until_event("crashes", "BackOff").await;
     })
     .await;
 }

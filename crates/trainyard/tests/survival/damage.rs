@@ -48,7 +48,7 @@ fn assert_clear(refusal: &Refusal, file: &str) {
 #[tokio::test]
 async fn a_damaged_store_is_reported_with_its_name_and_with_advice() {
     let place = stocked().await;
-    let path = place.file("store.redb");
+    let path = place.file("store.db");
     let whole = fs::read(&path).unwrap();
     let mut damages: Vec<Vec<u8>> = [1, 2, 3, 5, 8]
         .map(|part| whole[..whole.len() * part / 9].to_vec())
@@ -67,7 +67,7 @@ async fn a_damaged_store_is_reported_with_its_name_and_with_advice() {
             Ok(found) => assert_eq!(found, OBJECTS),
             Err(refusal) => {
                 refused += 1;
-                assert_clear(&refusal, "store.redb` is damaged");
+                assert_clear(&refusal, "store.db` is damaged");
                 assert!(
                     refusal
                         .error
@@ -85,7 +85,7 @@ async fn a_damaged_store_is_reported_with_its_name_and_with_advice() {
 #[tokio::test]
 async fn a_damaged_record_is_named_and_can_be_left_out() {
     let place = stocked().await;
-    let path = place.file("store.redb");
+    let path = place.file("store.db");
     let mut bytes = fs::read(&path).unwrap();
     let needle = b"mark-7-mark-7-";
     let at = bytes.windows(needle.len()).rposition(|window| window == needle);
@@ -99,7 +99,7 @@ async fn a_damaged_record_is_named_and_can_be_left_out() {
     );
     assert!(refusal.error.contains("`--drop-damaged`"), "{refusal:?}");
     assert_eq!(objects(&place, &["--drop-damaged"]).await.unwrap(), OBJECTS - 1);
-    assert!(place.file("store.redb.damaged").exists());
+    assert!(place.file("store.db.damaged").exists());
     assert_eq!(objects(&place, &[]).await.unwrap(), OBJECTS - 1);
 }
 

@@ -43,7 +43,7 @@ async fn update_all(client: &Client) {
 async fn endless_updates_leave_memory_and_file_bounded() {
     let place = Place::new();
     let server = place.start();
-    let size = || fs::metadata(place.file("store.redb")).unwrap().len() as usize;
+    let size = || fs::metadata(place.file("store.db")).unwrap().len() as usize;
     let written = CLIENTS * UPDATES * SIZE;
     update_all(&server.client).await;
     let first = (server.memory(), size());

@@ -19,7 +19,7 @@ async fn assert_whole(place: &Place, server: &Server) {
     ] {
         connection.get(path).await.unwrap().ok();
     }
-    for private in ["kubeconfig", "store.redb", "pki/ca.key", "pki/admin.token"] {
+    for private in ["kubeconfig", "store.db", "pki/ca.key", "pki/admin.token"] {
         let mode = fs::metadata(place.data_dir().join(private))
             .unwrap()
             .permissions();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use manifests::shape::{ListKind, PatchStrategy};
 
 use super::{Alias, Base, Expression, NO_FIELD, Package, Table, Target, WireEntry};
-use crate::types::{Explicit, Field, Form, Struct, TypeRef};
+use crate::types::{Explicit, Field, Form, Struct, TypeRef, fingerprint};
 
 /// One field as its line has it, before embedded structs are flattened.
 #[derive(Clone, Copy)]
@@ -37,6 +37,7 @@ pub(super) fn read(text: &'static str) -> Option<Table> {
     for index in 0..reader.table.structs.len() {
         reader.flatten(index, &lines);
     }
+    reader.table.fingerprints = fingerprint::of_all(&reader.table.fields);
     Some(reader.table)
 }
 
