@@ -32,7 +32,7 @@ const WORKERS: usize = 64;
 const LEASES: &str = "kube-node-lease";
 
 /// The nodes do not change, so they are heard of rarely; their leases say how rarely.
-const HEARTBEAT: Duration = Duration::from_secs(1200);
+const HEARTBEAT: Duration = Duration::from_mins(20);
 
 #[derive(Clone, Debug)]
 pub struct Options {
