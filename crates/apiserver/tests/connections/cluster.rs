@@ -8,8 +8,9 @@ use http::Request;
 use http_body_util::Full;
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair};
 use rustls::{ClientConfig, RootCertStore};
-use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
@@ -23,7 +24,7 @@ pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 pub(crate) struct Cluster {
     pub(crate) running: Running,
     tls: TlsConnector,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 /// Somebody who may do anything but is no master of the cluster.
@@ -54,7 +55,7 @@ impl Cluster {
         Self {
             running,
             tls: TlsConnector::from(Arc::new(config)),
-            _directory: directory,
+            directory,
         }
     }
 
@@ -68,6 +69,35 @@ impl Cluster {
     pub(crate) async fn stream(&self) -> TlsStream<TcpStream> {
         let name = ServerName::try_from("localhost").unwrap();
         self.tls.connect(name, self.connect().await).await.unwrap()
+    }
+
+    /// A connection of somebody with a certificate of the cluster's authority.
+    pub(crate) async fn stream_of(&self, name: &str, group: &str) -> TlsStream<TcpStream> {
+        let pki = self.directory.path().join("pki");
+        let authority = CertificateDer::from_pem_file(pki.join("ca.crt")).unwrap();
+        let key = KeyPair::from_pem(&std::fs::read_to_string(pki.join("ca.key")).unwrap()).unwrap();
+        let issuer = Issuer::from_ca_cert_der(&authority, key).unwrap();
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.distinguished_name.push(DnType::OrganizationName, group);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let own_key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&own_key, &issuer).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(authority).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_client_auth_cert(
+                vec![certificate.der().clone()],
+                PrivateKeyDer::try_from(own_key.serialize_der()).unwrap(),
+            )
+            .unwrap();
+        let server = ServerName::try_from("localhost").unwrap();
+        let connector = TlsConnector::from(Arc::new(config));
+        connector.connect(server, self.connect().await).await.unwrap()
     }
 
     /// A connection that speaks HTTP/2.
