@@ -24,7 +24,14 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     (
         "adapters",
-        &["store", "containers", "images", "network", "reconcile", "node-api"],
+        &[
+            "store",
+            "containers",
+            "images",
+            "network",
+            "reconcile",
+            "node-api",
+        ],
     ),
     ("pure", &["kinds", "schemas", "field-docs"]),
     ("documents", &["manifests", "spdy", "websocket"]),

@@ -69,8 +69,10 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node) -> 
         node: client(identities::node(&settings.node_name)),
         proxy: client(identities::proxy()),
     };
+    let (api, name) = (server.api.clone(), settings.node_name.clone());
+    let announce = move |node| api.register_node(&name, node);
     vec![
-        node_agent::start(clients, settings),
+        node_agent::start(clients, settings, announce),
         scheduler::start(client(identities::scheduler())),
         controllers::start(client(identities::controllers())),
     ]

@@ -13,6 +13,7 @@ use std::{
 use nix::sys::{
     signal::{SigSet, Signal},
     signalfd::{SfdFlags, SignalFd},
+    socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket},
 };
 
 use super::{
