@@ -79,6 +79,8 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node) -> 
         node: client(identities::node(&settings.node_name)),
         proxy: client(identities::proxy()),
     };
+    let (api, name) = (server.api.clone(), settings.node_name.clone());
+    let announce = move |node| api.register_node(&name, node);
     let offered = controllers::Options {
         directories: Some(directories),
     };
@@ -86,7 +88,7 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node) -> 
         .simulated
         .map(|options| simulated_nodes::start(client(identities::simulated_nodes()), options));
     let engines = [
-        node_agent::start(clients, settings),
+        node_agent::start(clients, settings, announce),
         scheduler::start(client(identities::scheduler())),
         controllers::start_with(client(identities::controllers()), offered),
     ];

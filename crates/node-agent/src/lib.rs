@@ -15,6 +15,7 @@ mod orphans;
 pub mod probes;
 mod sandbox;
 mod service_table;
+mod serving;
 pub mod volumes;
 mod worker;
 mod workers;

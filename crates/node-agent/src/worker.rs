@@ -7,13 +7,15 @@ mod last_words;
 mod launch;
 mod observe;
 mod prepare;
+mod probing;
+mod reach;
 mod release;
 mod report;
 mod sources;
 mod stop;
 mod volumes;
 
-use std::{future::pending, sync::Arc};
+use std::{collections::BTreeMap, future::pending, sync::Arc};
 
 use containers::client;
 use jiff::{SignedDuration, Timestamp};
@@ -27,6 +29,7 @@ use crate::{
     agent::Agent,
     folders::PodFolder,
     lifecycle::{Action, plan},
+    probes,
     volumes::Plan,
 };
 use book::Book;
@@ -60,6 +63,7 @@ enum Happening {
     Asked {
         container: String,
     },
+    Probed(probes::Report),
     Released,
 }
 
@@ -91,8 +95,12 @@ pub(crate) struct Worker {
     networks: watch::Receiver<u64>,
     is_preparing: bool,
     is_refreshing: bool,
+    /// The volumes have to be refreshed once more.
+    is_stale: bool,
     is_releasing: bool,
     launching: Option<(String, AbortHandle)>,
+    /// The probes of the containers that run.
+    probes: BTreeMap<String, probes::Watch>,
     /// Sandbox or volumes could not be made; not again before this.
     not_before: Option<Timestamp>,
     /// When to look again, for reasons the plan does not know.
@@ -122,8 +130,10 @@ impl Worker {
             happenings,
             is_preparing: false,
             is_refreshing: false,
+            is_stale: false,
             is_releasing: false,
             launching: None,
+            probes: BTreeMap::new(),
             not_before: None,
             look_again: None,
         }
@@ -147,6 +157,9 @@ impl Worker {
     async fn follow_plan(&mut self) {
         if self.is_over() {
             return;
+        }
+        if self.book.rejection.is_some() {
+            return self.release();
         }
         let (pod, now) = (self.pod.clone(), Timestamp::now());
         let plan = plan(&pod, &self.book.records, now);
@@ -228,6 +241,7 @@ impl Worker {
                 let is_described_anew = pod.metadata.labels != self.pod.metadata.labels
                     || pod.metadata.annotations != self.pod.metadata.annotations;
                 self.pod = pod;
+                self.tell_probes_of_ending();
                 if is_described_anew {
                     self.refresh_volumes();
                 }
@@ -269,6 +283,7 @@ impl Worker {
                 outcome,
             } => self.launched(&container, attempt, outcome),
             Happening::Asked { container } => self.asked(&container),
+            Happening::Probed(report) => self.probed(report),
             Happening::Released => {
                 self.is_releasing = false;
                 self.book.released = true;
@@ -295,6 +310,7 @@ impl Worker {
     /// Clears away a dead sandbox. What it ran counts as killed.
     async fn bury(&mut self) {
         self.live = None;
+        self.probes.clear();
         if let Some((_, launch)) = self.launching.take() {
             launch.abort();
         }

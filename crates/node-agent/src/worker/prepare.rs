@@ -9,11 +9,13 @@ use network::Namespace;
 
 use super::{
     Happening, RETRY, Worker,
+    book::Rejection,
     volumes::{self, SetUp},
 };
 use crate::{
     agent::Agent,
     folders::PodFolder,
+    gpus,
     sandbox::{self, Ground, is_on_host_network},
 };
 
@@ -38,13 +40,25 @@ pub(super) struct Prepared {
 pub(super) struct Trouble {
     pub(super) reason: &'static str,
     pub(super) message: String,
+    /// It will not get better: the node does not take the pod.
+    pub(super) is_final: bool,
 }
 
 impl Trouble {
+    /// What the pod was promised is not there.
+    fn admission(problem: impl std::fmt::Display) -> Self {
+        Self {
+            reason: "UnexpectedAdmissionError",
+            message: problem.to_string(),
+            is_final: true,
+        }
+    }
+
     fn sandbox(problem: impl std::fmt::Display) -> Self {
         Self {
             reason: "FailedCreatePodSandBox",
             message: format!("Failed to create pod sandbox: {problem}"),
+            is_final: false,
         }
     }
 }
@@ -74,9 +88,14 @@ impl Worker {
                 self.refreshed(Ok(prepared.volumes));
             }
             Err(trouble) => {
-                self.agent
-                    .events
-                    .warning(&self.pod, trouble.reason, trouble.message);
+                let events = &self.agent.events;
+                events.warning(&self.pod, trouble.reason, trouble.message.clone());
+                if trouble.is_final {
+                    self.book.rejection = Some(Rejection {
+                        reason: trouble.reason.to_owned(),
+                        message: trouble.message,
+                    });
+                }
                 self.not_before = Timestamp::now().saturating_add(RETRY).ok();
             }
         }
@@ -96,6 +115,7 @@ impl Worker {
 }
 
 async fn prepare(agent: &Agent, pod: &Arc<Pod>, folder: &PodFolder) -> Result<Prepared, Trouble> {
+    lease_gpus(agent, pod).await?;
     let volumes = volumes::set_up(agent, pod, folder).await?;
     let sandbox = match Sandbox::adopt(folder.path()).await {
         Ok(sandbox) => sandbox,
@@ -109,6 +129,16 @@ async fn prepare(agent: &Agent, pod: &Arc<Pod>, folder: &PodFolder) -> Result<Pr
         live: Live { sandbox, address },
         volumes,
     })
+}
+
+async fn lease_gpus(agent: &Agent, pod: &Pod) -> Result<(), Trouble> {
+    let demands = gpus::demands(pod);
+    let Some(pool) = agent.gpus.as_ref().filter(|_| !demands.is_empty()) else {
+        return Ok(());
+    };
+    pool.survey().await.map_err(Trouble::admission)?;
+    let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+    pool.lease(uid, &demands).map_err(Trouble::admission)
 }
 
 async fn start(agent: &Agent, pod: &Pod, folder: &PodFolder, volumes: &SetUp) -> Result<Sandbox, Trouble> {

@@ -23,6 +23,7 @@ impl Worker {
             launch.abort();
         }
         self.is_releasing = true;
+        self.probes.clear();
         self.book.save(&self.folder);
         let (agent, pod, folder) = (self.agent.clone(), self.pod.clone(), self.folder.clone());
         let (live, tell) = (self.live.take(), self.tell.clone());
@@ -70,6 +71,10 @@ async fn release(agent: &Agent, pod: &Pod, folder: &PodFolder, live: Option<Live
         tracing::warn!(%error, "the address of a pod was not given back");
     }
     agent.tokens.forget(uid);
+    if let Some(Err(error)) = agent.gpus.as_ref().map(|pool| pool.release(uid)) {
+        tracing::warn!(%error, "the GPUs of a pod were not given back");
+    }
+    agent.images.release(uid, roles::names(pod));
     let folder = folder.clone();
     let cleared = tokio::task::spawn_blocking(move || {
         if let Err(error) = tear_down(&folder.volumes()) {

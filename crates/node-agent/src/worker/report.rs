@@ -52,6 +52,11 @@ impl Worker {
 
     fn status(&self, now: Timestamp) -> PodStatus {
         let mut status = lifecycle::status(&self.pod, &self.book.records, self.live.is_some(), now);
+        if let Some(rejection) = &self.book.rejection {
+            status.phase = Some("Failed".to_owned());
+            status.reason = Some(rejection.reason.clone());
+            status.message = Some(format!("Pod was rejected: {}", rejection.message));
+        }
         let host = self.agent.address();
         status.host_ip = Some(host.to_string());
         status.host_ips = Some(vec![HostIP { ip: host.to_string() }]);

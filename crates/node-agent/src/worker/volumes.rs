@@ -30,7 +30,12 @@ impl Worker {
 
     /// Brings the volumes of a running pod up to date.
     pub(super) fn refresh_volumes(&mut self) {
-        if self.live.is_none() || self.is_refreshing || self.is_releasing || self.is_over() {
+        if self.live.is_none() || self.is_releasing || self.is_over() {
+            return;
+        }
+        // What is being made now may be out of date before it is there.
+        if self.is_refreshing || self.volumes.is_none() {
+            self.is_stale = true;
             return;
         }
         self.is_refreshing = true;
@@ -57,6 +62,9 @@ impl Worker {
                 let events = &self.agent.events;
                 events.warning(&self.pod, trouble.reason, trouble.message);
             }
+        }
+        if std::mem::take(&mut self.is_stale) {
+            self.refresh_volumes();
         }
     }
 }
@@ -96,5 +104,6 @@ fn unmounted(message: String) -> Trouble {
     Trouble {
         reason: Failure::REASON,
         message,
+        is_final: false,
     }
 }

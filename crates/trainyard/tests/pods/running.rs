@@ -4,10 +4,13 @@ use k8s_openapi::api::{
     batch::v1::Job,
     core::v1::{ConfigMap, Node, Pod},
 };
-use kube::{Api, ResourceExt as _, api::ListParams};
+use kube::{
+    Api, ResourceExt as _,
+    api::{ListParams, LogParams},
+};
 use serde_json::json;
 
-use crate::cluster::{Who, as_everybody, condition, container, eventually};
+use crate::cluster::{Who, as_everybody, condition, container, eventually, shared_folder};
 
 #[tokio::test]
 async fn a_job_runs_to_its_end_and_its_output_is_kept() {
@@ -27,6 +30,7 @@ async fn a_job_runs_to_its_end_and_its_output_is_kept() {
         let pods: Api<Pod> = cluster.api();
         let pod = pods.list(&ListParams::default()).await.unwrap().items.remove(0);
         assert_eq!(cluster.text(&pod, "main", 0), "trained\n");
+        assert_eq!(pods.logs(&pod.name_any(), &LogParams::default()).await.unwrap(), "trained\n");
         let ended = &container(&pod, "main")["state"]["terminated"];
         assert_eq!((&ended["exitCode"], &ended["reason"]), (&json!(0), &json!("Completed")));
         assert_eq!(ended["message"], "done\n");
@@ -174,6 +178,42 @@ async fn the_node_says_what_it_has_and_how_it_isolates() {
         assert_eq!(node.labels()["trainyard.dev/tier"], tier);
         let status = json!(node.status);
         assert!(status["allocatable"]["cpu"].is_string() && status["nodeInfo"]["kernelVersion"].is_string());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn probes_decide_when_a_pod_is_ready_and_when_it_is_restarted() {
+    as_everybody(async |cluster| {
+        let told = shared_folder();
+        cluster
+            .run(
+                "probed",
+                "touch /tmp/alive; sleep 1000",
+                json!({
+                    "restartPolicy": "Always", "terminationGracePeriodSeconds": 0,
+                    "volumes": [{"name": "told", "hostPath": {"path": told.path()}}],
+                    "containers": [{
+                        "volumeMounts": [{"name": "told", "mountPath": "/told"}],
+                        "readinessProbe": {"exec": {"command": ["test", "-e", "/told/ready"]}, "periodSeconds": 1},
+                        "livenessProbe": {"exec": {"command": ["test", "!", "-e", "/told/dead"]}, "periodSeconds": 1, "failureThreshold": 1},
+                    }],
+                }),
+            )
+            .await;
+        let running = cluster.until_phase("probed", "Running").await;
+        assert_eq!(condition(&running, "Ready"), "False");
+        std::fs::write(told.path().join("ready"), "").unwrap();
+        cluster
+            .until("probed", "ready", |pod| condition(pod, "Ready") == "True")
+            .await;
+        std::fs::write(told.path().join("dead"), "").unwrap();
+        cluster.until_event("probed", "Unhealthy").await;
+        cluster
+            .until("probed", "restarted", |pod| {
+                container(pod, "main")["restartCount"].as_i64().is_some_and(|count| count > 0)
+            })
+            .await;
     })
     .await;
 }
