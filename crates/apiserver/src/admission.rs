@@ -15,6 +15,7 @@ pub(crate) mod pod_defaults;
 mod pod_security;
 pub(crate) mod policies;
 pub(crate) mod resource_quotas;
+mod runtime_class;
 pub(crate) mod service_account;
 pub(crate) mod storage_class;
 mod storage_protection;
@@ -97,6 +98,7 @@ async fn mutate_seen(
         if operation == Operation::Create && call.target.subresource.is_empty() {
             service_account::admit(call, object)?;
             pod_defaults::admit(call, object)?;
+            runtime_class::admit(call, object)?;
             storage_class::admit(call, object);
             storage_protection::admit(call, object);
         }

@@ -129,7 +129,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     bootstrap::bootstrap(&api, address)
         .await
         .map_err(StartError::Bootstrap)?;
-    let controllers = controllers::start(&api);
+    let controllers = controllers::start(&api, address);
     let serving = tokio::spawn(server::serve(api.clone(), listener, pki.serving, stopping));
     Ok(Running {
         api,

@@ -74,6 +74,7 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node) -> 
         program: node.program,
         home: node.home,
         host_images: node.host_images,
+        api_server: server.address,
     };
     let clients = node_agent::Clients {
         node: client(identities::node(&settings.node_name)),

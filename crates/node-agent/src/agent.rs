@@ -1,6 +1,11 @@
 //! What all workers of a node share, and how the node comes up.
 
-use std::{fmt::Debug, net::IpAddr, path::PathBuf, sync::Arc};
+use std::{
+    fmt::Debug,
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use containers::tier::{self, Decision};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};
@@ -37,6 +42,8 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// Every image stands for this machine's own file system.
     pub host_images: bool,
+    /// Where the API server listens.
+    pub api_server: SocketAddr,
 }
 
 /// The API as the users a node is known by.
