@@ -51,6 +51,7 @@ pub(crate) async fn answer(call: &Call, method: &Method, body: &Received) -> Res
             name: "finalize",
             prepare: namespace::prepare_for_finalize,
             validate: |new, _, errors| namespace::validate_finalize(new, errors),
+            is_counted: true,
         }),
         ("certificatesigningrequests", "approval") => approval::PART,
         ("pods", "ephemeralcontainers") => pods::EPHEMERAL_CONTAINERS,
