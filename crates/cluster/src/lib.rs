@@ -47,12 +47,12 @@ pub struct Cluster {
 
 /// Starts everything. When this returns the API is ready; engines get ready in the background.
 pub async fn start(options: Options) -> Result<Cluster, StartError> {
-    let server = apiserver::start(apiserver::Options {
+    let server = Box::pin(apiserver::start(apiserver::Options {
         data_dir: options.data_dir.clone(),
         listen: options.listen,
         drop_damaged: options.drop_damaged,
         limits: apiserver::Limits::default(),
-    })
+    }))
     .await?;
     let engines = match options.node {
         Some(node) => start_engines(&server, options.data_dir, node),

@@ -26,7 +26,7 @@ pub(crate) struct Start<'a> {
     /// What the pod's volumes are for this container.
     pub(crate) mounts: Vec<Mount>,
     pub(crate) folder: &'a PodFolder,
-    pub(crate) machine: &'a Machine,
+    pub(crate) machine: Machine,
     pub(crate) profiles: &'a Profiles,
     /// What of the machine's GPUs is this container's.
     pub(crate) gpus: Access,

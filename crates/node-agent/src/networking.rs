@@ -52,15 +52,14 @@ impl Networking {
             return;
         }
         let folder = folders.network();
-        let found = match Network::adopt(&folder).await {
-            Ok(network) => Ok(network),
-            Err(_) => {
-                let options = Options {
-                    user_namespace: self.surviving_user_namespace(folders).await,
-                    ..Options::default()
-                };
-                Network::start(&self.program, &folder, &options).await
-            }
+        let found = if let Ok(network) = Network::adopt(&folder).await {
+            Ok(network)
+        } else {
+            let options = Options {
+                user_namespace: self.surviving_user_namespace(folders).await,
+                ..Options::default()
+            };
+            Network::start(&self.program, &folder, &options).await
         };
         if let Err(error) = &found {
             tracing::error!(%error, "pods have no network");

@@ -111,7 +111,8 @@ impl Serving {
 
 impl Node for Serving {
     fn logs<'a>(&'a self, pod: &'a Pod, container: &'a str, options: LogOptions) -> Answer<'a, Logs> {
-        Box::pin(logs::read(&self.agent, pod, self.folder(pod), container, options))
+        let logs = logs::read(&self.agent, pod, self.folder(pod), container, options);
+        Box::pin(std::future::ready(logs))
     }
 
     fn exec<'a>(&'a self, pod: &'a Pod, container: &'a str, command: Command) -> Answer<'a, Session> {

@@ -30,14 +30,13 @@ use crate::{
     folders::PodFolder,
     lifecycle::{Action, plan},
     probes,
-    volumes::Plan,
 };
 use book::Book;
 use launch::Launched;
 pub(crate) use sources::Content;
 
 use prepare::{Live, Prepared, Trouble};
-use volumes::SetUp;
+use volumes::{SetUp, Volumes};
 
 /// What the API says of the pod.
 #[derive(Clone, Debug)]
@@ -67,6 +66,23 @@ enum Happening {
     Released,
 }
 
+/// Where the pod is in the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    Known,
+    /// We asked for its removal.
+    Removed,
+    Gone,
+}
+
+/// What is being done for the pod as a whole; nothing of it is broken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Open,
+    Preparing,
+    Releasing,
+}
+
 /// How soon what failed is tried again.
 const RETRY: SignedDuration = SignedDuration::from_secs(2);
 
@@ -76,28 +92,18 @@ pub(crate) struct Worker {
     /// Something that the pod's volumes are made from has changed.
     refresh: Arc<Notify>,
     pod: Arc<Pod>,
-    /// The API has no such pod any more.
-    is_gone: bool,
-    /// We asked the API to remove it.
-    is_removed: bool,
+    presence: Presence,
     folder: PodFolder,
     book: Book,
     /// Nothing is known of how the pod came to be over: it only waits to be deleted.
     is_forgotten: bool,
     live: Option<Live>,
-    /// The pod's volumes, once they are set up.
-    volumes: Option<Arc<Plan>>,
-    /// When they have to be brought up to date whatever happens: tokens expire.
-    volumes_expire: Option<Timestamp>,
+    volumes: Volumes,
     jobs: JoinSet<()>,
     tell: mpsc::UnboundedSender<Happening>,
     happenings: mpsc::UnboundedReceiver<Happening>,
     networks: watch::Receiver<u64>,
-    is_preparing: bool,
-    is_refreshing: bool,
-    /// The volumes have to be refreshed once more.
-    is_stale: bool,
-    is_releasing: bool,
+    stage: Stage,
     launching: Option<(String, AbortHandle)>,
     /// The probes of the containers that run.
     probes: BTreeMap<String, probes::Watch>,
@@ -118,20 +124,15 @@ impl Worker {
             seen,
             refresh,
             pod,
-            is_gone: false,
-            is_removed: false,
+            presence: Presence::Known,
             book: Book::default(),
             is_forgotten: false,
             live: None,
-            volumes: None,
-            volumes_expire: None,
+            volumes: Volumes::default(),
             jobs: JoinSet::new(),
             tell,
             happenings,
-            is_preparing: false,
-            is_refreshing: false,
-            is_stale: false,
-            is_releasing: false,
+            stage: Stage::Open,
             launching: None,
             probes: BTreeMap::new(),
             not_before: None,
@@ -247,7 +248,7 @@ impl Worker {
                 }
             }
             Seen::Gone(pod) => {
-                self.is_gone = true;
+                self.presence = Presence::Gone;
                 self.pod = release::deleted(pod);
             }
         }
@@ -285,7 +286,6 @@ impl Worker {
             Happening::Asked { container } => self.asked(&container),
             Happening::Probed(report) => self.probed(report),
             Happening::Released => {
-                self.is_releasing = false;
                 self.book.released = true;
             }
         }
@@ -293,7 +293,7 @@ impl Worker {
 
     /// The sandbox has died under its pod: what ran is lost, and what should run needs another.
     async fn lost(&mut self, pid: i32) {
-        if self.is_releasing || self.live.as_ref().is_none_or(|live| live.sandbox.pid() != pid) {
+        if self.stage == Stage::Releasing || self.live.as_ref().is_none_or(|live| live.sandbox.pid() != pid) {
             return;
         }
         if let Ok(state) = client::last_state(self.folder.path()).await {

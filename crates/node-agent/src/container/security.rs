@@ -85,15 +85,15 @@ fn check_not_root(
         "pod: \"{name}_{namespace}({uid})\", container: {}",
         container.name
     );
-    match asked {
-        Some(0) => Err(Forbidden::AskedForRoot(whose)),
-        Some(_) => Ok(()),
-        None if image_user.parse::<u32>().is_err() && !image_user.is_empty() => Err(Forbidden::NamedUser {
-            user: image_user.to_owned(),
+    let is_named = image_user.parse::<u32>().is_err() && !image_user.is_empty();
+    match (asked, image_user) {
+        (Some(0), _) => Err(Forbidden::AskedForRoot(whose)),
+        (None, "" | "0") => Err(Forbidden::ImageIsRoot(whose)),
+        (None, user) if is_named => Err(Forbidden::NamedUser {
+            user: user.to_owned(),
             whose,
         }),
-        None if matches!(image_user, "" | "0") => Err(Forbidden::ImageIsRoot(whose)),
-        None => Ok(()),
+        _ => Ok(()),
     }
 }
 

@@ -24,7 +24,7 @@ fn with(container: Value, security: Value, image: &Image) -> Result<spec::Contai
         environment: Environment::default(),
         mounts: Vec::new(),
         folder: &folders.pod(&pod),
-        machine: &Machine { memory_bytes: 1000 },
+        machine: Machine { memory_bytes: 1000 },
         profiles: &Profiles {
             folder: "/data/seccomp".into(),
         },

@@ -19,7 +19,7 @@ use crate::{
 /// How many pieces may wait for a slow reader.
 const WAITING: usize = 4;
 
-pub(super) async fn read(
+pub(super) fn read(
     agent: &Agent,
     pod: &Pod,
     folder: PodFolder,

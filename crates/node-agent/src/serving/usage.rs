@@ -17,7 +17,7 @@ use crate::agent::Agent;
 /// Looks closer together than this say little.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// Earlier looks than this say nothing about now.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// What was seen when last looked.
 #[derive(Default)]
@@ -58,13 +58,12 @@ impl Meter {
     pub(super) async fn node(&self) -> io::Result<NodeUsage> {
         let known = *self.node.lock();
         let known = known.filter(|(at, _)| (SHORTEST..LONGEST).contains(&at.elapsed()));
-        let (at, before) = match known {
-            Some(known) => known,
-            None => {
-                let first = (Instant::now(), processor_nanoseconds()?);
-                tokio::time::sleep(SHORTEST).await;
-                first
-            }
+        let (at, before) = if let Some(known) = known {
+            known
+        } else {
+            let first = (Instant::now(), processor_nanoseconds()?);
+            tokio::time::sleep(SHORTEST).await;
+            first
         };
         let after = (Instant::now(), processor_nanoseconds()?);
         *self.node.lock() = Some(after);

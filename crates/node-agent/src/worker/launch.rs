@@ -15,7 +15,9 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Pod};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{Happening, Live, Worker, hooks, last_words, observe, prepare, reach::Reach, sources, volumes};
+use super::{
+    Happening, Live, Stage, Worker, hooks, last_words, observe, prepare, reach::Reach, sources, volumes,
+};
 use crate::{
     agent::Agent,
     container::{self, Start},
@@ -55,10 +57,10 @@ struct Launch {
 
 impl Worker {
     pub(super) fn start(&mut self, name: &str, attempt: u32, now: Timestamp) {
-        if self.launching.is_some() || self.is_releasing {
+        if self.launching.is_some() || self.stage == Stage::Releasing {
             return;
         }
-        let (Some(live), Some(volumes)) = (self.live.clone(), self.volumes.clone()) else {
+        let (Some(live), Some(volumes)) = (self.live.clone(), self.volumes.plan.clone()) else {
             return self.prepare(now);
         };
         let Some(container) = container::find(&self.pod, name) else {
@@ -78,7 +80,7 @@ impl Worker {
         let (tell, name) = (self.tell.clone(), name.to_owned());
         let container = name.clone();
         let task = self.jobs.spawn(async move {
-            let outcome = launch.run(&tell).await;
+            let outcome = Box::pin(launch.run(&tell)).await;
             let _ = tell.send(Happening::Launched {
                 container,
                 attempt,
@@ -288,7 +290,7 @@ impl Launch {
             environment,
             mounts,
             folder: &self.folder,
-            machine: &self.agent.machine(),
+            machine: self.agent.machine(),
             profiles: &self.agent.profiles,
             gpus: self.gpus(),
             hostname: &sandbox::hostname(&self.pod),

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{HostIP, Pod, PodIP};
 use network::Namespace;
 
 use super::{
-    Happening, RETRY, Worker,
+    Happening, RETRY, Stage, Worker,
     book::Rejection,
     volumes::{self, SetUp},
 };
@@ -65,13 +65,13 @@ impl Trouble {
 
 impl Worker {
     pub(super) fn prepare(&mut self, now: Timestamp) {
-        if self.is_preparing {
+        if self.stage != Stage::Open {
             return;
         }
         if self.not_before.is_some_and(|when| when > now) {
             return self.look_at(self.not_before);
         }
-        self.is_preparing = true;
+        self.stage = Stage::Preparing;
         let (agent, pod, folder) = (self.agent.clone(), self.pod.clone(), self.folder.clone());
         let tell = self.tell.clone();
         self.jobs.spawn(async move {
@@ -81,7 +81,7 @@ impl Worker {
     }
 
     pub(super) fn prepared(&mut self, outcome: Result<Prepared, Trouble>) {
-        self.is_preparing = false;
+        self.stage = Stage::Open;
         match outcome {
             Ok(prepared) => {
                 self.adopt(prepared.live);

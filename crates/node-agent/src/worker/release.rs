@@ -10,19 +10,19 @@ use kube::{
     api::{DeleteParams, Preconditions},
 };
 
-use super::{Happening, Live, RETRY, Worker};
+use super::{Happening, Live, Presence, RETRY, Stage, Worker};
 use crate::{agent::Agent, folders::PodFolder, lifecycle::roles, orphans::remove, volumes::tear_down};
 
 impl Worker {
     pub(super) fn release(&mut self) {
         // What is being made must be there before it can be cleared away.
-        if self.is_releasing || self.is_preparing || self.is_refreshing {
+        if self.stage != Stage::Open || self.volumes.is_refreshing {
             return;
         }
         if let Some((_, launch)) = self.launching.take() {
             launch.abort();
         }
-        self.is_releasing = true;
+        self.stage = Stage::Releasing;
         self.probes.clear();
         self.book.save(&self.folder);
         let (agent, pod, folder) = (self.agent.clone(), self.pod.clone(), self.folder.clone());
@@ -38,14 +38,14 @@ impl Worker {
         if !self.is_over() {
             return false;
         }
-        if self.is_gone {
+        if self.presence == Presence::Gone {
             remove(self.folder.path());
             remove(self.folder.logs());
             return true;
         }
-        if self.pod.metadata.deletion_timestamp.is_some() && !self.is_removed {
+        if self.pod.metadata.deletion_timestamp.is_some() && self.presence == Presence::Known {
             match delete(&self.agent, &self.pod).await {
-                Ok(()) => self.is_removed = true,
+                Ok(()) => self.presence = Presence::Removed,
                 Err(error) => {
                     tracing::warn!(%error, "a pod that has ended is not deleted yet");
                     self.look_at(Timestamp::now().saturating_add(RETRY).ok());

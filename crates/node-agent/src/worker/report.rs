@@ -10,7 +10,7 @@ use kube::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{RETRY, Worker};
+use super::{Presence, RETRY, Worker};
 use crate::{lifecycle, sandbox::is_on_host_network};
 
 /// Conditions that are ours to set; others belong to others.
@@ -23,7 +23,7 @@ const OWN_CONDITIONS: [&str; 4] = [
 
 impl Worker {
     pub(super) async fn report(&mut self) {
-        if self.is_gone || self.is_forgotten {
+        if self.presence == Presence::Gone || self.is_forgotten {
             return;
         }
         let status = self.status(Timestamp::now());
