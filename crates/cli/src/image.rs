@@ -9,8 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Subcommand;
-use containers::tier::{self, Tier};
-use images::{Options, Ownership, Store};
+use images::{Options, Store};
 
 use crate::{
     Surroundings,
@@ -51,12 +50,8 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
 /// The images of a cluster, in the form its containers need them.
 fn open(dir: &ClusterDir) -> Result<Store> {
     data_dir::prepare(&dir.path)?;
-    let ownership = match tier::decide(&tier::probe()).tier {
-        Tier::Root => Ownership::Kept,
-        Tier::Rootless | Tier::Process => Ownership::OneUser,
-    };
     let path = dir.path.join("images");
-    Store::open(&path, Options::new(ownership))
+    Store::open(&path, Options::new(cluster::image_ownership()))
         .with_context(|| format!("cannot open the images in `{}`", path.display()))
 }
 

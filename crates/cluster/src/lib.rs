@@ -9,7 +9,7 @@ use kube::Client;
 use tokio::task::JoinSet;
 
 pub use apiserver::StartError;
-pub use node_agent::{leave_nothing_running, network_process, sandbox_process};
+pub use node_agent::{image_ownership, leave_nothing_running, network_process, sandbox_process};
 pub use simulated_nodes::Options as SimulatedNodes;
 
 /// Where the cluster keeps its state, where it listens, and what of it runs.

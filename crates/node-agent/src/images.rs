@@ -20,6 +20,19 @@ use parking_lot::Mutex;
 /// The image that stands for this machine's own file system.
 const HOST: &str = "host";
 
+/// How the files of images are kept on this machine, by whoever imports them.
+pub fn image_ownership() -> Ownership {
+    ownership(tier::decide(&tier::probe()).tier)
+}
+
+/// Only root can give files to others.
+fn ownership(tier: Tier) -> Ownership {
+    match tier {
+        Tier::Root => Ownership::Kept,
+        Tier::Rootless | Tier::Process => Ownership::OneUser,
+    }
+}
+
 /// An image that is ready to be run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Image {
@@ -88,10 +101,7 @@ pub(crate) struct Wish<'a> {
 impl Images {
     /// Opens the store of images; blocks for a moment.
     pub(crate) fn open(data_dir: &Path, home: Option<PathBuf>, tier: Tier, host_only: bool) -> Self {
-        let ownership = match tier {
-            Tier::Root => Ownership::Kept,
-            Tier::Rootless | Tier::Process => Ownership::OneUser,
-        };
+        let ownership = ownership(tier);
         let folder = data_dir.join("images");
         let store = Store::open(&folder, images::Options::new(ownership)).map_err(|error| error.to_string());
         if let Err(error) = &store {

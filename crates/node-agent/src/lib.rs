@@ -23,6 +23,7 @@ mod workers;
 use std::{path::Path, process::ExitCode};
 
 pub use agent::{Clients, Settings, start};
+pub use images::image_ownership;
 pub use node::name_of_this_machine;
 pub use orphans::leave_nothing_running;
 pub use service_table::{Cluster, table};

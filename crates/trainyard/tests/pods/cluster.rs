@@ -156,7 +156,11 @@ impl Cluster {
         };
         match tokio::time::timeout(PATIENCE, wait).await {
             Ok(pod) => pod,
-            Err(_) => panic!("{name} is never {what}: {}\n{}", json!(last), self.log()),
+            Err(elapsed) => panic!(
+                "{name} is never {what} ({elapsed}): {}\n{}",
+                json!(last),
+                self.log()
+            ),
         }
     }
 
@@ -282,9 +286,8 @@ pub(crate) async fn eventually(what: &str, holds: impl AsyncFn() -> bool) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    if tokio::time::timeout(PATIENCE, wait).await.is_err() {
-        panic!("it never comes true that {what}");
-    }
+    let came = tokio::time::timeout(PATIENCE, wait).await;
+    assert!(came.is_ok(), "it never comes true that {what}");
 }
 
 pub(crate) fn phase(pod: &Pod) -> &str {
