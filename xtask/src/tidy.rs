@@ -20,11 +20,24 @@ const ROWS: &[(&str, &[&str])] = &[
     ("whole", &["cluster"]),
     (
         "engines",
-        &["controllers", "scheduler", "simulated-nodes", "node-agent", "apiserver"],
+        &[
+            "controllers",
+            "scheduler",
+            "simulated-nodes",
+            "node-agent",
+            "apiserver",
+        ],
     ),
     (
         "adapters",
-        &["store", "containers", "images", "network", "reconcile", "node-api"],
+        &[
+            "store",
+            "containers",
+            "images",
+            "network",
+            "reconcile",
+            "node-api",
+        ],
     ),
     ("pure", &["kinds", "schemas", "field-docs"]),
     ("documents", &["manifests", "spdy", "websocket"]),

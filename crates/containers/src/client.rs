@@ -88,7 +88,10 @@ impl Sandbox {
         let socket = connection.descriptors.pop();
         let socket = socket.ok_or_else(|| Error::Unexpected("no socket came with the answer".to_owned()))?;
         let socket = TcpSocket::from_std_stream(std::net::TcpStream::from(socket));
-        socket.connect(SocketAddr::V4(address)).await.map_err(Error::Connect)
+        socket
+            .connect(SocketAddr::V4(address))
+            .await
+            .map_err(Error::Connect)
     }
 
     /// Kills what runs and ends the sandbox. Its last state stays in the folder.

@@ -133,12 +133,7 @@ fn scheduler() -> Vec<Value> {
         rule(&[""], &["pods/finalizers"], &["update"]),
         rule(
             &[""],
-            &[
-                "namespaces",
-                "nodes",
-                "replicationcontrollers",
-                "services",
-            ],
+            &["namespaces", "nodes", "replicationcontrollers", "services"],
             &READ,
         ),
         // A claim that waited for its first pod is told where that pod goes.
