@@ -186,12 +186,12 @@ impl Parts {
     }
 
     /// Adds the image under its names. All layers are unpacked.
-    pub(crate) fn add(self, store: &Store) -> Result<Image, StoreError> {
+    pub(crate) fn add(&self, store: &Store) -> Result<Image, StoreError> {
         let record = Record {
             size: self.layers.iter().map(|layer| layer.size).sum::<u64>() + self.config.len() as u64,
-            names: self.names,
-            digests: self.digests,
-            layers: self.chain,
+            names: self.names.clone(),
+            digests: self.digests.clone(),
+            layers: self.chain.clone(),
             added: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         };
         store.add(&self.id, &self.config, record)

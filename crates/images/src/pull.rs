@@ -219,17 +219,28 @@ impl Store {
             };
             tasks.spawn(task.run(below.replace(this), done));
         }
-        while let Some(result) = tasks.join_next().await {
-            result.map_err(|_| Cause::Interrupted)??;
-        }
-        let image = aside(move || {
-            let parts = Arc::into_inner(parts).ok_or(Cause::Interrupted)?;
+        first_failure(&mut tasks).await?;
+        aside(move || {
             let image = parts.add(&store)?;
             drop(work);
-            Ok::<_, Cause>(image)
-        });
-        image.await?
+            Ok(image)
+        })
+        .await?
     }
+}
+
+/// Waits for all tasks, or the first that fails. One that was left without its lower layers is only a
+/// consequence, and may be heard of before its cause.
+async fn first_failure(tasks: &mut JoinSet<Result<(), Cause>>) -> Result<(), Cause> {
+    let mut consequence = Ok(());
+    while let Some(result) = tasks.join_next().await {
+        match result.unwrap_or(Err(Cause::Interrupted)) {
+            Ok(()) => {}
+            Err(Cause::Interrupted) => consequence = Err(Cause::Interrupted),
+            failure => return failure,
+        }
+    }
+    consequence
 }
 
 /// One layer on its way from the registry to its folder.

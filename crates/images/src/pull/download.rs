@@ -26,7 +26,7 @@ const STALL: Duration = Duration::from_mins(1);
 /// How often in a row a connection may break without anything having arrived.
 const MAX_FAILURES: usize = 3;
 
-/// A file with the whole layer, held until it is dropped.
+/// A file with the whole layer. Whoever else has it open may remove its name; the content stays.
 #[derive(Debug)]
 pub(super) struct Download {
     path: PathBuf,
@@ -93,6 +93,8 @@ pub(super) async fn layer(
             found,
         });
     }
+    // An image may have the same layer twice: whoever waits for the lock must not wait for the unpacking.
+    flock(&file, FlockOperation::Unlock).map_err(|error| Cause::Keep(error.into()))?;
     Ok(Download { path, file })
 }
 

@@ -166,6 +166,20 @@ async fn a_download_goes_on_after_its_process_was_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_image_may_have_the_same_layer_twice() {
+    let registry = Registry::start(Asks::Nothing);
+    let same = || Layer::new().file("same", "x");
+    let layers = vec![same(), Layer::new().file("same", "y"), same(), same(), same()];
+    registry.push("app", "1", &Made::new(layers));
+    let place = Place::new();
+    let image = pull(&place, &registry.name("app:1"), &Keyring::new())
+        .await
+        .unwrap();
+    assert_eq!(image.layers.len(), 5);
+    assert_eq!(place.folders("downloads"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn content_that_is_not_what_it_says_is_refused_and_not_kept() {
     let registry = Registry::start(Asks::Nothing);
     registry.push("app", "1", &app());
