@@ -9,6 +9,8 @@ use std::{
         unix::fs::{DirBuilderExt, PermissionsExt},
     },
     path::{Path, PathBuf},
+    thread::sleep,
+    time::{Duration, Instant},
 };
 
 use tokio::net::{UnixListener, UnixStream};
@@ -19,6 +21,9 @@ const SOCKET: &str = "network.sock";
 const STATE: &str = "state.json";
 const LOCK: &str = "lock";
 const LOG: &str = "network.log";
+/// How long the threads of a process that was killed may take to end, and with them its lock.
+const DYING: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Makes the folder, for its owner only.
 pub(crate) fn create(folder: &Path) -> io::Result<()> {
@@ -28,10 +33,14 @@ pub(crate) fn create(folder: &Path) -> io::Result<()> {
 /// The lock that one process holds as long as it lives; `None` if another has it.
 pub(crate) fn lock(folder: &Path) -> io::Result<Option<File>> {
     let file = File::create(folder.join(LOCK))?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
+    let until = Instant::now() + DYING;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(LOOK_AGAIN),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
     }
 }
 

@@ -6,21 +6,19 @@ use serde_json::{Value, json};
 use store::Collection;
 
 use crate::{
-    admission, body,
+    admission::{self, Operation},
+    body,
     call::Call,
     error::{ApiError, Result},
-    internal, negotiate, object,
+    negotiate, object,
     response::{self, Answer},
     writes::{
         Writer,
         delete::{self, DeleteOptions},
         options::WriteOptions,
-        update::Part,
+        update::{self, Part},
     },
 };
-
-/// The name under which the mark is owned.
-const NAME: &str = "eviction";
 
 pub(crate) async fn evict(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let mut eviction = body::decode(negotiate::content_type(&call.headers), bytes, "Eviction")?.value;
@@ -64,25 +62,21 @@ async fn mark(call: &Call) -> Result<()> {
         "message": "Eviction API: evicting",
         "lastTransitionTime": now,
     });
-    let (namespace, name) = (call.key_namespace(), call.target.name.as_str());
-    internal::change(
-        &call.api,
-        &call.kind,
-        NAME,
-        Part::Status,
-        namespace,
-        name,
-        |old| {
-            let mut new = old.clone();
-            let status = kinds::read::object_mut(&mut new, "status");
-            let conditions = status.entry("conditions").or_insert_with(|| json!([]));
-            if let Some(conditions) = conditions.as_array_mut() {
-                conditions.retain(|known| known["type"] != condition["type"]);
-                conditions.push(condition.clone());
-            }
-            new
-        },
-    )
+    let mut status = call.clone();
+    "status".clone_into(&mut status.target.subresource);
+    let mut writer = Writer::new(&status, WriteOptions::default());
+    // Whoever wants a say in it was asked about the eviction.
+    writer.admitted = true;
+    update::change(&mut writer, Part::Status, Operation::Update, |_, old| {
+        let mut new = old.clone();
+        let status = kinds::read::object_mut(&mut new, "status");
+        let conditions = status.entry("conditions").or_insert_with(|| json!([]));
+        if let Some(conditions) = conditions.as_array_mut() {
+            conditions.retain(|known| known["type"] != condition["type"]);
+            conditions.push(condition.clone());
+        }
+        Ok(new)
+    })
     .await?;
     Ok(())
 }
