@@ -27,10 +27,11 @@ pub(crate) enum Component {
     E2eTest,
     Ginkgo,
     Kwok,
+    Agnhost,
 }
 
 impl Component {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::KubeApiserver,
         Self::Etcd,
         Self::Kubectl,
@@ -39,6 +40,7 @@ impl Component {
         Self::E2eTest,
         Self::Ginkgo,
         Self::Kwok,
+        Self::Agnhost,
     ];
 
     fn binary(self) -> &'static str {
@@ -51,6 +53,7 @@ impl Component {
             Self::E2eTest => "e2e.test",
             Self::Ginkgo => "ginkgo",
             Self::Kwok => "kwok",
+            Self::Agnhost => "agnhost",
         }
     }
 
@@ -67,6 +70,7 @@ impl Component {
             Self::KubeControllerManager => kubernetes("k8s.io/kubernetes/cmd/kube-controller-manager"),
             Self::KubeScheduler => kubernetes("k8s.io/kubernetes/cmd/kube-scheduler"),
             Self::E2eTest => kubernetes("k8s.io/kubernetes/test/e2e"),
+            Self::Agnhost => kubernetes("k8s.io/kubernetes/test/images/agnhost"),
             // The suite insists on the ginkgo it was built with, so this one comes from its module graph.
             Self::Ginkgo => kubernetes("github.com/onsi/ginkgo/v2/ginkgo"),
             Self::Etcd => Source {

@@ -20,15 +20,31 @@ const ROWS: &[(&str, &[&str])] = &[
     ("whole", &["cluster"]),
     (
         "engines",
-        &["controllers", "scheduler", "node-agent", "apiserver"],
+        &[
+            "controllers",
+            "scheduler",
+            "simulated-nodes",
+            "node-agent",
+            "apiserver",
+        ],
     ),
-    ("adapters", &["store", "containers", "network", "reconcile"]),
+    (
+        "adapters",
+        &[
+            "store",
+            "containers",
+            "images",
+            "network",
+            "reconcile",
+            "node-api",
+        ],
+    ),
     ("pure", &["kinds", "schemas", "field-docs"]),
-    ("documents", &["manifests", "spdy"]),
+    ("documents", &["manifests", "spdy", "websocket"]),
 ];
 
 /// Crates that may not know of time, files, network or threads.
-const PURE: &[&str] = &["kinds", "manifests", "schemas", "spdy"];
+const PURE: &[&str] = &["kinds", "manifests", "schemas", "spdy", "websocket"];
 const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "rustls", "ring"];
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",
@@ -45,6 +61,7 @@ const IMPURE_WORDS: &[&str] = &[
 const ONLY_USED_BY: &[(&str, &[&str])] = &[
     ("store", &["apiserver"]),
     ("containers", &["node-agent"]),
+    ("images", &["node-agent", "cli"]),
     ("network", &["node-agent"]),
 ];
 

@@ -15,6 +15,7 @@ pub(crate) mod pod_defaults;
 mod pod_security;
 pub(crate) mod policies;
 pub(crate) mod resource_quotas;
+mod runtime_class;
 pub(crate) mod service_account;
 pub(crate) mod storage_class;
 mod storage_protection;
@@ -26,9 +27,10 @@ use serde_json::Value;
 
 use self::resource_quotas::Turn;
 use crate::{
+    call::Call,
     error::{ApiError, Result},
     subresources::scale,
-    writes::{Writer, typed},
+    writes::{Writer, options::WriteOptions, typed},
 };
 
 /// What is done to the object.
@@ -39,6 +41,8 @@ pub(crate) enum Operation {
     /// An update by server-side apply, which records field ownership itself.
     Apply,
     Delete,
+    /// Nothing is written: somebody is connected to something.
+    Connect,
 }
 
 impl Operation {
@@ -48,6 +52,7 @@ impl Operation {
             Self::Create => "CREATE",
             Self::Update | Self::Apply => "UPDATE",
             Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
         }
     }
 }
@@ -93,6 +98,7 @@ async fn mutate_seen(
         if operation == Operation::Create && call.target.subresource.is_empty() {
             service_account::admit(call, object)?;
             pod_defaults::admit(call, object)?;
+            runtime_class::admit(call, object)?;
             storage_class::admit(call, object);
             storage_protection::admit(call, object);
         }
@@ -183,6 +189,19 @@ pub(crate) async fn admit_body(writer: &mut Writer<'_>, body: &mut Value) -> Res
     validate_seen(writer, Operation::Create, Some(body), None).await?;
     writer.admitted = true;
     Ok(())
+}
+
+/// Admits a connection, whose options are its object.
+pub(crate) async fn admit_connection(call: &Call, options: &mut Value) -> Result<()> {
+    let mut writer = Writer::new(call, WriteOptions::default());
+    let mut rounds = webhooks::Rounds::default();
+    loop {
+        webhooks::mutate(&mut writer, Operation::Connect, Some(options), None, &mut rounds).await?;
+        if !rounds.again() {
+            break;
+        }
+    }
+    validate_seen(&mut writer, Operation::Connect, Some(options), None).await
 }
 
 /// What a body that breaks the rules of its kind is told.

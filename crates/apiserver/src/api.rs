@@ -6,6 +6,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use bytes::Bytes;
 use futures_util::{FutureExt as _, future::BoxFuture};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
+use node_api::Node;
 use store::Store;
 use tokio::{sync::watch, time::timeout_at};
 
@@ -25,16 +26,18 @@ use crate::{
     limits::Limits,
     list,
     metrics::Metrics,
-    negotiate,
+    negotiate::{self, Representation},
+    nodes::Nodes,
     query::Query,
     receiving::{Received, Receiving},
     registry::Registry,
     request_info::{RequestInfo, ResourceRequest},
     response::{self, Answer},
     sending::{self, Due, Owed},
+    streams::{self, Incoming, connections::Connections},
     subresources,
     tokens::Signer,
-    watch as watches,
+    usage, watch as watches,
     writes::{
         create, delete, delete_collection, patch,
         update::{self, Part},
@@ -50,8 +53,10 @@ pub struct Api {
     pub admin_token: String,
     pub ca_pem: String,
     pub metrics: Metrics,
+    pub(crate) nodes: Nodes,
     pub(crate) limits: Limits,
     pub(crate) in_flight: InFlight,
+    pub(crate) connections: Connections,
     pub(crate) receiving: Receiving,
     pub(crate) quota_turns: crate::admission::resource_quotas::Turns,
     pub webhooks: crate::admission::webhooks::Caller,
@@ -79,6 +84,12 @@ impl Api {
         let mut stopping = self.stopping.clone();
         // A dropped sender is a stopped server too.
         let _ = stopping.wait_for(|stop| *stop).await;
+    }
+
+    /// From now on this node answers for its pods, and what they use can be asked.
+    pub fn register_node(&self, name: &str, node: Arc<dyn Node>) {
+        self.nodes.register(name, node);
+        self.registry.replace_measured(usage::kinds());
     }
 
     /// Authenticates and answers a request from the network.
@@ -168,6 +179,13 @@ impl Api {
             self.receiving.refuse(&parts.headers, body).await;
             return Err(authorization::denied(&user, attributes));
         }
+        let info = match info {
+            RequestInfo::Resource(target) if target.is_connection() => {
+                // Boxed, as `answer` is: most requests are none of these.
+                return self.connect(user, parts, query, target, body).boxed().await;
+            }
+            other => other,
+        };
         let body = if info.is_write() {
             self.receiving.receive(&parts.headers, body).await
         } else {
@@ -199,27 +217,72 @@ impl Api {
                 crate::paths::answer(&self, &parts.method, &path, &parts.headers, &query).await
             }
             RequestInfo::Resource(target) => {
-                let snapshot = self.registry.snapshot();
-                let Some(kind) = snapshot.get(&target.group, &target.version, &target.resource) else {
-                    return unknown_resource(&snapshot, &target);
+                let Some(call) = self.resolve(user, parts.headers, query, target)? else {
+                    return Ok(nothing_there());
                 };
-                let kind = kind.clone();
-                check_scope(&kind, &target)?;
-                let representation = negotiate::accept(&parts.headers, &kind, target.verb == "list")?;
-                let call = Call {
-                    api: self,
-                    kind,
-                    target,
-                    query,
-                    headers: parts.headers,
-                    user,
-                    representation,
-                    warnings: Arc::default(),
-                };
-                call.warn(deprecation(&call.kind));
                 Ok(answer(call, parts.method, body).await)
             }
         }
+    }
+
+    /// A request whose body and answer are streams: neither is taken in before the other begins.
+    async fn connect(
+        self: Arc<Self>,
+        user: User,
+        mut parts: http::request::Parts,
+        query: Query,
+        target: ResourceRequest,
+        body: RequestBody,
+    ) -> Result<Answer> {
+        let Some(call) = self.resolve(user, parts.headers, query, target)? else {
+            return Ok(nothing_there());
+        };
+        let incoming = Incoming {
+            method: parts.method,
+            uri: parts.uri,
+            body,
+            upgrade: parts.extensions.remove(),
+            peer: parts.extensions.remove::<streams::Peer>(),
+        };
+        let mut answer = streams::connect(&call, incoming).await?;
+        response::add_warnings(&mut answer, &call.warnings.lock());
+        Ok(answer)
+    }
+
+    /// The call a request is, or `None` where no group is served that it could be to.
+    fn resolve(
+        self: Arc<Self>,
+        user: User,
+        headers: HeaderMap,
+        query: Query,
+        target: ResourceRequest,
+    ) -> Result<Option<Call>> {
+        let snapshot = self.registry.snapshot();
+        let Some(kind) = snapshot.get(&target.group, &target.version, &target.resource) else {
+            return match snapshot.group(&target.group) {
+                Some(_) => Err(ApiError::no_such_resource()),
+                None => Ok(None),
+            };
+        };
+        let kind = kind.clone();
+        check_scope(&kind, &target)?;
+        let representation = if target.is_stream() {
+            Representation::JSON
+        } else {
+            negotiate::accept(&headers, &kind, target.verb == "list")?
+        };
+        let call = Call {
+            api: self,
+            kind,
+            target,
+            query,
+            headers,
+            user,
+            representation,
+            warnings: Arc::default(),
+        };
+        call.warn(deprecation(&call.kind));
+        Ok(Some(call))
     }
 }
 
@@ -264,11 +327,8 @@ fn deprecation(kind: &crate::kind::Kind) -> Option<String> {
     warning.map(str::to_owned)
 }
 
-fn unknown_resource(snapshot: &crate::registry::Snapshot, target: &ResourceRequest) -> Result<Answer> {
-    if snapshot.group(&target.group).is_some() {
-        return Err(ApiError::no_such_resource());
-    }
-    Ok(response::text(StatusCode::NOT_FOUND, "404 page not found\n"))
+fn nothing_there() -> Answer {
+    response::text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
 /// A namespace in the path of a cluster-scoped kind names nothing, and objects of a namespaced kind
@@ -307,10 +367,13 @@ async fn verb(call: &Call, method: &Method, body: &Received) -> Result<Answer> {
     if !call.target.subresource.is_empty() {
         return subresources::answer(call, method, body).await;
     }
-    if call.target.verb.is_empty() || !call.kind.has_verb(call.target.verb) {
+    if call.target.verb.is_empty() || *method == Method::HEAD || !call.kind.has_verb(call.target.verb) {
         return Err(ApiError::method_not_allowed());
     }
     call.check_name()?;
+    if usage::is_measured(&call.kind) {
+        return usage::answer(call).await;
+    }
     match call.target.verb {
         "get" => get::get(call).await,
         "list" => list::list(call).await,

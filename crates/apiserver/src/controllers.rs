@@ -8,11 +8,12 @@ pub(crate) mod feed;
 pub(crate) mod garbage;
 mod ip_addresses;
 pub(crate) mod namespaces;
+mod own_endpoints;
 pub(crate) mod quotas;
 pub(crate) mod storage_protection;
 pub(crate) mod token_secrets;
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use kinds::objects::storage_protection::PROTECTIONS;
 use tokio::task::JoinSet;
@@ -20,7 +21,7 @@ use tokio::task::JoinSet;
 use crate::api::Api;
 
 /// Runs every controller until the set is dropped.
-pub(crate) fn start(api: &Arc<Api>) -> JoinSet<()> {
+pub(crate) fn start(api: &Arc<Api>, listen: SocketAddr) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(definitions::run(api.clone()));
     tasks.spawn(garbage::run(api.clone()));
@@ -30,6 +31,7 @@ pub(crate) fn start(api: &Arc<Api>) -> JoinSet<()> {
     tasks.spawn(api_services::run(api.clone()));
     tasks.spawn(ip_addresses::run(api.clone()));
     tasks.spawn(token_secrets::run(api.clone()));
+    tasks.spawn(own_endpoints::run(api.clone(), listen));
     for protection in &PROTECTIONS {
         tasks.spawn(storage_protection::run(api.clone(), protection));
     }

@@ -49,7 +49,7 @@ impl Converter {
         let failed = |why: String| failed(format!("conversion webhook for {subject} {why}"));
         let uid = uuid::Uuid::new_v4().to_string();
         let question = review::question(version, &uid, objects, to);
-        let answer = webhook_client::post(&api.store, &self.endpoint, TIMEOUT, question)
+        let answer = webhook_client::post(api, &self.endpoint, TIMEOUT, question)
             .await
             .map_err(|error| match error {
                 CallError::Crowded(why) => why.into(),

@@ -53,12 +53,27 @@ pub struct CustomVersion {
 /// The kinds a definition serves, one a version. `changed_at` is the revision at
 /// which it came into its present form.
 pub(crate) fn kinds(definition: &Value, changed_at: u64) -> Vec<Arc<Kind>> {
+    rows(definition, changed_at).map(Arc::new).collect()
+}
+
+/// The kinds of a definition whose objects nobody writes.
+pub(crate) fn read_only_kinds(definition: &Value) -> Vec<Arc<Kind>> {
+    let read_only = |kind: Kind| Kind {
+        verbs: vec!["get", "list"],
+        ..kind
+    };
+    rows(definition, 0).map(read_only).map(Arc::new).collect()
+}
+
+fn rows(definition: &Value, changed_at: u64) -> impl Iterator<Item = Kind> {
     let custom = Arc::new(CustomKind::of(definition));
     let converter = Converter::of(definition).map(Arc::new);
     (0..custom.versions.len())
-        .filter(|index| custom.versions[*index].served)
-        .map(|index| Arc::new(row(&custom, index, changed_at, converter.clone())))
-        .collect()
+        .filter({
+            let custom = custom.clone();
+            move |index| custom.versions[*index].served
+        })
+        .map(move |index| row(&custom, index, changed_at, converter.clone()))
 }
 
 const VERBS: &[&str] = &[

@@ -8,7 +8,7 @@ use manifests::json::Indenter;
 use crate::{
     compression,
     query::Query,
-    request_info::{RequestInfo, ResourceRequest},
+    request_info::RequestInfo,
     response::{Answer, Body},
 };
 
@@ -23,8 +23,8 @@ pub(crate) struct Dress {
 
 impl Dress {
     pub(crate) fn of(query: &Query, headers: &HeaderMap, info: &RequestInfo) -> Self {
-        // A watch is sent as it comes.
-        if matches!(info, RequestInfo::Resource(ResourceRequest { verb: "watch", .. })) {
+        // A stream is sent as it comes.
+        if info.is_long_running() {
             return Self::default();
         }
         Self {

@@ -16,6 +16,10 @@ pub struct Limits {
     pub large_body: Duration,
     /// A client that takes nothing of what it is sent for so long is gone, or might as well be.
     pub stalled: Duration,
+    /// A connection for commands or ports on which nothing was said for so long is given up.
+    pub silent: Duration,
+    /// Such connections at the same time.
+    pub connections: u32,
     /// Reads worked on, or whose answers are not taken yet, at the same time. No user has more than
     /// half of them, and the cluster's masters have as many of their own.
     pub reads: usize,
@@ -31,6 +35,8 @@ impl Default for Limits {
             request: Duration::from_mins(1),
             large_body: Duration::from_secs(10),
             stalled: Duration::from_mins(2),
+            silent: Duration::from_hours(4),
+            connections: 1000,
             reads: 400,
             writes: 200,
         }

@@ -231,12 +231,19 @@ pub(crate) async fn list(call: &Call) -> Result<Answer> {
 
 /// A page in a form that has to be made of its objects.
 fn in_form(call: &Call, page: &Page) -> Result<Answer> {
-    let metadata = list_metadata(page);
+    let metadata = match call.representation.form {
+        Form::Object => object_list_metadata(&call.kind, page),
+        _ => list_metadata(page),
+    };
     let values = page.objects.iter().map(|stored| call.kind.read(stored));
+    show(call, metadata, values)
+}
+
+/// A list of values in the form the client asked for.
+pub(crate) fn show(call: &Call, metadata: Value, values: impl Iterator<Item = Value>) -> Result<Answer> {
     let shown = match call.representation.form {
         Form::Object => json!({
-            "kind": call.kind.list_kind, "apiVersion": call.kind.api_version,
-            "metadata": object_list_metadata(&call.kind, page),
+            "kind": call.kind.list_kind, "apiVersion": call.kind.api_version, "metadata": metadata,
             "items": values.collect::<Vec<_>>(),
         }),
         Form::Metadata => json!({

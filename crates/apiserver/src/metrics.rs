@@ -63,6 +63,9 @@ impl Drop for Counted {
 impl Metrics {
     pub fn start(&self, info: &RequestInfo) -> Timer {
         let (verb, resource) = match info {
+            RequestInfo::Resource(request) if request.is_stream() => {
+                ("connect".to_owned(), request.resource.clone())
+            }
             RequestInfo::Resource(request) => (request.verb.to_owned(), request.resource.clone()),
             RequestInfo::NonResource { verb, .. } => ((*verb).to_owned(), String::new()),
         };

@@ -8,7 +8,7 @@ use std::{
 };
 
 use manifests::api_versions;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use store::Collection;
 use tokio::sync::watch;
 
@@ -127,9 +127,18 @@ impl Snapshot {
     }
 }
 
+/// The kinds that come and go.
+#[derive(Default)]
+struct Others {
+    custom: Vec<Arc<Kind>>,
+    /// Kinds whose objects are measured, not stored.
+    measured: Vec<Arc<Kind>>,
+}
+
 /// The current snapshot and the way to replace it.
 pub struct Registry {
     built_in: Vec<Arc<Kind>>,
+    others: Mutex<Others>,
     current: RwLock<Arc<Snapshot>>,
     changed: watch::Sender<u64>,
 }
@@ -139,6 +148,7 @@ impl Registry {
         let snapshot = Arc::new(Snapshot::new(0, &built_in, &[]));
         Self {
             built_in,
+            others: Mutex::default(),
             current: RwLock::new(snapshot),
             changed: watch::Sender::new(0),
         }
@@ -150,9 +160,21 @@ impl Registry {
 
     /// Serves these custom kinds from now on, and no others.
     pub fn replace_custom(&self, custom: &[Arc<Kind>]) {
+        self.replace(|others| others.custom = custom.to_vec());
+    }
+
+    /// Serves these measured kinds from now on, and no others.
+    pub fn replace_measured(&self, measured: Vec<Arc<Kind>>) {
+        self.replace(|others| others.measured = measured);
+    }
+
+    fn replace(&self, change: impl FnOnce(&mut Others)) {
+        let mut others = self.others.lock();
+        change(&mut others);
+        let all = [others.custom.as_slice(), &others.measured].concat();
         let mut current = self.current.write();
         let generation = current.generation + 1;
-        *current = Arc::new(Snapshot::new(generation, &self.built_in, custom));
+        *current = Arc::new(Snapshot::new(generation, &self.built_in, &all));
         drop(current);
         self.changed.send_replace(generation);
     }

@@ -33,6 +33,19 @@ pub struct ResourceRequest {
 }
 
 impl ResourceRequest {
+    /// Whether the answer is a stream of bytes that the client does not choose the form of.
+    pub fn is_stream(&self) -> bool {
+        matches!(
+            self.subresource.as_str(),
+            "attach" | "exec" | "proxy" | "log" | "portforward"
+        )
+    }
+
+    /// Whether the request connects its client to something that both sides may talk to.
+    pub fn is_connection(&self) -> bool {
+        self.is_stream() && self.subresource != "log"
+    }
+
     /// The name of the only object the request can be about; empty when there may be more.
     pub fn only_name(&self) -> &str {
         if self.name.is_empty() {
@@ -80,13 +93,7 @@ impl RequestInfo {
     /// Whether the answer is a stream that goes on for as long as its client likes.
     pub fn is_long_running(&self) -> bool {
         match self {
-            Self::Resource(request) => {
-                request.verb == "watch"
-                    || matches!(
-                        request.subresource.as_str(),
-                        "attach" | "exec" | "proxy" | "log" | "portforward"
-                    )
-            }
+            Self::Resource(request) => request.verb == "watch" || request.is_stream(),
             Self::NonResource { .. } => false,
         }
     }
@@ -159,15 +166,16 @@ fn read_resource(method: &Method, path: &str, mut watch: bool) -> Option<Resourc
     }
     request.subresource = rest.next().unwrap_or_default();
     request.rest = rest.collect::<Vec<_>>().join("/");
-    request.verb = resource_verb(method, request.name.is_empty(), watch);
+    let is_watch = watch && request.subresource.is_empty();
+    request.verb = resource_verb(method, request.name.is_empty(), is_watch);
     Some(request)
 }
 
 fn resource_verb(method: &Method, collection: bool, watch: bool) -> &'static str {
     match *method {
-        Method::GET if watch => "watch",
-        Method::GET if collection => "list",
-        Method::GET => "get",
+        Method::GET | Method::HEAD if watch => "watch",
+        Method::GET | Method::HEAD if collection => "list",
+        Method::GET | Method::HEAD => "get",
         Method::POST => "create",
         Method::PUT => "update",
         Method::PATCH => "patch",

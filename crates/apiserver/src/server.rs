@@ -29,6 +29,7 @@ use crate::{
     body::BodyError,
     limits::Limits,
     pki::{PkiError, Serving},
+    streams,
 };
 
 /// Streams one connection may have open: informers share one, and there may be many.
@@ -67,7 +68,8 @@ pub(crate) async fn serve(
         }
     }
     drop(listener);
-    let _ = timeout(STOP_PATIENCE, graceful.shutdown()).await;
+    let ended = async { tokio::join!(graceful.shutdown(), api.connections.ended()) };
+    let _ = timeout(STOP_PATIENCE, ended).await;
 }
 
 async fn stopped(stop: &mut watch::Receiver<bool>) {
@@ -137,7 +139,8 @@ async fn connection(
         asking.notify_one();
         let (api, asker) = (api.clone(), asker.clone());
         async move {
-            let request = request.map(|body| body.map_err(BodyError::new).boxed_unsync());
+            let mut request = request.map(|body| body.map_err(BodyError::new).boxed_unsync());
+            request.extensions_mut().insert(streams::Peer(peer));
             Ok::<_, std::convert::Infallible>(api.serve(request, &asker).await)
         }
     });

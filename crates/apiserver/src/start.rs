@@ -24,10 +24,12 @@ use crate::{
     in_flight::InFlight,
     limits::Limits,
     metrics::Metrics,
+    nodes::Nodes,
     pki::{Pki, PkiError},
     receiving::Receiving,
     registry::Registry,
     server,
+    streams::connections::Connections,
 };
 
 /// Where the server keeps its state and where it listens.
@@ -112,7 +114,9 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         admin_token: pki.admin_token,
         ca_pem: pki.ca_pem,
         metrics: Metrics::default(),
+        nodes: Nodes::default(),
         in_flight: InFlight::new(&options.limits),
+        connections: Connections::new(options.limits.connections),
         receiving: Receiving::new(options.limits.large_body),
         limits: options.limits,
         quota_turns: crate::admission::resource_quotas::Turns::new(),
@@ -125,7 +129,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     bootstrap::bootstrap(&api, address)
         .await
         .map_err(StartError::Bootstrap)?;
-    let controllers = controllers::start(&api);
+    let controllers = controllers::start(&api, address);
     let serving = tokio::spawn(server::serve(api.clone(), listener, pki.serving, stopping));
     Ok(Running {
         api,

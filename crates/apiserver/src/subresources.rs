@@ -17,6 +17,7 @@ use crate::{
     get,
     receiving::Received,
     response::Answer,
+    streams,
     writes::{
         patch,
         update::{self, Part, Special},
@@ -41,9 +42,7 @@ pub(crate) async fn answer(call: &Call, method: &Method, body: &Received) -> Res
     }
     call.check_name()?;
     let part = match (call.kind.plural.as_ref(), name) {
-        ("pods", "log" | "exec" | "attach" | "portforward" | "proxy") | ("services" | "nodes", "proxy") => {
-            return pods::stream(call);
-        }
+        ("pods", "log") => return streams::logs(call).await,
         (_, "scale") => return scale::answer(call, method, body.bytes()?).await,
         ("pods", "binding") => return binding::bind(call, body.bytes()?).await,
         ("pods", "eviction") => return eviction::evict(call, body.bytes()?).await,
@@ -52,6 +51,7 @@ pub(crate) async fn answer(call: &Call, method: &Method, body: &Received) -> Res
             name: "finalize",
             prepare: namespace::prepare_for_finalize,
             validate: |new, _, errors| namespace::validate_finalize(new, errors),
+            is_counted: true,
         }),
         ("certificatesigningrequests", "approval") => approval::PART,
         ("pods", "ephemeralcontainers") => pods::EPHEMERAL_CONTAINERS,

@@ -11,11 +11,13 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use serde_json::Value;
-use store::Store;
 
 pub(crate) use self::endpoint::Endpoint;
-use self::endpoint::Place;
-use crate::turns::{self, Crowded};
+use self::{connection::Peer, endpoint::Place};
+use crate::{
+    api::Api,
+    turns::{self, Crowded},
+};
 
 /// The largest answer that is read. A patch can be as large as an object, in base64.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
@@ -35,7 +37,7 @@ pub(crate) enum CallError {
 
 /// Sends a review and returns the answer.
 pub(crate) async fn post(
-    store: &Store,
+    api: &Api,
     endpoint: &Endpoint,
     timeout: Duration,
     review: Vec<u8>,
@@ -48,7 +50,7 @@ pub(crate) async fn post(
         .as_ref()
         .map_err(|why| CallError::Configuration(why.clone()))?;
     let path = format!("{}?timeout={}s", endpoint.path, timeout.as_secs());
-    let exchange = exchange(store, endpoint, tls, &path, review.into());
+    let exchange = exchange(api, endpoint, tls, &path, review.into());
     let outcome = match turns::waiting(tokio::time::timeout(timeout, exchange)).await? {
         Ok(outcome) => outcome,
         Err(_) => Err("context deadline exceeded".to_owned()),
@@ -63,13 +65,13 @@ pub(crate) async fn post(
 }
 
 async fn exchange(
-    store: &Store,
+    api: &Api,
     endpoint: &Endpoint,
     tls: &std::sync::Arc<rustls::ClientConfig>,
     path: &str,
     review: Bytes,
 ) -> Result<Response<Bytes>, String> {
-    let peer = peer(store, endpoint)?;
+    let peer = peer(api, endpoint)?;
     let server_name = endpoint.server_name();
     let authority = endpoint.authority();
     let mut connection = endpoint.pool.get(&peer, &server_name, tls).await?;
@@ -98,16 +100,23 @@ async fn exchange(
     Ok(Response::from_parts(parts, body.to_bytes()))
 }
 
-/// Host and port to connect to.
-fn peer(store: &Store, endpoint: &Endpoint) -> Result<String, String> {
+/// Whom to connect to. What runs in a pod is reached through its node.
+fn peer(api: &Api, endpoint: &Endpoint) -> Result<Peer, String> {
+    let outside = |address| Peer { address, node: None };
     match &endpoint.place {
-        Place::Host { host, port } if host.contains(':') => Ok(format!("[{host}]:{port}")),
-        Place::Host { host, port } => Ok(format!("{host}:{port}")),
+        Place::Host { host, port } if host.contains(':') => Ok(outside(format!("[{host}]:{port}"))),
+        Place::Host { host, port } => Ok(outside(format!("{host}:{port}"))),
         Place::Service {
             namespace,
             name,
             port,
-        } => service::resolve(store, namespace, name, *port).map(|address| address.to_string()),
+        } => {
+            let backend = service::resolve(&api.store, namespace, name, *port)?;
+            Ok(Peer {
+                address: backend.address.to_string(),
+                node: api.nodes.get(&backend.node).map(|node| (node, backend.address)),
+            })
+        }
         Place::Nowhere(why) => Err(why.clone()),
     }
 }

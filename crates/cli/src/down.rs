@@ -1,6 +1,7 @@
 //! `trainyard down`: stops the embedded cluster.
 
 use std::{
+    path::Path,
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -13,16 +14,20 @@ use rustix::{
 
 use crate::{Surroundings, data_dir::DataDir, instance::Instance, lock};
 
-/// Stop the embedded cluster; what it stores stays
+/// Stop the embedded cluster and its pods; what it stores stays
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   trainyard down
-  trainyard down --data-dir /tmp/try
+  trainyard down --keep-pods    before an upgrade: the next `up` takes the pods over
 
 Exit codes: 0 stopped, 1 it did not run, 2 it could not be stopped")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     data_dir: DataDir,
+
+    /// Leave pods running; the next `up` finds them again
+    #[arg(long)]
+    keep_pods: bool,
 }
 
 /// How long the server gets to stop by itself.
@@ -30,14 +35,35 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let dir = arguments.data_dir.resolve(surroundings)?.path;
-    let Some(pid) = lock::holder(&dir)? else {
-        println!("Trainyard is not running in {}", dir.display());
-        return Ok(ExitCode::from(1));
+    let server = lock::holder(&dir)?;
+    if let Some(pid) = server {
+        stop(pid)?;
+        Instance::remove(&dir);
+    }
+    // Pods outlive a server that was killed, so there may be some although none runs.
+    let pods = if arguments.keep_pods { 0 } else { stop_pods(&dir)? };
+    let and_pods = match pods {
+        0 => String::new(),
+        1 => ", with 1 pod".to_owned(),
+        pods => format!(", with {pods} pods"),
     };
-    stop(pid)?;
-    Instance::remove(&dir);
-    println!("Trainyard stopped (process {pid})");
+    match (server, pods) {
+        (Some(pid), _) => println!("Trainyard stopped (process {pid}{and_pods})"),
+        (None, 0) => {
+            println!("Trainyard is not running in {}", dir.display());
+            return Ok(ExitCode::from(1));
+        }
+        (None, _) => println!("Trainyard was not running; what it had left was stopped{and_pods}"),
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn stop_pods(dir: &Path) -> Result<usize> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    Ok(runtime.block_on(cluster::leave_nothing_running(dir)))
 }
 
 fn stop(pid: u32) -> Result<()> {

@@ -9,6 +9,7 @@
 mod data_dir;
 mod detach;
 mod down;
+mod image;
 mod instance;
 mod kubeconfig;
 mod lock;
@@ -33,8 +34,9 @@ use clap::{Parser, Subcommand, ValueEnum};
   trainyard up --detach      start a cluster on this machine
   trainyard status           where it is and how it does
   trainyard down             stop it
+  trainyard image import F   images for its pods, from a file
 
-Exit codes: 0 done, 1 the cluster does not run, 2 the command could not do its work"
+Exit codes: 0 done, 1 the answer is no, 2 the command could not do its work"
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -46,6 +48,7 @@ enum Command {
     Up(up::Arguments),
     Down(down::Arguments),
     Status(status::Arguments),
+    Image(image::Arguments),
 }
 
 /// How answers are printed.
@@ -79,12 +82,13 @@ impl Surroundings {
     }
 }
 
-/// Runs a command. 0: done; 1: the cluster does not run; 2: it could not do its work.
+/// Runs a command. 0: done; 1: the answer is no; 2: it could not do its work.
 pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
     let result = match arguments.command {
         Command::Up(arguments) => up::run(&arguments, surroundings),
         Command::Down(arguments) => down::run(&arguments, surroundings),
         Command::Status(arguments) => status::run(&arguments, surroundings),
+        Command::Image(arguments) => image::run(&arguments, surroundings),
     };
     match result {
         Ok(code) => code,

@@ -55,9 +55,31 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHERE", value_enum, default_value_t)]
     images: Images,
 
+    /// StorageClass whose volumes are directories on this machine; the first is the default.
+    /// A name that manifests ask for, such as `aws-efs`, can be one of them
+    #[arg(long = "storage-class", value_name = "NAME", default_value = "standard")]
+    storage_classes: Vec<String>,
+
+    /// Nodes beside this machine that run pods as timers, to try how a large cluster is scheduled
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    simulated_nodes: usize,
+
+    /// What each simulated node has besides 32 CPUs, 256Gi of memory and 110 pods, or instead of it:
+    /// `nvidia.com/gpu=8`
+    #[arg(long = "simulated-capacity", value_name = "RESOURCE=AMOUNT", value_parser = capacity)]
+    simulated_capacity: Vec<(String, String)>,
+
     /// The file that standard error is, which the server keeps small: how `--detach` starts it
     #[arg(long, value_name = "FILE", hide = true)]
     log: Option<PathBuf>,
+}
+
+fn capacity(text: &str) -> Result<(String, String), String> {
+    let (resource, amount) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not of the form RESOURCE=AMOUNT"))?;
+    kinds::quantity::Quantity::parse(amount).map_err(|_| format!("`{amount}` is not an amount"))?;
+    Ok((resource.to_owned(), amount.to_owned()))
 }
 
 /// What the name of an image means.
@@ -136,7 +158,18 @@ fn node(arguments: &Arguments, surroundings: &Surroundings) -> Result<cluster::N
         program,
         home: surroundings.home.clone(),
         host_images: arguments.images == Images::Host,
+        storage_classes: arguments.storage_classes.clone(),
+        simulated: simulated(arguments),
     })
+}
+
+fn simulated(arguments: &Arguments) -> Option<cluster::SimulatedNodes> {
+    let count = arguments.simulated_nodes;
+    let mut nodes = cluster::SimulatedNodes::of(count);
+    nodes
+        .capacity
+        .extend(arguments.simulated_capacity.iter().cloned());
+    (count > 0).then_some(nodes)
 }
 
 /// The address under which clients on this machine reach the server.
@@ -234,6 +267,21 @@ pub(crate) fn background_arguments(dir: &ClusterDir, arguments: &Arguments, log:
     all.extend(arguments.api_only.then(|| "--api-only".into()));
     if arguments.images == Images::Host {
         all.extend(["--images".into(), "host".into()]);
+    }
+    for class in &arguments.storage_classes {
+        all.extend(["--storage-class".into(), class.into()]);
+    }
+    if arguments.simulated_nodes > 0 {
+        all.extend([
+            "--simulated-nodes".into(),
+            arguments.simulated_nodes.to_string().into(),
+        ]);
+    }
+    for (resource, amount) in &arguments.simulated_capacity {
+        all.extend([
+            "--simulated-capacity".into(),
+            format!("{resource}={amount}").into(),
+        ]);
     }
     all
 }

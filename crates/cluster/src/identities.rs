@@ -14,6 +14,11 @@ pub(crate) fn controllers() -> User {
     User::new("system:kube-controller-manager", &[])
 }
 
+/// One client writes for all nodes that are simulated.
+pub(crate) fn simulated_nodes() -> User {
+    User::new("system:node:simulated", &["system:nodes"])
+}
+
 /// The part of a node that makes services reachable.
 pub(crate) fn proxy() -> User {
     User::new("system:kube-proxy", &[])

@@ -9,7 +9,8 @@ use kube::Client;
 use tokio::task::JoinSet;
 
 pub use apiserver::StartError;
-pub use node_agent::{leave_nothing_running, network_process, sandbox_process};
+pub use node_agent::{image_ownership, leave_nothing_running, network_process, sandbox_process};
+pub use simulated_nodes::Options as SimulatedNodes;
 
 /// Where the cluster keeps its state, where it listens, and what of it runs.
 #[derive(Clone, Debug)]
@@ -31,6 +32,10 @@ pub struct Node {
     pub home: Option<PathBuf>,
     /// Every image stands for this machine's own file system.
     pub host_images: bool,
+    /// Names of StorageClasses whose volumes are directories here; the first is the default.
+    pub storage_classes: Vec<String>,
+    /// Nodes beside this one that run pods as timers.
+    pub simulated: Option<SimulatedNodes>,
 }
 
 /// A cluster that is up.
@@ -42,12 +47,12 @@ pub struct Cluster {
 
 /// Starts everything. When this returns the API is ready; engines get ready in the background.
 pub async fn start(options: Options) -> Result<Cluster, StartError> {
-    let server = apiserver::start(apiserver::Options {
+    let server = Box::pin(apiserver::start(apiserver::Options {
         data_dir: options.data_dir.clone(),
         listen: options.listen,
         drop_damaged: options.drop_damaged,
         limits: apiserver::Limits::default(),
-    })
+    }))
     .await?;
     let engines = match options.node {
         Some(node) => start_engines(&server, options.data_dir, node),
@@ -58,22 +63,37 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
 
 fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node) -> Vec<JoinSet<()>> {
     let client = |user| Client::new(apiserver::InProcess::new(server.api.clone(), user), "default");
+    let directories = controllers::Directories {
+        root: data_dir.join("volumes"),
+        node: Some(node_agent::name_of_this_machine()),
+        classes: node.storage_classes,
+    };
     let settings = node_agent::Settings {
         node_name: node_agent::name_of_this_machine(),
         data_dir,
         program: node.program,
         home: node.home,
         host_images: node.host_images,
+        api_server: server.address,
     };
     let clients = node_agent::Clients {
         node: client(identities::node(&settings.node_name)),
         proxy: client(identities::proxy()),
     };
-    vec![
-        node_agent::start(clients, settings),
+    let (api, name) = (server.api.clone(), settings.node_name.clone());
+    let announce = move |node| api.register_node(&name, node);
+    let offered = controllers::Options {
+        directories: Some(directories),
+    };
+    let simulated = node
+        .simulated
+        .map(|options| simulated_nodes::start(client(identities::simulated_nodes()), options));
+    let engines = [
+        node_agent::start(clients, settings, announce),
         scheduler::start(client(identities::scheduler())),
-        controllers::start(client(identities::controllers())),
-    ]
+        controllers::start_with(client(identities::controllers()), offered),
+    ];
+    engines.into_iter().chain(simulated).collect()
 }
 
 impl Cluster {

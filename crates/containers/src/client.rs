@@ -11,8 +11,11 @@ mod watch;
 
 use std::{
     collections::BTreeMap,
+    net::{SocketAddr, SocketAddrV4},
     path::{Path, PathBuf},
 };
+
+use tokio::net::{TcpSocket, TcpStream};
 
 pub use attach::Attachment;
 pub use descriptor::Descriptor;
@@ -72,6 +75,23 @@ impl Sandbox {
             Response::Usage(usage) => Ok(usage),
             other => Err(Error::unexpected(other)),
         }
+    }
+
+    /// Connects to a port of the pod's own network, its loopback included.
+    pub async fn connect(&self, address: SocketAddrV4) -> Result<TcpStream, Error> {
+        let mut connection = Connection::open(&self.dir).await?;
+        connection.send(&Request::Socket, &[]).await?;
+        match connection.receive().await? {
+            Response::Socket => {}
+            other => return Err(Error::unexpected(other)),
+        }
+        let socket = connection.descriptors.pop();
+        let socket = socket.ok_or_else(|| Error::Unexpected("no socket came with the answer".to_owned()))?;
+        let socket = TcpSocket::from_std_stream(std::net::TcpStream::from(socket));
+        socket
+            .connect(SocketAddr::V4(address))
+            .await
+            .map_err(Error::Connect)
     }
 
     /// Kills what runs and ends the sandbox. Its last state stays in the folder.

@@ -29,6 +29,8 @@ pub(crate) enum Request {
     Kill,
     Watch,
     Usage,
+    /// An unconnected TCP socket of the pod's network, for connections to its loopback.
+    Socket,
     /// Kills what runs, cleans up and ends the sandbox.
     Stop,
 }
@@ -58,6 +60,8 @@ pub(crate) enum Response {
     Failed(Failure),
     State(State),
     Usage(BTreeMap<String, Usage>),
+    /// With the socket.
+    Socket,
     Exited(Exit),
 }
 

@@ -5,6 +5,7 @@
 mod descriptors;
 mod interfaces;
 mod mounts;
+mod overlay;
 mod processes;
 mod terminals;
 
@@ -13,5 +14,6 @@ pub(crate) use descriptors::{
 };
 pub(crate) use interfaces::bring_loopback_up;
 pub(crate) use mounts::make_read_only_below;
+pub(crate) use overlay::{OverlayTrial, try_overlay};
 pub(crate) use processes::{fork, install_filter, reset_signals, set_domain_name, try_unshare};
 pub(crate) use terminals::{Terminal, open_terminal, set_controlling_terminal, set_window_size};

@@ -4,7 +4,7 @@ mod probe;
 
 use serde::{Deserialize, Serialize};
 
-pub use probe::probe;
+pub use probe::{probe, probe_overlay};
 
 /// How containers are kept apart, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -88,9 +88,10 @@ impl Controller {
             .into_iter()
             .filter(|pod| selects(&budget, pod))
             .collect();
-        let scale = match plan::needs_scale(&budget) {
-            true => Some(scale::of(&self.world, &pods).await?),
-            false => None,
+        let scale = if plan::needs_scale(&budget) {
+            Some(scale::of(&self.world, &pods).await?)
+        } else {
+            None
         };
         let plan = plan::plan(&Observed {
             budget: &budget,
@@ -135,9 +136,10 @@ impl Controller {
     fn tell(&self, budget: &PodDisruptionBudget, notes: &[plan::Note]) {
         for note in notes {
             let about = budget.object_ref(&());
-            match note.is_warning {
-                true => self.recorder.warning(about, note.reason, note.text.clone()),
-                false => self.recorder.normal(about, note.reason, note.text.clone()),
+            if note.is_warning {
+                self.recorder.warning(about, note.reason, note.text.clone());
+            } else {
+                self.recorder.normal(about, note.reason, note.text.clone());
             }
         }
     }

@@ -33,7 +33,7 @@ const LEASES: &str = "kube-node-lease";
 
 /// How long a node may be silent, and how long one that is new.
 const PATIENCE: Duration = Duration::from_secs(50);
-const PATIENCE_WITH_NEW: Duration = Duration::from_secs(60);
+const PATIENCE_WITH_NEW: Duration = Duration::from_mins(1);
 
 pub(crate) fn start(world: &Arc<World>, tasks: &mut JoinSet<()>) {
     let queue = Queue::new();

@@ -78,7 +78,7 @@ pub(crate) fn start(world: &Arc<World>, directories: Option<Directories>, tasks:
             let binder = binder.clone();
             async move {
                 match subject {
-                    Subject::Claim(key) => binder.reconcile_claim(key).await,
+                    Subject::Claim(key) => Box::pin(binder.reconcile_claim(key)).await,
                     Subject::Volume(key) => binder.reconcile_volume(key).await,
                 }
             }
@@ -143,9 +143,10 @@ impl Binder {
             return;
         }
         let about = claim.object_ref(&());
-        match note.is_warning {
-            true => self.recorder.warning(about, note.reason, note.text.clone()),
-            false => self.recorder.normal(about, note.reason, note.text.clone()),
+        if note.is_warning {
+            self.recorder.warning(about, note.reason, note.text.clone());
+        } else {
+            self.recorder.normal(about, note.reason, note.text.clone());
         }
     }
 
@@ -180,7 +181,7 @@ impl Binder {
                     .lock()
                     .remove(claim.metadata.uid.as_deref().unwrap_or_default());
             }
-            claims::Step::Provision(class) => self.provision(&claim, &class).await?,
+            claims::Step::Provision(class) => Box::pin(self.provision(&claim, &class)).await?,
             claims::Step::Grow(volume, size) => self.grow(&claim, &volume, &size).await?,
         }
         Ok(Next::Wait)

@@ -1,6 +1,11 @@
 //! What all workers of a node share, and how the node comes up.
 
-use std::{fmt::Debug, net::IpAddr, path::PathBuf, sync::Arc};
+use std::{
+    fmt::Debug,
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use containers::tier::{self, Decision};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};
@@ -14,12 +19,14 @@ use crate::{
     environment::Resources,
     events::Events,
     folders::Folders,
+    gpus::{Driver, Pool},
     images::Images,
     networking::Networking,
     node::{self, Facts},
     orphans,
     sandbox::HostFiles,
     service_table,
+    serving::Serving,
     volumes::Tokens,
     workers,
 };
@@ -35,6 +42,8 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// Every image stands for this machine's own file system.
     pub host_images: bool,
+    /// Where the API server listens.
+    pub api_server: SocketAddr,
 }
 
 /// The API as the users a node is known by.
@@ -51,6 +60,8 @@ pub(crate) struct Agent {
     pub(crate) events: Events,
     pub(crate) folders: Folders,
     pub(crate) images: Images,
+    /// None where the driver cannot be asked.
+    pub(crate) gpus: Option<Pool>,
     pub(crate) profiles: Profiles,
     pub(crate) tier: Decision,
     pub(crate) facts: Facts,
@@ -64,16 +75,26 @@ pub(crate) struct Agent {
 }
 
 /// Registers the node and runs the pods bound to it, until the tasks are dropped. Pods outlive that.
-pub fn start(clients: Clients, settings: Settings) -> JoinSet<()> {
+/// `announce` is given who answers for the node's pods.
+pub fn start(
+    clients: Clients,
+    settings: Settings,
+    announce: impl FnOnce(Arc<dyn node_api::Node>) + Send + 'static,
+) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    tasks.spawn(run(clients, settings));
+    tasks.spawn(run(clients, settings, announce));
     tasks
 }
 
-async fn run(clients: Clients, settings: Settings) {
+async fn run(
+    clients: Clients,
+    settings: Settings,
+    announce: impl FnOnce(Arc<dyn node_api::Node>) + Send + 'static,
+) {
     // Everything that is followed ends with this task.
     let mut tasks = JoinSet::new();
     let agent = Arc::new(Agent::new(&clients, settings, &mut tasks).await);
+    announce(Arc::new(Serving::new(agent.clone())));
     tasks.spawn(node::keep_registered(agent.clone()));
     agent.networking.start(&agent.folders).await;
     tasks.spawn(service_table::keep(agent.clone(), clients.proxy));
@@ -90,15 +111,13 @@ impl Agent {
         let on_this_node =
             watcher::Config::default().fields(&format!("spec.nodeName={}", settings.node_name));
         let pods = Informer::start(Api::all(client.clone()), on_this_node, tasks);
-        let tier = probe().await;
+        let (tier, images) = probe(settings.clone()).await;
         let folders = Folders::new(&settings.data_dir);
+        let gpus = open_gpus(&folders).await;
         Self {
             events: Events::new(client.clone(), &settings.node_name),
-            images: Images {
-                data_dir: settings.data_dir.clone(),
-                home: settings.home.clone(),
-                host_only: settings.host_images,
-            },
+            images,
+            gpus,
             profiles: Profiles {
                 folder: folders.syscall_profiles(),
             },
@@ -148,11 +167,30 @@ where
     Informer::start(Api::all(client.clone()), watcher::Config::default(), tasks)
 }
 
-/// Finding out what the kernel allows takes a process or two.
-async fn probe() -> Decision {
-    let decide = || tier::decide(&tier::probe());
-    match tokio::task::spawn_blocking(decide).await {
-        Ok(decision) => decision,
+/// Finding out what the kernel allows takes a process or two, opening the images some reading.
+async fn probe(settings: Settings) -> (Decision, Images) {
+    let look = move || {
+        let decision = tier::decide(&tier::probe());
+        let images = Images::open(
+            &settings.data_dir,
+            settings.home,
+            decision.tier,
+            settings.host_images,
+        );
+        (decision, images)
+    };
+    match tokio::task::spawn_blocking(look).await {
+        Ok(found) => found,
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    }
+}
+
+async fn open_gpus(folders: &Folders) -> Option<Pool> {
+    match Pool::open(Driver::of_host(), &folders.gpu_leases(), false).await {
+        Ok(pool) => Some(pool),
+        Err(error) => {
+            tracing::error!(%error, "GPUs cannot be used");
+            None
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use containers::spec::{self, Bind, Log, Mount, Stdin};
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-use crate::{environment::Environment, folders::PodFolder, images::Image, lifecycle::roles};
+use crate::{environment::Environment, folders::PodFolder, gpus::Access, images::Image, lifecycle::roles};
 
 pub(crate) use command::NoCommand;
 pub(crate) use limits::Machine;
@@ -26,8 +26,10 @@ pub(crate) struct Start<'a> {
     /// What the pod's volumes are for this container.
     pub(crate) mounts: Vec<Mount>,
     pub(crate) folder: &'a PodFolder,
-    pub(crate) machine: &'a Machine,
+    pub(crate) machine: Machine,
     pub(crate) profiles: &'a Profiles,
+    /// What of the machine's GPUs is this container's.
+    pub(crate) gpus: Access,
     /// The host's name as programs ask the environment for it.
     pub(crate) hostname: &'a str,
 }
@@ -61,16 +63,17 @@ pub(crate) fn container(start: Start<'_>) -> Result<spec::Container, Unfit> {
     let identity = security::identity(pod, container, image)?;
     let rights = security::rights(pod, container, start.profiles)?;
     let argv = command::argv(container, image, &start.environment)?;
-    let env = command::variables(container, image, start.environment, start.hostname);
+    let mut env = command::variables(container, image, start.environment, start.hostname);
+    command::replace(&mut env, start.gpus.env);
     let mut mounts = own_files(start.folder, container, start.attempt);
     mounts.extend(start.mounts);
     Ok(spec::Container {
         name: container.name.clone(),
         attempt: start.attempt,
-        root: root(image, start.folder, &container.name),
+        root: image.root(&start.folder.container(&container.name)),
         read_only_root: rights.read_only_root,
         mounts,
-        devices: Vec::new(),
+        devices: start.gpus.devices,
         argv,
         env,
         working_directory: working_directory(container, image),
@@ -91,21 +94,10 @@ pub(crate) fn container(start: Start<'_>) -> Result<spec::Container, Unfit> {
     })
 }
 
-/// Changes to an image are the container's own, and last as long as the pod.
-fn root(image: &Image, folder: &PodFolder, container: &str) -> spec::Root {
-    match image.root.clone() {
-        spec::Root::Layers { lower, .. } => spec::Root::Layers {
-            lower,
-            upper: folder.container(container).join("upper"),
-            work: folder.container(container).join("work"),
-        },
-        root => root,
-    }
-}
-
 fn working_directory(container: &Container, image: &Image) -> Option<PathBuf> {
     let own = container.working_dir.as_deref().filter(|path| !path.is_empty());
-    own.map(PathBuf::from).or_else(|| image.working_directory.clone())
+    let of_image = Some(image.config.config.working_dir.as_str()).filter(|path| !path.is_empty());
+    own.or(of_image).map(PathBuf::from)
 }
 
 fn stdin(container: &Container) -> Stdin {

@@ -40,6 +40,10 @@ impl Folders {
         self.data_dir.join("volumes")
     }
 
+    pub(crate) fn gpu_leases(&self) -> PathBuf {
+        self.data_dir.join("gpus.json")
+    }
+
     /// Profiles of system calls that pods name as `localhostProfile`.
     pub(crate) fn syscall_profiles(&self) -> PathBuf {
         self.data_dir.join("seccomp")
@@ -49,6 +53,10 @@ impl Folders {
         let meta = &pod.metadata;
         let [namespace, name, uid] =
             [&meta.namespace, &meta.name, &meta.uid].map(|part| part.as_deref().unwrap_or_default());
+        self.named(namespace, name, uid)
+    }
+
+    pub(crate) fn named(&self, namespace: &str, name: &str, uid: &str) -> PodFolder {
         PodFolder {
             path: self.pods().join(uid),
             logs: self.logs().join(format!("{namespace}_{name}_{uid}")),

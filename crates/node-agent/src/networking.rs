@@ -48,18 +48,18 @@ impl Networking {
     pub(crate) async fn start(&self, folders: &Folders) {
         if !self.is_possible() {
             *self.present.write() = Err("the host's network is the only one".to_owned());
+            self.generation.send_modify(|generation| *generation += 1);
             return;
         }
         let folder = folders.network();
-        let found = match Network::adopt(&folder).await {
-            Ok(network) => Ok(network),
-            Err(_) => {
-                let options = Options {
-                    user_namespace: self.surviving_user_namespace(folders).await,
-                    ..Options::default()
-                };
-                Network::start(&self.program, &folder, &options).await
-            }
+        let found = if let Ok(network) = Network::adopt(&folder).await {
+            Ok(network)
+        } else {
+            let options = Options {
+                user_namespace: self.surviving_user_namespace(folders).await,
+                ..Options::default()
+            };
+            Network::start(&self.program, &folder, &options).await
         };
         if let Err(error) = &found {
             tracing::error!(%error, "pods have no network");

@@ -27,6 +27,8 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// The lease tells that the node lives; its status is written when it changes, and now and then.
 const STATUS_EVERY: Duration = Duration::from_mins(5);
 const RETRY: Duration = Duration::from_millis(200);
+/// What the network gets to come up before the node is registered without it.
+const HEAD_START: Duration = Duration::from_secs(1);
 const LEASE_SECONDS: i32 = 40;
 const LEASES: &str = "kube-node-lease";
 
@@ -36,6 +38,9 @@ pub fn name_of_this_machine() -> String {
 }
 
 pub(crate) async fn keep_registered(agent: Arc<Agent>) {
+    let mut network = agent.networking.generations();
+    // A node that is only about to be ready would be marked as one that is not.
+    let _ = tokio::time::timeout(HEAD_START, network.changed()).await;
     let mut registered = loop {
         match register(&agent).await {
             Ok(node) => break node,
@@ -44,7 +49,6 @@ pub(crate) async fn keep_registered(agent: Arc<Agent>) {
         tokio::time::sleep(RETRY).await;
     };
     let mut written = tokio::time::Instant::now();
-    let mut network = agent.networking.generations();
     loop {
         if let Err(error) = renew(&agent, &registered).await {
             tracing::warn!(%error, "the node's lease is not renewed");

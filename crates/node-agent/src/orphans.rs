@@ -1,6 +1,6 @@
 //! Folders of pods that nobody knows any more, and the end of everything at once.
 
-use std::{collections::HashSet, fs, io, path::Path, sync::Arc};
+use std::{collections::BTreeSet, fs, io, path::Path, sync::Arc};
 
 use containers::client::bury;
 use network::Network;
@@ -9,12 +9,16 @@ use crate::{agent::Agent, folders::Folders, volumes::tear_down};
 
 /// Stops and removes what is left of pods that were deleted while no agent looked.
 pub(crate) async fn bury_all(agent: Arc<Agent>) {
-    let known: HashSet<String> = agent
+    let known: BTreeSet<String> = agent
         .pods
         .all()
         .iter()
         .filter_map(|pod| pod.metadata.uid.clone())
         .collect();
+    if let Some(Err(error)) = agent.gpus.as_ref().map(|pool| pool.restore(&known)) {
+        tracing::warn!(%error, "GPUs of pods that are gone were not given back");
+    }
+    agent.images.release_others(|pod| known.contains(pod));
     for uid in uids(&agent.folders) {
         if known.contains(&uid) {
             continue;

@@ -1,6 +1,10 @@
 //! Services and who answers for them, as the network wants to know it.
 
-use std::{collections::BTreeMap, net::Ipv4Addr, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
 use ipnet::Ipv4Net;
 use k8s_openapi::api::{
@@ -15,6 +19,8 @@ use tokio::{sync::Notify, task::JoinSet};
 use crate::agent::Agent;
 
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
+/// The service under which pods find the API.
+const API: (&str, &str) = ("default", "kubernetes");
 const DEFAULT_AFFINITY_SECONDS: i32 = 10_800;
 
 /// What the table is made from.
@@ -23,6 +29,8 @@ pub struct Cluster<'a> {
     pub slices: &'a [Arc<EndpointSlice>],
     /// Addresses outside of it are the host's.
     pub pods: Ipv4Net,
+    /// Where the API server listens on this machine.
+    pub api: SocketAddr,
 }
 
 /// The table of a cluster; the caller numbers it.
@@ -41,11 +49,33 @@ pub fn table(cluster: &Cluster<'_>) -> Table {
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let name = object.metadata.name.as_deref().unwrap_or_default();
         let slices = slices.get(&(namespace, name)).map_or(&[][..], Vec::as_slice);
-        service(object, slices, cluster.pods)
+        let mut service = service(object, slices, cluster.pods);
+        if (namespace, name) == API {
+            service.endpoints = vec![api_endpoint(&service.ports, cluster.api)];
+        }
+        service
     });
     Table {
         number: 0,
         services: services.collect(),
+    }
+}
+
+/// Its endpoints name an address others could reach; on this machine it may listen on loopback alone.
+fn api_endpoint(ports: &[Port], listen: SocketAddr) -> network::Endpoint {
+    let address = match listen.ip() {
+        IpAddr::V4(address) if !address.is_unspecified() => address,
+        _ => Ipv4Addr::LOCALHOST,
+    };
+    network::Endpoint {
+        address,
+        host: true,
+        ready: true,
+        hostname: None,
+        ports: ports
+            .iter()
+            .map(|port| (port.name.clone(), listen.port()))
+            .collect(),
     }
 }
 
@@ -155,6 +185,7 @@ pub(crate) async fn keep(agent: Arc<Agent>, client: Client) {
                 services: &services.all(),
                 slices: &slices.all(),
                 pods: network.description().pods,
+                api: agent.settings.api_server,
             });
             if sent.as_ref() != Some(&wanted) {
                 sent = send(&network, wanted).await;

@@ -7,13 +7,15 @@ mod last_words;
 mod launch;
 mod observe;
 mod prepare;
+mod probing;
+mod reach;
 mod release;
 mod report;
 mod sources;
 mod stop;
 mod volumes;
 
-use std::{future::pending, sync::Arc};
+use std::{collections::BTreeMap, future::pending, sync::Arc};
 
 use containers::client;
 use jiff::{SignedDuration, Timestamp};
@@ -27,14 +29,14 @@ use crate::{
     agent::Agent,
     folders::PodFolder,
     lifecycle::{Action, plan},
-    volumes::Plan,
+    probes,
 };
 use book::Book;
 use launch::Launched;
 pub(crate) use sources::Content;
 
 use prepare::{Live, Prepared, Trouble};
-use volumes::SetUp;
+use volumes::{SetUp, Volumes};
 
 /// What the API says of the pod.
 #[derive(Clone, Debug)]
@@ -60,7 +62,25 @@ enum Happening {
     Asked {
         container: String,
     },
+    Probed(probes::Report),
     Released,
+}
+
+/// Where the pod is in the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    Known,
+    /// We asked for its removal.
+    Removed,
+    Gone,
+}
+
+/// What is being done for the pod as a whole; nothing of it is broken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Open,
+    Preparing,
+    Releasing,
 }
 
 /// How soon what failed is tried again.
@@ -72,27 +92,21 @@ pub(crate) struct Worker {
     /// Something that the pod's volumes are made from has changed.
     refresh: Arc<Notify>,
     pod: Arc<Pod>,
-    /// The API has no such pod any more.
-    is_gone: bool,
-    /// We asked the API to remove it.
-    is_removed: bool,
+    presence: Presence,
     folder: PodFolder,
     book: Book,
     /// Nothing is known of how the pod came to be over: it only waits to be deleted.
     is_forgotten: bool,
     live: Option<Live>,
-    /// The pod's volumes, once they are set up.
-    volumes: Option<Arc<Plan>>,
-    /// When they have to be brought up to date whatever happens: tokens expire.
-    volumes_expire: Option<Timestamp>,
+    volumes: Volumes,
     jobs: JoinSet<()>,
     tell: mpsc::UnboundedSender<Happening>,
     happenings: mpsc::UnboundedReceiver<Happening>,
     networks: watch::Receiver<u64>,
-    is_preparing: bool,
-    is_refreshing: bool,
-    is_releasing: bool,
+    stage: Stage,
     launching: Option<(String, AbortHandle)>,
+    /// The probes of the containers that run.
+    probes: BTreeMap<String, probes::Watch>,
     /// Sandbox or volumes could not be made; not again before this.
     not_before: Option<Timestamp>,
     /// When to look again, for reasons the plan does not know.
@@ -110,20 +124,17 @@ impl Worker {
             seen,
             refresh,
             pod,
-            is_gone: false,
-            is_removed: false,
+            presence: Presence::Known,
             book: Book::default(),
             is_forgotten: false,
             live: None,
-            volumes: None,
-            volumes_expire: None,
+            volumes: Volumes::default(),
             jobs: JoinSet::new(),
             tell,
             happenings,
-            is_preparing: false,
-            is_refreshing: false,
-            is_releasing: false,
+            stage: Stage::Open,
             launching: None,
+            probes: BTreeMap::new(),
             not_before: None,
             look_again: None,
         }
@@ -147,6 +158,9 @@ impl Worker {
     async fn follow_plan(&mut self) {
         if self.is_over() {
             return;
+        }
+        if self.book.rejection.is_some() {
+            return self.release();
         }
         let (pod, now) = (self.pod.clone(), Timestamp::now());
         let plan = plan(&pod, &self.book.records, now);
@@ -189,25 +203,23 @@ impl Worker {
             Ok(sandbox) => {
                 let address = self.book.address;
                 self.adopt(Live { sandbox, address });
-                self.attach_again().await;
                 self.resume();
-                self.refresh_volumes();
+                // Whatever step the agent before us had come to, all of them are taken again.
+                if self.pod.metadata.deletion_timestamp.is_none() {
+                    self.prepare(Timestamp::now());
+                }
             }
             Err(_) => self.bury().await,
         }
     }
 
     fn adopt(&mut self, live: Live) {
-        let is_known = self
-            .live
-            .as_ref()
-            .is_some_and(|known| known.sandbox.pid() == live.sandbox.pid());
-        if is_known {
+        self.book.address = live.address;
+        let known = self.live.replace(live.clone());
+        if known.is_some_and(|known| known.sandbox.pid() == live.sandbox.pid()) {
             return;
         }
-        let (sandbox, tell) = (live.sandbox.clone(), self.tell.clone());
-        self.book.address = live.address;
-        self.live = Some(live);
+        let (sandbox, tell) = (live.sandbox, self.tell.clone());
         self.jobs.spawn(async move {
             if let Ok(mut states) = sandbox.states().await {
                 while let Ok(state) = states.next().await {
@@ -230,12 +242,13 @@ impl Worker {
                 let is_described_anew = pod.metadata.labels != self.pod.metadata.labels
                     || pod.metadata.annotations != self.pod.metadata.annotations;
                 self.pod = pod;
+                self.tell_probes_of_ending();
                 if is_described_anew {
                     self.refresh_volumes();
                 }
             }
             Seen::Gone(pod) => {
-                self.is_gone = true;
+                self.presence = Presence::Gone;
                 self.pod = release::deleted(pod);
             }
         }
@@ -271,8 +284,8 @@ impl Worker {
                 outcome,
             } => self.launched(&container, attempt, outcome),
             Happening::Asked { container } => self.asked(&container),
+            Happening::Probed(report) => self.probed(report),
             Happening::Released => {
-                self.is_releasing = false;
                 self.book.released = true;
             }
         }
@@ -280,7 +293,7 @@ impl Worker {
 
     /// The sandbox has died under its pod: what ran is lost, and what should run needs another.
     async fn lost(&mut self, pid: i32) {
-        if self.is_releasing || self.live.as_ref().is_none_or(|live| live.sandbox.pid() != pid) {
+        if self.stage == Stage::Releasing || self.live.as_ref().is_none_or(|live| live.sandbox.pid() != pid) {
             return;
         }
         if let Ok(state) = client::last_state(self.folder.path()).await {
@@ -297,6 +310,7 @@ impl Worker {
     /// Clears away a dead sandbox. What it ran counts as killed.
     async fn bury(&mut self) {
         self.live = None;
+        self.probes.clear();
         if let Some((_, launch)) = self.launching.take() {
             launch.abort();
         }

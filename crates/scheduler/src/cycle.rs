@@ -196,9 +196,10 @@ fn refusals(
     let mut refused: Vec<Refused> = held.collect();
     for (demand, why) in failures {
         // A group's members would have to make room for each other as well: not attempted.
-        let preemption = match unit.is_group() {
-            true => None,
-            false => preempt(cluster, &demand, &why.failure),
+        let preemption = if unit.is_group() {
+            None
+        } else {
+            preempt(cluster, &demand, &why.failure)
         };
         let message = match &preemption {
             Some(_) => explain_for_now(cluster, &demand, &why.failure),

@@ -32,13 +32,17 @@ impl<'a> Attributes<'a> {
             call.key_namespace().to_owned()
         };
         let options = match operation {
-            Operation::Delete => writer
-                .deletion
-                .as_ref()
-                .map_or_else(|| json!({}), DeleteOptions::to_value),
-            _ => write_options(call),
+            Operation::Create => typed_options("CreateOptions", write_options(call)),
+            Operation::Update | Operation::Apply => typed_options("UpdateOptions", write_options(call)),
+            Operation::Delete => {
+                let options = writer.deletion.as_ref();
+                typed_options(
+                    "DeleteOptions",
+                    options.map_or_else(|| json!({}), DeleteOptions::to_value),
+                )
+            }
+            Operation::Connect => Value::Null,
         };
-        let options = typed_options(operation, options);
         Self {
             call,
             operation,
@@ -103,13 +107,8 @@ fn write_options(call: &Call) -> Value {
     options.into()
 }
 
-fn typed_options(operation: Operation, mut options: Value) -> Value {
-    options["kind"] = match operation {
-        Operation::Create => "CreateOptions",
-        Operation::Update | Operation::Apply => "UpdateOptions",
-        Operation::Delete => "DeleteOptions",
-    }
-    .into();
+fn typed_options(kind: &str, mut options: Value) -> Value {
+    options["kind"] = kind.into();
     options["apiVersion"] = "meta.k8s.io/v1".into();
     options
 }

@@ -126,8 +126,8 @@ async fn ask(
         };
         review::question(version, &uid, &attributes.to_request(kind), seen)
     };
-    let store = &attributes.call.api.store;
-    let answer = webhook_client::post(store, &webhook.endpoint, webhook.timeout, question)
+    let api = &attributes.call.api;
+    let answer = webhook_client::post(api, &webhook.endpoint, webhook.timeout, question)
         .await
         .map_err(|error| match error {
             CallError::Configuration(why) => Failure::Call(format!("could not get REST client: {why}")),

@@ -133,15 +133,14 @@ fn scheduler() -> Vec<Value> {
         rule(&[""], &["pods/finalizers"], &["update"]),
         rule(
             &[""],
-            &[
-                "namespaces",
-                "nodes",
-                "persistentvolumeclaims",
-                "persistentvolumes",
-                "replicationcontrollers",
-                "services",
-            ],
+            &["namespaces", "nodes", "replicationcontrollers", "services"],
             &READ,
+        ),
+        // A claim that waited for its first pod is told where that pod goes.
+        rule(
+            &[""],
+            &["persistentvolumeclaims", "persistentvolumes"],
+            &["get", "list", "patch", "update", "watch"],
         ),
         rule(&["apps"], &["replicasets", "statefulsets"], &READ),
         rule(&["policy"], &["poddisruptionbudgets"], &READ),

@@ -31,6 +31,8 @@ use crate::{
 };
 
 const NAME: &str = "namespace-controller";
+/// The ConfigMap with the certificate authority, in every namespace.
+const AUTHORITY: &str = "kube-root-ca.crt";
 
 /// A namespace that waits for finalizers is looked at again at least this often.
 const RECHECK: Duration = Duration::from_secs(5);
@@ -68,8 +70,14 @@ pub(crate) async fn run(api: Arc<Api>) {
                 }
             }
             Some(change) = config_maps.next() => {
-                if let Change::Gone(stored) = change && stored.name() == "kube-root-ca.crt" {
-                    furnish(&api, stored.namespace()).await;
+                match change {
+                    Change::Gone(stored) if stored.name() == AUTHORITY => {
+                        furnish(&api, stored.namespace()).await;
+                    }
+                    Change::Present(stored) if stored.name() == AUTHORITY => {
+                        correct_authority(&api, &stored).await;
+                    }
+                    Change::Gone(_) | Change::Present(_) => {}
                 }
             }
         }
@@ -82,7 +90,7 @@ async fn furnish(api: &Arc<Api>, namespace: &str) {
     let account = json!({ "metadata": { "name": "default", "namespace": namespace } });
     let certificate = json!({
         "metadata": {
-            "name": "kube-root-ca.crt", "namespace": namespace,
+            "name": AUTHORITY, "namespace": namespace,
             "annotations": { "kubernetes.io/description": "The certificate authority that signed the API server's certificate, for clients inside pods." },
         },
         "data": { "ca.crt": api.ca_pem },
@@ -91,6 +99,29 @@ async fn furnish(api: &Arc<Api>, namespace: &str) {
         if let Err(error) = bootstrap::ensure(api, &path(plural), &object).await {
             tracing::debug!(namespace, plural, error = %error.message, "cannot furnish the namespace");
         }
+    }
+}
+
+/// Pods trust what is written here, so nobody else's word stays.
+async fn correct_authority(api: &Arc<Api>, stored: &store::Object) {
+    let found: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+    let wanted = json!({ "ca.crt": api.ca_pem });
+    let is_right = found.get("data") == Some(&wanted) && found.get("binaryData").is_none();
+    let snapshot = api.registry.snapshot();
+    let Some(kind) = snapshot.get("", "v1", "configmaps").filter(|_| !is_right) else {
+        return;
+    };
+    let namespace = stored.namespace();
+    let changed = internal::change(api, kind, NAME, Part::Main, namespace, AUTHORITY, |old| {
+        let mut new = old.clone();
+        new["data"] = wanted.clone();
+        if let Some(fields) = new.as_object_mut() {
+            fields.remove("binaryData");
+        }
+        new
+    });
+    if let Err(error) = changed.await {
+        tracing::debug!(namespace, error = %error.message, "cannot correct the certificate authority");
     }
 }
 

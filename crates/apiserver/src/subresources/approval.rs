@@ -8,4 +8,5 @@ pub(crate) const PART: Part = Part::Special(Special {
     name: "approval",
     prepare: prepare_for_approval,
     validate: validate_approval,
+    is_counted: true,
 });

@@ -9,14 +9,18 @@ use crate::{
     admission, body,
     call::Call,
     error::{ApiError, Result},
-    negotiate, object,
+    internal, negotiate, object,
     response::{self, Answer},
     writes::{
         Writer,
         delete::{self, DeleteOptions},
         options::WriteOptions,
+        update::Part,
     },
 };
+
+/// The name under which the mark is owned.
+const NAME: &str = "eviction";
 
 pub(crate) async fn evict(call: &Call, bytes: &[u8]) -> Result<Answer> {
     let mut eviction = body::decode(negotiate::content_type(&call.headers), bytes, "Eviction")?.value;
@@ -39,12 +43,48 @@ pub(crate) async fn evict(call: &Call, bytes: &[u8]) -> Result<Answer> {
     if !is_finished(&pod) {
         take_disruption(call, &pod, options.dry_run).await?;
     }
+    if !options.dry_run {
+        mark(call).await?;
+    }
     delete::delete_in(&mut writer, call.key_namespace(), &call.target.name, &options).await?;
     Ok(response::value(
         StatusCode::CREATED,
         call.representation,
         &json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 }),
     ))
+}
+
+/// Whoever looks at the pod later can tell that it did not fail by itself.
+async fn mark(call: &Call) -> Result<()> {
+    let now = crate::writes::timestamp(jiff::Timestamp::now());
+    let condition = json!({
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+        "lastTransitionTime": now,
+    });
+    let (namespace, name) = (call.key_namespace(), call.target.name.as_str());
+    internal::change(
+        &call.api,
+        &call.kind,
+        NAME,
+        Part::Status,
+        namespace,
+        name,
+        |old| {
+            let mut new = old.clone();
+            let status = kinds::read::object_mut(&mut new, "status");
+            let conditions = status.entry("conditions").or_insert_with(|| json!([]));
+            if let Some(conditions) = conditions.as_array_mut() {
+                conditions.retain(|known| known["type"] != condition["type"]);
+                conditions.push(condition.clone());
+            }
+            new
+        },
+    )
+    .await?;
+    Ok(())
 }
 
 /// Pods that do not run, or never started, disturb nobody.

@@ -1,11 +1,12 @@
 //! Connections to webhooks: opened when they are needed, and a few kept for the next call.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use node_api::Node;
 use parking_lot::Mutex;
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
@@ -20,9 +21,29 @@ const MAX_IDLE_TIME: Duration = Duration::from_mins(1);
 
 pub(super) type Sender = SendRequest<Full<Bytes>>;
 
+/// Whom to call.
+pub(super) struct Peer {
+    /// Host and port.
+    pub address: String,
+    /// The node that reaches the address; without one this process tries itself.
+    pub node: Option<(Arc<dyn Node>, SocketAddr)>,
+}
+
+impl Peer {
+    async fn dial(&self) -> Result<node_api::Connection, String> {
+        if let Some((node, address)) = &self.node {
+            return node.dial(*address).await.map_err(|error| error.to_string());
+        }
+        let stream = TcpStream::connect(&self.address)
+            .await
+            .map_err(|error| dial_error(&self.address, &error))?;
+        let _ = stream.set_nodelay(true);
+        Ok(Box::new(stream))
+    }
+}
+
 /// An open connection to one address.
 pub(super) struct Connection {
-    /// Host and port as they were dialed.
     peer: String,
     pub sender: Sender,
     pub is_fresh: bool,
@@ -57,11 +78,11 @@ impl Pool {
     /// A connection that is ready to send on: one that was kept, or a new one.
     pub(super) async fn get(
         &self,
-        peer: &str,
+        peer: &Peer,
         server_name: &str,
         tls: &Arc<ClientConfig>,
     ) -> Result<Connection, String> {
-        while let Some(mut kept) = self.take(peer) {
+        while let Some(mut kept) = self.take(&peer.address) {
             if kept.sender.ready().await.is_ok() {
                 return Ok(kept);
             }
@@ -72,16 +93,13 @@ impl Pool {
 
 /// Opens a new connection.
 pub(super) async fn open(
-    peer: &str,
+    peer: &Peer,
     server_name: &str,
     tls: &Arc<ClientConfig>,
 ) -> Result<Connection, String> {
     let name = ServerName::try_from(server_name.to_owned())
         .map_err(|_| format!("{server_name} is no name a certificate can be for"))?;
-    let stream = TcpStream::connect(peer)
-        .await
-        .map_err(|error| dial_error(peer, &error))?;
-    let _ = stream.set_nodelay(true);
+    let stream = peer.dial().await?;
     let stream = TlsConnector::from(tls.clone()).connect(name, stream).await;
     let stream = TokioIo::new(stream.map_err(|error| trust::describe(&error))?);
     let (sender, connection) = http1::handshake(stream)
@@ -92,7 +110,7 @@ pub(super) async fn open(
         let _ = connection.await;
     });
     Ok(Connection {
-        peer: peer.to_owned(),
+        peer: peer.address.clone(),
         sender,
         is_fresh: true,
         used: Instant::now(),

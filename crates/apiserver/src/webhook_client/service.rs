@@ -1,15 +1,23 @@
 //! From a Service to an address behind it that is ready.
 
 use std::{
-    net::{IpAddr, SocketAddr},
+    net::SocketAddr,
     sync::atomic::{AtomicUsize, Ordering},
 };
 
 use serde_json::Value;
 use store::{Collection, Store};
 
-/// An address that serves the port of the service, or why there is none. Calls take turns.
-pub(super) fn resolve(store: &Store, namespace: &str, name: &str, port: u16) -> Result<SocketAddr, String> {
+/// Somebody who serves a port of a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Backend {
+    pub address: SocketAddr,
+    /// The node that reaches the address; empty where none is named.
+    pub node: String,
+}
+
+/// Who serves the port of the service now, or why there is nobody. Calls take turns.
+pub(super) fn resolve(store: &Store, namespace: &str, name: &str, port: u16) -> Result<Backend, String> {
     static TURN: AtomicUsize = AtomicUsize::new(0);
     let service = store
         .get(&Collection::new("", "services"), namespace, name)
@@ -38,16 +46,16 @@ pub(super) fn resolve(store: &Store, namespace: &str, name: &str, port: u16) -> 
         } else {
             &mut others
         };
-        found.extend(ready_addresses(&slice, port_name));
+        found.extend(ready_backends(&slice, port_name));
     }
     if preferred.is_empty() && others.is_empty() {
-        others = listed_addresses(store, namespace, name, port_name);
+        others = listed_backends(store, namespace, name, port_name);
     }
     let ready = if preferred.is_empty() { others } else { preferred };
     let turn = TURN.fetch_add(1, Ordering::Relaxed);
     ready
         .get(turn % ready.len().max(1))
-        .copied()
+        .cloned()
         .ok_or_else(|| format!("no endpoints available for service \"{name}\""))
 }
 
@@ -71,7 +79,7 @@ fn belongs_to(slice: &Value, service: &str) -> bool {
 }
 
 /// The addresses of an `Endpoints` object, for services whose endpoints somebody wrote by hand.
-fn listed_addresses(store: &Store, namespace: &str, name: &str, port_name: &str) -> Vec<SocketAddr> {
+fn listed_backends(store: &Store, namespace: &str, name: &str, port_name: &str) -> Vec<Backend> {
     let stored = store.get(&Collection::new("", "endpoints"), namespace, name);
     let endpoints = stored
         .and_then(|stored| serde_json::from_slice::<Value>(stored.json()).ok())
@@ -84,12 +92,7 @@ fn listed_addresses(store: &Store, namespace: &str, name: &str, port_name: &str)
                 .iter()
                 .map(move |address| (port, address))
         })
-        .filter_map(|(port, address)| {
-            Some(SocketAddr::new(
-                kinds::read::text(address, "ip").parse().ok()?,
-                port,
-            ))
-        })
+        .filter_map(|(port, address)| backend(kinds::read::text(address, "ip"), port, address))
         .collect()
 }
 
@@ -100,7 +103,7 @@ fn named_port(of: &Value, name: &str) -> Option<u16> {
     kinds::read::int(port, "port").and_then(|port| u16::try_from(port).ok())
 }
 
-fn ready_addresses(slice: &Value, port_name: &str) -> Vec<SocketAddr> {
+fn ready_backends(slice: &Value, port_name: &str) -> Vec<Backend> {
     let Some(port) = named_port(slice, port_name) else {
         return Vec::new();
     };
@@ -112,9 +115,15 @@ fn ready_addresses(slice: &Value, port_name: &str) -> Vec<SocketAddr> {
                 .and_then(Value::as_bool)
                 .unwrap_or(true)
         })
-        .filter_map(|endpoint| endpoint.pointer("/addresses/0")?.as_str()?.parse::<IpAddr>().ok())
-        .map(|address| SocketAddr::new(address, port))
+        .filter_map(|endpoint| backend(endpoint.pointer("/addresses/0")?.as_str()?, port, endpoint))
         .collect()
+}
+
+fn backend(address: &str, port: u16, described: &Value) -> Option<Backend> {
+    Some(Backend {
+        address: SocketAddr::new(address.parse().ok()?, port),
+        node: kinds::read::text(described, "nodeName").to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -129,13 +138,16 @@ mod tests {
             "ports": [{ "name": "metrics", "port": 1 }, { "name": "hook", "port": 8444 }],
             "endpoints": [
                 { "addresses": ["10.0.0.1"], "conditions": { "ready": false } },
-                { "addresses": ["10.0.0.2"], "conditions": {} },
+                { "addresses": ["10.0.0.2"], "conditions": {}, "nodeName": "one" },
                 { "addresses": ["10.0.0.3", "10.0.0.4"], "conditions": { "ready": true } },
             ],
         });
-        let expected = ["10.0.0.2:8444", "10.0.0.3:8444"].map(|address| address.parse().unwrap());
-        assert_eq!(ready_addresses(&slice, "hook"), expected);
-        assert_eq!(ready_addresses(&slice, ""), []);
+        let expected = [("10.0.0.2:8444", "one"), ("10.0.0.3:8444", "")].map(|(address, node)| Backend {
+            address: address.parse().unwrap(),
+            node: node.to_owned(),
+        });
+        assert_eq!(ready_backends(&slice, "hook"), expected);
+        assert_eq!(ready_backends(&slice, ""), []);
     }
 
     #[test]

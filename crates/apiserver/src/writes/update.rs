@@ -38,6 +38,8 @@ pub(crate) struct Special {
     pub(crate) prepare: fn(&mut Value, &Value),
     /// What is wrong with the new object, given the old one.
     pub(crate) validate: fn(&Value, &Value, &mut Vec<FieldError>),
+    /// Whether a change to the specification is one of its users, which the generation counts.
+    pub(crate) is_counted: bool,
 }
 
 impl Special {
@@ -47,6 +49,7 @@ impl Special {
             name,
             prepare: |_, _| {},
             validate: |_, _, _| {},
+            is_counted: false,
         }
     }
 }
@@ -291,7 +294,12 @@ fn prepare(writer: &Writer<'_>, part: Part, new: &mut Value, old: &Value) {
     let counted = spec_changed(kind, new, old)
         // A deployment's annotations belong to its revisions.
         || (kind.is("apps", "Deployment") && new.pointer("/metadata/annotations") != old.pointer("/metadata/annotations"));
-    if kind.tracks_generation() && !matches!(part, Part::Status) && counted {
+    let may_count = match part {
+        Part::Status => false,
+        Part::Special(special) => special.is_counted,
+        Part::Main | Part::Scale => true,
+    };
+    if kind.tracks_generation() && may_count && counted {
         object::set_meta(new, "generation", Some((object::generation(old) + 1).into()));
     }
 }

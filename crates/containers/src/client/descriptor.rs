@@ -21,7 +21,8 @@ use crate::system;
 pub struct Descriptor(AsyncFd<OwnedFd>);
 
 impl Descriptor {
-    pub(super) fn new(descriptor: OwnedFd) -> io::Result<Self> {
+    /// For anything that can be waited for.
+    pub fn new(descriptor: OwnedFd) -> io::Result<Self> {
         let flags = OFlag::from_bits_retain(fcntl(&descriptor, FcntlArg::F_GETFL)?);
         fcntl(&descriptor, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
         Ok(Self(system::watch(descriptor)?))

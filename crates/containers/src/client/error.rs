@@ -21,6 +21,8 @@ pub enum Error {
     Refused(#[from] Failure),
     #[error("the sandbox gave an answer to another question: {0}")]
     Unexpected(String),
+    #[error("{0}")]
+    Connect(#[source] io::Error),
     #[error("cannot open the streams of a process")]
     Streams(#[source] io::Error),
 }

@@ -3,6 +3,7 @@
 //! the new root: no symbolic link of an image leads out of it.
 
 mod base;
+mod copy;
 mod devices;
 mod kernel;
 mod mirror;

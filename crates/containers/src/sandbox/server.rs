@@ -13,6 +13,7 @@ use std::{
 use nix::sys::{
     signal::{SigSet, Signal},
     signalfd::{SfdFlags, SignalFd},
+    socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket},
 };
 
 use super::{
@@ -199,6 +200,7 @@ impl Server {
                 self.reply(token, &Response::Usage(self.usage()));
                 Ok(())
             }
+            Request::Socket => self.make_socket(token),
             Request::Stop => {
                 self.stop(Some(token));
                 Ok(())
@@ -207,6 +209,15 @@ impl Server {
         if let Err(failure) = result {
             self.reply(token, &Response::Failed(failure));
         }
+    }
+
+    /// A socket belongs to the network it was made in, whoever connects it.
+    fn make_socket(&mut self, token: Token) -> Result<(), Failure> {
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let socket = socket(AddressFamily::Inet, SockType::Stream, flags, SockProtocol::Tcp)
+            .doing(|| "make a socket")?;
+        self.reply_with(token, &Response::Socket, vec![socket]);
+        Ok(())
     }
 
     pub(super) fn reply(&mut self, token: Token, response: &Response) {

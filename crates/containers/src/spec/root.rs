@@ -1,6 +1,6 @@
 //! The file system a container sees.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,9 @@ pub enum Root {
         upper: PathBuf,
         work: PathBuf,
     },
+    /// The same where overlayfs cannot be mounted ([`crate::tier::probe_overlay`]): the layers are copied
+    /// into `folder`, once, and changes go there, too.
+    Copy { lower: Vec<PathBuf>, folder: PathBuf },
     /// A folder that holds a whole file system, used as it is.
     Directory(PathBuf),
 }
@@ -34,6 +37,20 @@ impl Root {
             .chain(home)
             .collect();
         Self::Host { hidden, private }
+    }
+
+    /// An image whose changes are kept below `folder`, by overlayfs if it can be had.
+    pub fn image(lower: Vec<PathBuf>, folder: &Path, has_overlay: bool) -> Self {
+        if has_overlay {
+            Self::Layers {
+                lower,
+                upper: folder.join("upper"),
+                work: folder.join("work"),
+            }
+        } else {
+            let folder = folder.join("root");
+            Self::Copy { lower, folder }
+        }
     }
 }
 

@@ -3,11 +3,30 @@
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use containers::{
-    spec::{Bind, Capabilities, Mount, Network, Root, Seccomp, SyscallAction, SyscallProfile, SyscallRule},
-    tier::Tier,
+    FailureKind,
+    client::Error,
+    spec::{
+        Bind, Capabilities, MemoryFolder, Mount, Network, Part, Root, Seccomp, SyscallAction, SyscallProfile,
+        SyscallRule,
+    },
+    tier::{Tier, probe_overlay},
 };
+use nix::sys::stat::{Mode, SFlag, mknod};
 
 use super::pod::{Pod, is_root, tier};
+
+/// The host's programs, for images that have none.
+fn programs() -> Vec<Mount> {
+    ["/bin", "/lib", "/lib64", "/usr"]
+        .map(|path| {
+            Mount::Bind(Bind {
+                source: path.into(),
+                target: path.into(),
+                read_only: true,
+            })
+        })
+        .to_vec()
+}
 
 #[tokio::test]
 async fn the_hosts_file_system_cannot_be_written() {
@@ -89,6 +108,78 @@ async fn volumes_appear_where_nothing_was() {
     );
     assert_eq!(text.matches("Read-only file system").count(), 2);
     assert_eq!(fs::read_to_string(volume.join("new")).unwrap(), "new\n");
+}
+
+#[tokio::test]
+async fn a_folder_in_memory_is_shared_by_containers_and_seen_by_nobody_else() {
+    let outside = tempfile::tempdir().unwrap();
+    let path = outside.path().join("memory");
+    let folder = MemoryFolder {
+        path: path.clone(),
+        bytes: Some(1 << 20),
+        group: None,
+    };
+    let pod = Pod::with(|spec| spec.memory = vec![folder]).await;
+    let bind = Mount::Bind(Bind {
+        source: path.clone(),
+        target: "/memory".into(),
+        read_only: false,
+    });
+    let mut first = pod.container("first", "echo kept > /memory/file; stat -c %a /memory");
+    let script =
+        "cat /memory/file /part/file; stat -f -c %T /memory; head -c 2M /dev/zero > /memory/big 2>&1";
+    let mut second = pod.container("second", script);
+    first.mounts = vec![bind.clone()];
+    second.mounts = vec![
+        bind,
+        Mount::Part(Part {
+            volume: path.clone(),
+            path: ".".into(),
+            target: "/part".into(),
+            read_only: true,
+        }),
+    ];
+    assert_eq!(pod.run(&first).await.0, "777\n");
+    let (text, exit) = pod.run(&second).await;
+    assert!(
+        text.starts_with("kept\nkept\ntmpfs\n") && exit.code != 0,
+        "{text}"
+    );
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
+    pod.stop().await;
+}
+
+#[tokio::test]
+async fn a_part_of_a_volume_is_made_and_never_leads_out_of_it() {
+    let pod = Pod::new().await;
+    let (volume, outside) = (pod.path("volume"), pod.path("outside"));
+    for folder in [&volume, &outside] {
+        fs::create_dir(folder).unwrap();
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let part = |path: &str| {
+        vec![Mount::Part(Part {
+            volume: volume.clone(),
+            path: path.into(),
+            target: "/part".into(),
+            read_only: false,
+        })]
+    };
+    let mut container = pod.container("first", "echo 1 > /part/file; stat -c %a /part");
+    container.mounts = part("made/deep");
+    assert_eq!(pod.run(&container).await.0, "777\n");
+    assert_eq!(fs::read_to_string(volume.join("made/deep/file")).unwrap(), "1\n");
+
+    std::os::unix::fs::symlink(&outside, volume.join("escape")).unwrap();
+    let mut container = pod.container("second", "echo 2 > /part/file");
+    container.mounts = part("escape");
+    let error = pod.sandbox.start_container(&container).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Refused(failure) if failure.kind == FailureKind::Part),
+        "{error:?}"
+    );
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    pod.stop().await;
 }
 
 #[tokio::test]
@@ -223,15 +314,7 @@ async fn an_image_is_made_of_layers() {
         work: pod.path("work"),
     };
     container.working_directory = Some("/work/place".into());
-    container.mounts = ["/bin", "/lib", "/lib64", "/usr"]
-        .map(|path| {
-            Mount::Bind(Bind {
-                source: path.into(),
-                target: path.into(),
-                read_only: true,
-            })
-        })
-        .to_vec();
+    container.mounts = programs();
     let (text, exit) = pod.run(&container).await;
     let folders = "app bin dev etc lib lib64 proc sys usr work".replace(' ', "\n");
     assert_eq!(text, format!("layer 0\nchanged\n/work/place\n{folders}\n"));
@@ -254,6 +337,76 @@ async fn an_image_is_made_of_layers() {
         text.starts_with("changed\n") && text.contains("Read-only file system"),
         "{text}"
     );
+}
+
+#[tokio::test]
+async fn an_image_is_copied_where_overlayfs_cannot_be_had() {
+    let pod = Pod::new().await;
+    let layers = [pod.path("upper-layer"), pod.path("lower-layer")];
+    for folder in ["bin", "lib", "lib64", "usr", "etc", "app/kept", "gone/deep"] {
+        fs::create_dir_all(layers[1].join(folder)).unwrap();
+    }
+    for file in ["app/removed", "app/replaced", "app/kept/file", "gone/deep/file"] {
+        fs::write(layers[1].join(file), "below\n").unwrap();
+    }
+    fs::hard_link(layers[1].join("app/kept/file"), layers[1].join("app/kept/twin")).unwrap();
+    fs::create_dir_all(layers[0].join("app")).unwrap();
+    fs::write(layers[0].join("app/replaced"), "above\n").unwrap();
+    fs::set_permissions(layers[0].join("app/replaced"), fs::Permissions::from_mode(0o4750)).unwrap();
+    std::os::unix::fs::symlink("replaced", layers[0].join("app/link")).unwrap();
+    for removed in ["app/removed", "gone"] {
+        let whiteout = layers[0].join(removed);
+        mknod(&whiteout, SFlag::S_IFCHR, Mode::empty(), 0).unwrap();
+    }
+    let mut container = pod.container(
+        "main",
+        "cd /app; ls; ls kept; cat link kept/twin; stat -c %a:%h replaced kept/twin; echo changed > link; ls -d /gone",
+    );
+    container.root = Root::image(layers.to_vec(), &pod.path("container"), false);
+    container.mounts = programs();
+    let (text, _) = pod.run(&container).await;
+    let expected = "kept\nlink\nreplaced\nfile\ntwin\nabove\nbelow\n4750:1\n644:2\n";
+    assert!(text.starts_with(expected), "{text}");
+    assert!(text.contains("'/gone': No such file"), "{text}");
+    assert_eq!(
+        fs::read_to_string(layers[0].join("app/replaced")).unwrap(),
+        "above\n"
+    );
+
+    // A second run finds what the first one changed.
+    container.name = "again".to_owned();
+    container.log = pod.container("again", "").log;
+    container.argv[2] = "cat /app/link".to_owned();
+    let (text, _) = pod.run(&container).await;
+    assert_eq!(text, "changed\n");
+}
+
+#[tokio::test]
+async fn more_layers_than_a_page_of_paths_can_be_mounted() {
+    let pod = Pod::new().await;
+    let deep = pod.path(&"a,long:name-".repeat(12));
+    let layers: Vec<_> = (0..100).map(|number| deep.join(number.to_string())).collect();
+    for (number, layer) in layers.iter().enumerate() {
+        fs::create_dir_all(layer.join("app")).unwrap();
+        fs::write(layer.join(format!("app/{number}")), "x").unwrap();
+    }
+    for folder in ["bin", "lib", "lib64", "usr"] {
+        fs::create_dir_all(layers[0].join(folder)).unwrap();
+    }
+    let mut container = pod.container("main", "ls /app | wc -l");
+    container.root = Root::image(layers, &deep.join("container"), true);
+    container.mounts = programs();
+    let (text, _) = pod.run(&container).await;
+    assert_eq!(text, "100\n");
+}
+
+#[test]
+fn whether_overlayfs_can_be_had_is_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    probe_overlay(folder.path(), tier()).unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let refused = probe_overlay(folder.path(), Tier::Process);
+    assert!(refused.is_err());
 }
 
 #[tokio::test]

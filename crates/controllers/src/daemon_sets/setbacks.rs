@@ -8,7 +8,7 @@ use reconcile::Key;
 use tokio::time::Instant;
 
 const FIRST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(15 * 60);
+const LONGEST: Duration = Duration::from_mins(15);
 
 struct Setback {
     at: Instant,

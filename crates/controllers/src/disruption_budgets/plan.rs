@@ -276,7 +276,7 @@ mod tests {
         let fresh = budget(json!({"minAvailable": 1}), evicted("2026-01-01T00:00:00Z"));
         let plan = look(&fresh, &pods(2, 0), Ok(0));
         assert_eq!(plan.status.disruptions_allowed, 0);
-        assert_eq!(plan.next, Next::After(Duration::from_secs(60)));
+        assert_eq!(plan.next, Next::After(Duration::from_mins(1)));
         let stale = budget(json!({"minAvailable": 1}), evicted("2025-12-31T23:00:00Z"));
         let plan = look(&stale, &pods(2, 0), Ok(0));
         assert_eq!(plan.status.disruptions_allowed, 1);

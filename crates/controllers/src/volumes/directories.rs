@@ -24,8 +24,8 @@ pub(super) async fn make(directories: &Directories, volume: &PersistentVolume) -
 /// The directory of a volume: by its name in our root and by its own word, or it is not ours to remove.
 fn path(directories: &Directories, volume: &PersistentVolume) -> Option<PathBuf> {
     let path = directories.root.join(volume.name_any());
-    let local = volume.spec.as_ref()?.local.as_ref()?;
-    (Path::new(&local.path) == path).then_some(path)
+    let source = volume.spec.as_ref()?.host_path.as_ref()?;
+    (Path::new(&source.path) == path).then_some(path)
 }
 
 pub(super) async fn remove(directories: &Directories, volume: &PersistentVolume) -> io::Result<()> {

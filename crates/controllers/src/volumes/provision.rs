@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::{
     core::v1::{
-        LocalVolumeSource, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectReference,
+        HostPathVolumeSource, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectReference,
         PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, VolumeNodeAffinity,
     },
     storage::v1::StorageClass,
@@ -89,9 +89,9 @@ fn make(claim: &PersistentVolumeClaim, class: &StorageClass, directories: &Direc
                 uid: claim.metadata.uid.clone(),
                 ..ObjectReference::default()
             }),
-            local: Some(LocalVolumeSource {
+            host_path: Some(HostPathVolumeSource {
                 path: directories.root.join(&name).display().to_string(),
-                fs_type: None,
+                type_: Some("DirectoryOrCreate".into()),
             }),
             mount_options: class.mount_options.clone(),
             node_affinity: node.map(|node| on_node(node)),

@@ -117,9 +117,10 @@ impl Binder {
     async fn free(&self, volume: &PersistentVolume) -> Result<()> {
         let annotations = volume.metadata.annotations.as_ref();
         let is_chosen_by_us = annotations.is_some_and(|notes| notes.contains_key(BOUND_BY_CONTROLLER));
-        let reference = match is_chosen_by_us {
-            true => json!(null),
-            false => json!({"uid": null, "resourceVersion": null}),
+        let reference = if is_chosen_by_us {
+            json!(null)
+        } else {
+            json!({"uid": null, "resourceVersion": null})
         };
         let patch = Patch::Merge(json!({
             "metadata": {

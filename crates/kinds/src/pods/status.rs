@@ -22,11 +22,12 @@ pub(super) fn prepare(new: &mut Value, old: &Value) {
         new["spec"] = spec.clone();
     }
     if let Some(Value::Object(meta)) = new.get_mut("metadata") {
-        meta.remove("deletionTimestamp");
-        match get(old, "metadata").get("ownerReferences") {
-            Some(owners) => meta.insert("ownerReferences".to_owned(), owners.clone()),
-            None => meta.remove("ownerReferences"),
-        };
+        for kept in ["deletionTimestamp", "ownerReferences"] {
+            match get(old, "metadata").get(kept) {
+                Some(value) => meta.insert(kept.to_owned(), value.clone()),
+                None => meta.remove(kept),
+            };
+        }
     }
     let old_status = get(old, "status");
     crate::read::default(new, "status", json!({}));

@@ -1,5 +1,5 @@
-//! What `log`, `exec` and `attach` ask of a pod before anything flows: options within bounds, and a
-//! container the pod has.
+//! What `log`, `exec` and `attach` ask of a pod before anything flows: options within bounds, a
+//! container the pod has, and a run of it that has written something.
 
 use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
@@ -45,6 +45,93 @@ pub fn container<'a>(pod: &'a Value, wanted: &str) -> Result<&'a str, NoContaine
             names: all.map(str::to_owned).collect(),
         }),
     }
+}
+
+/// Why a container has no logs, in the words of the real node.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoLogs {
+    #[error("container {container:?} in pod {pod:?} is not available")]
+    Unavailable { pod: String, container: String },
+    #[error("previous terminated container {container:?} in pod {pod:?} not found")]
+    NoPrevious { pod: String, container: String },
+    #[error("container {container:?} in pod {pod:?} is terminated")]
+    Terminated { pod: String, container: String },
+    #[error("container {container:?} in pod {pod:?} is waiting to start: {why}")]
+    Waiting {
+        pod: String,
+        container: String,
+        why: String,
+    },
+    #[error("container {container:?} in pod {pod:?} is waiting to start - no logs yet")]
+    NotStarted { pod: String, container: String },
+}
+
+/// Which run of a container has the logs that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogSource {
+    Current,
+    Previous,
+}
+
+/// The run whose logs are shown, by the pod's status as its node knows it.
+pub fn log_source(pod: &Value, container: &str, previous: bool) -> Result<LogSource, NoLogs> {
+    let name = || text(get(pod, "metadata"), "name").to_owned();
+    let container_name = || container.to_owned();
+    let status = get(pod, "status");
+    let found = [
+        "containerStatuses",
+        "initContainerStatuses",
+        "ephemeralContainerStatuses",
+    ]
+    .into_iter()
+    .flat_map(|field| list(status, field))
+    .find(|status| text(status, "name") == container)
+    .ok_or_else(|| NoLogs::Unavailable {
+        pod: name(),
+        container: container_name(),
+    })?;
+    let state = get(found, "state");
+    let last = get(get(found, "lastState"), "terminated");
+    let ran_before = !text(last, "containerID").is_empty();
+    if previous {
+        return if ran_before {
+            Ok(LogSource::Previous)
+        } else {
+            Err(NoLogs::NoPrevious {
+                pod: name(),
+                container: container_name(),
+            })
+        };
+    }
+    if has(state, "running") || !text(get(state, "terminated"), "containerID").is_empty() {
+        return Ok(LogSource::Current);
+    }
+    // The run that is due has not begun: the one before it has the logs.
+    if ran_before {
+        return Ok(LogSource::Previous);
+    }
+    if has(state, "terminated") || last.is_object() {
+        return Err(NoLogs::Terminated {
+            pod: name(),
+            container: container_name(),
+        });
+    }
+    if !has(state, "waiting") {
+        return Err(NoLogs::NotStarted {
+            pod: name(),
+            container: container_name(),
+        });
+    }
+    Err(NoLogs::Waiting {
+        pod: name(),
+        container: container_name(),
+        why: match text(get(state, "waiting"), "reason") {
+            "ErrImagePull" => "image can't be pulled",
+            "ImagePullBackOff" => "trying and failing to pull image",
+            reason => reason,
+        }
+        .to_owned(),
+    })
 }
 
 /// What is wrong with `PodLogOptions`.
@@ -107,6 +194,64 @@ mod tests {
         assert_eq!(
             why(&pod(&["main"]), "nope"),
             "container nope is not valid for pod a"
+        );
+    }
+
+    #[test]
+    fn logs_come_from_the_run_that_has_some() {
+        let source = |status: Value, previous: bool| {
+            let mut status = status;
+            status["name"] = "c".into();
+            let pod = json!({"metadata": {"name": "a"}, "status": {"containerStatuses": [status]}});
+            log_source(&pod, "c", previous).map_err(|error| error.to_string())
+        };
+        let ended = json!({"terminated": {"containerID": "x"}});
+        let waiting = |reason: &str| json!({"waiting": {"reason": reason}});
+        assert_eq!(
+            source(json!({"state": {"running": {}}}), false),
+            Ok(LogSource::Current)
+        );
+        assert_eq!(source(json!({"state": ended}), false), Ok(LogSource::Current));
+        assert_eq!(
+            source(
+                json!({"state": waiting("CrashLoopBackOff"), "lastState": ended}),
+                false
+            ),
+            Ok(LogSource::Previous)
+        );
+        assert_eq!(
+            source(json!({"state": {"running": {}}, "lastState": ended}), true),
+            Ok(LogSource::Previous)
+        );
+        let refusals = [
+            (
+                json!({"state": waiting("ContainerCreating")}),
+                false,
+                "is waiting to start: ContainerCreating",
+            ),
+            (
+                json!({"state": waiting("ErrImagePull")}),
+                false,
+                "is waiting to start: image can't be pulled",
+            ),
+            (json!({}), false, "is waiting to start - no logs yet"),
+            (json!({"state": {"terminated": {}}}), false, "is terminated"),
+        ];
+        for (status, previous, why) in refusals {
+            assert_eq!(
+                source(status, previous),
+                Err(format!("container \"c\" in pod \"a\" {why}"))
+            );
+        }
+        assert_eq!(
+            source(json!({"state": {"running": {}}}), true),
+            Err("previous terminated container \"c\" in pod \"a\" not found".to_owned())
+        );
+        assert_eq!(
+            log_source(&json!({"metadata": {"name": "a"}}), "c", false)
+                .unwrap_err()
+                .to_string(),
+            "container \"c\" in pod \"a\" is not available"
         );
     }
 

@@ -19,22 +19,14 @@ pub(super) fn argv(
     image: &Image,
     environment: &Environment,
 ) -> Result<Vec<String>, NoCommand> {
-    let expanded = |words: &Option<Vec<String>>| -> Option<Vec<String>> {
-        let words = words.as_ref().filter(|words| !words.is_empty())?;
-        let words = words
-            .iter()
-            .map(|word| expand(word, |name| environment.get(name)));
-        Some(words.collect())
+    let expanded = |words: &Option<Vec<String>>| -> Vec<String> {
+        let words = words.iter().flatten();
+        words
+            .map(|word| expand(word, |name| environment.get(name)))
+            .collect()
     };
     let (command, arguments) = (expanded(&container.command), expanded(&container.args));
-    // An image's arguments belong to its own program.
-    let own_program = command.is_some();
-    let mut argv = command.unwrap_or_else(|| image.entrypoint.clone());
-    match arguments {
-        Some(arguments) => argv.extend(arguments),
-        None if own_program => {}
-        None => argv.extend(image.command.iter().cloned()),
-    }
+    let argv = images::argv(&command, &arguments, &image.config);
     if argv.is_empty() { Err(NoCommand) } else { Ok(argv) }
 }
 
@@ -52,11 +44,19 @@ pub(super) fn variables(
     if container.tty == Some(true) {
         all.push(("TERM".to_owned(), "xterm".to_owned()));
     }
-    for (name, value) in image.environment.iter().cloned().chain(environment.into_pairs()) {
+    let of_image = image.config.environment();
+    let of_image = of_image.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    replace(&mut all, of_image);
+    replace(&mut all, environment.into_pairs());
+    all
+}
+
+/// Sets variables, in the place of those of the same name.
+pub(super) fn replace(all: &mut Vec<(String, String)>, by: impl IntoIterator<Item = (String, String)>) {
+    for (name, value) in by {
         match all.iter_mut().find(|(known, _)| *known == name) {
             Some(known) => known.1 = value,
             None => all.push((name, value)),
         }
     }
-    all
 }

@@ -63,7 +63,7 @@ const FIRST_TO_GO: i64 = 1000;
 
 /// The more of what it asked for is the machine's memory, the later a container is killed; one that
 /// asked for nothing goes first.
-pub(super) fn oom_score(pod: &Pod, container: &Container, machine: &Machine) -> i32 {
+pub(super) fn oom_score(pod: &Pod, container: &Container, machine: Machine) -> i32 {
     let class = pod.status.as_ref().and_then(|status| status.qos_class.as_deref());
     let is_system = roles::spec(pod)
         .priority

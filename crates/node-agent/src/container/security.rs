@@ -6,6 +6,7 @@ use std::{
 };
 
 use containers::spec::{Capabilities, Seccomp};
+use images::UserError;
 use k8s_openapi::api::core::v1::{Container, Pod, SeccompProfile};
 
 use crate::{images::Image, lifecycle::roles};
@@ -21,8 +22,8 @@ pub(crate) enum Forbidden {
         "container has runAsNonRoot and image has non-numeric user ({user}), cannot verify user is non-root ({whose})"
     )]
     NamedUser { user: String, whose: String },
-    #[error("unable to find user {0}: no matching entries in passwd file")]
-    NoSuchUser(String),
+    #[error(transparent)]
+    NoSuchUser(#[from] UserError),
     #[error("cannot load seccomp profile {path:?}: {problem}")]
     Profile { path: PathBuf, problem: String },
 }
@@ -45,27 +46,29 @@ pub(super) fn identity(pod: &Pod, container: &Container, image: &Image) -> Resul
         .and_then(|own| own.run_as_non_root)
         .or_else(|| of_pod.and_then(|context| context.run_as_non_root))
         == Some(true);
-    let (image_user, image_group) = image.user.split_once(':').unwrap_or((&image.user, ""));
-    let named = image_user.parse::<u32>().is_err() && !image_user.is_empty();
+    let image_user = image.config.config.user.split(':').next().unwrap_or_default();
     if must_not_be_root {
-        check_not_root(pod, container, asked, image_user, named)?;
+        check_not_root(pod, container, asked, image_user)?;
     }
-    let user = match asked {
-        Some(user) => id(user),
-        None if image_user.is_empty() => 0,
-        None => image_user
-            .parse()
-            .map_err(|_| Forbidden::NoSuchUser(image_user.to_owned()))?,
+    let found = match asked {
+        Some(user) => image.users().of_uid(id(user)),
+        None => image.users().find(&image.config.config.user)?,
     };
     let group = own
         .and_then(|own| own.run_as_group)
-        .or_else(|| of_pod.and_then(|context| context.run_as_group))
-        .map(id);
-    let group = group.or_else(|| image_group.parse().ok()).unwrap_or_default();
+        .or_else(|| of_pod.and_then(|context| context.run_as_group));
+    let is_strict =
+        of_pod.and_then(|context| context.supplemental_groups_policy.as_deref()) == Some("Strict");
+    let mut groups = further_groups(pod);
+    if !is_strict {
+        groups.extend(found.additional_gids);
+    }
+    groups.sort_unstable();
+    groups.dedup();
     Ok(Identity {
-        user,
-        group,
-        groups: further_groups(pod),
+        user: found.uid,
+        group: group.map_or(found.gid, id),
+        groups,
     })
 }
 
@@ -74,7 +77,6 @@ fn check_not_root(
     container: &Container,
     asked: Option<i64>,
     image_user: &str,
-    named: bool,
 ) -> Result<(), Forbidden> {
     let meta = &pod.metadata;
     let [name, namespace, uid] =
@@ -83,15 +85,15 @@ fn check_not_root(
         "pod: \"{name}_{namespace}({uid})\", container: {}",
         container.name
     );
-    match asked {
-        Some(0) => Err(Forbidden::AskedForRoot(whose)),
-        Some(_) => Ok(()),
-        None if named => Err(Forbidden::NamedUser {
-            user: image_user.to_owned(),
+    let is_named = image_user.parse::<u32>().is_err() && !image_user.is_empty();
+    match (asked, image_user) {
+        (Some(0), _) => Err(Forbidden::AskedForRoot(whose)),
+        (None, "" | "0") => Err(Forbidden::ImageIsRoot(whose)),
+        (None, user) if is_named => Err(Forbidden::NamedUser {
+            user: user.to_owned(),
             whose,
         }),
-        None if matches!(image_user, "" | "0") => Err(Forbidden::ImageIsRoot(whose)),
-        None => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -99,16 +101,8 @@ fn further_groups(pod: &Pod) -> Vec<u32> {
     let Some(context) = roles::spec(pod).security_context.as_ref() else {
         return Vec::new();
     };
-    let mut groups: Vec<u32> = context
-        .supplemental_groups
-        .iter()
-        .flatten()
-        .chain(&context.fs_group)
-        .map(|group| id(*group))
-        .collect();
-    groups.sort_unstable();
-    groups.dedup();
-    groups
+    let groups = context.supplemental_groups.iter().flatten();
+    groups.chain(&context.fs_group).map(|group| id(*group)).collect()
 }
 
 fn id(id: i64) -> u32 {

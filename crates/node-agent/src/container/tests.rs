@@ -24,19 +24,24 @@ fn with(container: Value, security: Value, image: &Image) -> Result<spec::Contai
         environment: Environment::default(),
         mounts: Vec::new(),
         folder: &folders.pod(&pod),
-        machine: &Machine { memory_bytes: 1000 },
+        machine: Machine { memory_bytes: 1000 },
         profiles: &Profiles {
             folder: "/data/seccomp".into(),
         },
+        gpus: Access::default(),
         hostname: "p",
     })
 }
 
 fn image() -> Image {
+    let config = json!({
+        "architecture": "amd64", "os": "linux",
+        "config": {"Entrypoint": ["/serve"], "Cmd": ["--port"], "User": "1000:2000"},
+    });
     Image {
-        entrypoint: vec!["/serve".into()],
-        command: vec!["--port".into()],
-        user: "1000:2000".into(),
+        config: serde_json::from_value(config).unwrap(),
+        passwd: "app:x:7:70::/home:/bin/sh\n".into(),
+        group: "app:x:70:\nvideo:x:44:app\n".into(),
         ..Image::default()
     }
 }
@@ -70,16 +75,21 @@ fn the_pod_says_who_runs_and_the_image_where_it_does_not() {
         &image(),
     )
     .unwrap();
-    assert_eq!((asked.user, asked.group, asked.groups), (7, 6, vec![8, 9]));
+    assert_eq!((asked.user, asked.group, asked.groups), (7, 6, vec![8, 9, 44]));
+}
+
+#[test]
+fn groups_of_the_image_are_left_out_if_the_pod_is_strict() {
+    let strict = json!({"runAsUser": 7, "supplementalGroups": [8], "supplementalGroupsPolicy": "Strict"});
+    let asked = with(json!({"name": "c"}), strict, &image()).unwrap();
+    assert_eq!((asked.user, asked.group, asked.groups), (7, 70, vec![8]));
 }
 
 #[test]
 fn who_must_not_be_root_is_refused_in_the_kubelets_words() {
     let refused = |security: Value, user: &str| {
-        let image = Image {
-            user: user.into(),
-            ..image()
-        };
+        let mut image = image();
+        image.config.config.user = user.into();
         with(json!({"name": "c"}), security, &image)
             .map(drop)
             .map_err(|error| error.to_string())

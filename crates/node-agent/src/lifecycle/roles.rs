@@ -34,6 +34,11 @@ pub(crate) fn spec(pod: &Pod) -> &PodSpec {
     pod.spec.as_ref().unwrap_or(&EMPTY)
 }
 
+/// Whether what fails in a pod is tried again.
+pub(crate) fn is_restarted_after_failure(pod: &Pod) -> bool {
+    Restart::of(spec(pod)).after(1)
+}
+
 /// An init container that stays: started in its turn, restarted always, ended after the work.
 pub(crate) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")

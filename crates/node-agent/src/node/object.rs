@@ -14,7 +14,10 @@ use k8s_openapi::{
     },
 };
 
-use crate::agent::Agent;
+use crate::{
+    agent::Agent,
+    gpus::{Advertisement, Pool, RESOURCE},
+};
 
 /// The release whose behaviour we follow; clients decide by it.
 const KUBELET_VERSION: &str = "v1.34.4";
@@ -22,6 +25,8 @@ const KUBELET_VERSION: &str = "v1.34.4";
 const KUBELET_PORT: i32 = 10_250;
 /// As many as a range of pod addresses has places for, less some for the node itself.
 const PODS: &str = "250";
+/// The status lists no more.
+const MOST_IMAGES: usize = 50;
 const POD_RANGE: &str = "10.244.0.0/24";
 
 /// A machine's name as names of nodes must be: lower case letters, digits, dashes and dots.
@@ -57,10 +62,12 @@ pub(super) fn node(agent: &Agent, known: Option<&Node>, now: Timestamp) -> Node 
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         pairs.collect()
     };
+    let mut labels = to_map(&labels);
+    labels.extend(agent.gpus.iter().flat_map(|pool| pool.advertisement().labels));
     Node {
         metadata: ObjectMeta {
             name: Some(name.clone()),
-            labels: Some(to_map(&labels)),
+            labels: Some(labels),
             annotations: Some(to_map(&[("node.alpha.kubernetes.io/ttl", "0")])),
             ..ObjectMeta::default()
         },
@@ -74,14 +81,14 @@ pub(super) fn node(agent: &Agent, known: Option<&Node>, now: Timestamp) -> Node 
 }
 
 fn status(agent: &Agent, known: Option<&Node>, now: Timestamp) -> NodeStatus {
-    let resources = resources(agent);
+    let gpus = agent.gpus.as_ref().map(Pool::advertisement).unwrap_or_default();
     let address = |kind: &str, address: String| NodeAddress {
         type_: kind.to_owned(),
         address,
     };
     NodeStatus {
-        capacity: Some(resources.clone()),
-        allocatable: Some(resources),
+        capacity: Some(resources(agent, &gpus, gpus.capacity)),
+        allocatable: Some(resources(agent, &gpus, gpus.allocatable)),
         addresses: Some(vec![
             address("InternalIP", agent.address().to_string()),
             address("Hostname", agent.settings.node_name.clone()),
@@ -90,10 +97,7 @@ fn status(agent: &Agent, known: Option<&Node>, now: Timestamp) -> NodeStatus {
         daemon_endpoints: Some(NodeDaemonEndpoints {
             kubelet_endpoint: Some(DaemonEndpoint { port: KUBELET_PORT }),
         }),
-        images: Some(vec![ContainerImage {
-            names: Some(vec!["host".to_owned()]),
-            size_bytes: Some(0),
-        }]),
+        images: Some(images(agent)),
         node_info: Some(NodeSystemInfo {
             architecture: architecture().to_owned(),
             boot_id: agent.facts.boot_id.clone(),
@@ -111,8 +115,22 @@ fn status(agent: &Agent, known: Option<&Node>, now: Timestamp) -> NodeStatus {
     }
 }
 
-fn resources(agent: &Agent) -> BTreeMap<String, Quantity> {
+fn images(agent: &Agent) -> Vec<ContainerImage> {
+    let mut images: Vec<(Vec<String>, u64)> = agent.images.list().into_iter().collect();
+    // The largest first, as the scheduler looks at them.
+    images.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
+    let images = images.into_iter().take(MOST_IMAGES);
+    images
+        .map(|(names, size)| ContainerImage {
+            names: Some(names),
+            size_bytes: i64::try_from(size).ok(),
+        })
+        .collect()
+}
+
+fn resources(agent: &Agent, gpus: &Advertisement, usable: usize) -> BTreeMap<String, Quantity> {
     let all = agent.facts.resources();
+    let gpus = (gpus.capacity > 0).then(|| (RESOURCE, usable.to_string()));
     [
         ("cpu", all.cpu),
         ("memory", all.memory),
@@ -122,6 +140,7 @@ fn resources(agent: &Agent) -> BTreeMap<String, Quantity> {
         ("pods", PODS.to_owned()),
     ]
     .into_iter()
+    .chain(gpus)
     .map(|(name, amount)| (name.to_owned(), Quantity(amount)))
     .collect()
 }

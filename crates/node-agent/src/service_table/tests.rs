@@ -9,6 +9,7 @@ fn made(services: Value, slices: Value) -> Table {
         services: &services.into_iter().map(Arc::new).collect::<Vec<_>>(),
         slices: &slices.into_iter().map(Arc::new).collect::<Vec<_>>(),
         pods: "10.244.0.0/24".parse().unwrap(),
+        api: "127.0.0.1:6443".parse().unwrap(),
     })
 }
 
@@ -53,11 +54,25 @@ fn a_service_has_its_addresses_ports_and_endpoints() {
 #[test]
 fn an_address_outside_the_pods_range_is_one_of_the_host() {
     let table = made(
-        json!([{"metadata": {"name": "kubernetes", "namespace": "n"}, "spec": {"clusterIPs": ["10.96.0.1"]}}]),
-        json!([slice("kubernetes", json!([{"addresses": ["127.0.0.1"]}]), 6443)]),
+        json!([{"metadata": {"name": "store", "namespace": "n"}, "spec": {"clusterIPs": ["10.96.0.9"]}}]),
+        json!([slice("store", json!([{"addresses": ["192.0.2.9"]}]), 6443)]),
     );
     let endpoint = &table.services[0].endpoints[0];
     assert!(endpoint.host && endpoint.ready);
+}
+
+#[test]
+fn the_api_is_found_where_it_listens_whatever_its_endpoints_say() {
+    let table = made(
+        json!([{"metadata": {"name": "kubernetes", "namespace": "default"}, "spec": {
+            "clusterIPs": ["10.96.0.1"], "ports": [{"name": "https", "port": 443}],
+        }}]),
+        json!([]),
+    );
+    let endpoint = &table.services[0].endpoints[0];
+    assert!(endpoint.host && endpoint.ready);
+    assert_eq!(endpoint.address, Ipv4Addr::LOCALHOST);
+    assert_eq!(endpoint.ports["https"], 6443);
 }
 
 #[test]

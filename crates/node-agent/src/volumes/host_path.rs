@@ -65,10 +65,7 @@ pub(super) fn prepare(path: &Path, kind: HostPathType) -> Result<(), HostPathErr
             source,
         })
     };
-    let found = match fs::metadata(path) {
-        Ok(found) => Some(found),
-        Err(_) => None,
-    };
+    let found = fs::metadata(path).ok();
     let (wanted, is_wanted) = kind.check();
     match (found, kind) {
         (Some(found), _) if is_wanted(&found) => Ok(()),

@@ -1,6 +1,6 @@
 //! What the agent must not forget of a pod, in a file of the pod's folder.
 
-use std::{fs, io, net::Ipv4Addr};
+use std::{collections::BTreeMap, fs, io, net::Ipv4Addr};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,10 +11,20 @@ use crate::{folders::PodFolder, lifecycle::Records};
 pub(super) struct Book {
     pub(super) records: Records,
     pub(super) address: Option<Ipv4Addr>,
+    /// How each container wants to be asked to end.
+    pub(super) stop_signals: BTreeMap<String, i32>,
+    /// Why the node does not take the pod at all.
+    pub(super) rejection: Option<Rejection>,
     /// All that the pod held was given back.
     pub(super) released: bool,
     #[serde(skip)]
     written: Vec<u8>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Rejection {
+    pub(super) reason: String,
+    pub(super) message: String,
 }
 
 impl Book {
@@ -45,7 +55,7 @@ impl Book {
 
     /// Of a pod that was never touched there is nothing to keep.
     fn is_empty(&self) -> bool {
-        self.records.is_empty() && !self.released && self.written.is_empty()
+        *self == Self::default()
     }
 }
 

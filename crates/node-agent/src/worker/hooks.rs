@@ -2,32 +2,39 @@
 
 use std::time::Duration;
 
-use containers::{Exec, client::Sandbox};
-use k8s_openapi::api::core::v1::LifecycleHandler;
+use k8s_openapi::api::core::v1::{Container, LifecycleHandler};
+
+use super::reach::Reach;
+use crate::probes::{self, Reach as _, Verdict};
 
 /// Runs a hook to its end; an error says in words what went wrong.
-pub(super) async fn run(sandbox: &Sandbox, container: &str, hook: &LifecycleHandler) -> Result<(), String> {
+pub(super) async fn run(
+    reach: &Reach,
+    container: &Container,
+    hook: &LifecycleHandler,
+    limit: Duration,
+) -> Result<(), String> {
     if let Some(sleep) = &hook.sleep {
-        tokio::time::sleep(Duration::from_secs(sleep.seconds.unsigned_abs())).await;
+        let wait = Duration::from_secs(sleep.seconds.unsigned_abs());
+        tokio::time::sleep(wait.min(limit)).await;
         return Ok(());
     }
     if let Some(exec) = &hook.exec {
-        return execute(sandbox, container, exec.command.clone().unwrap_or_default()).await;
+        let argv = exec.command.as_deref().unwrap_or_default();
+        let ended = reach.exec(&container.name, argv, limit).await;
+        let ended = ended.map_err(|failure| failure.to_string())?;
+        return match ended.code {
+            0 => Ok(()),
+            code => Err(format!("command '{}' exited with {code}", argv.join(" "))),
+        };
     }
-    Err("invalid handler".to_owned())
-}
-
-async fn execute(sandbox: &Sandbox, container: &str, argv: Vec<String>) -> Result<(), String> {
-    let shown = argv.join(" ");
-    let exec = Exec {
-        container: container.to_owned(),
-        argv,
-        ..Exec::default()
-    };
-    let mut execution = sandbox.exec(&exec).await.map_err(|error| error.to_string())?;
-    let exit = execution.wait().await.map_err(|error| error.to_string())?;
-    match exit.code {
-        0 => Ok(()),
-        code => Err(format!("command '{shown}' exited with {code}")),
+    if let Some(action) = &hook.http_get {
+        let get = probes::lifecycle_get(action, container)?;
+        let verdict = probes::get(reach, &get, &reach.address().to_string(), limit).await;
+        return match verdict {
+            Verdict::Passed | Verdict::Warned(_) => Ok(()),
+            Verdict::Failed(text) | Verdict::Errored(text) => Err(text),
+        };
     }
+    Err(format!("invalid handler: {hook:?}"))
 }

@@ -6,19 +6,25 @@ use std::{
     net::IpAddr,
     os::unix::fs::PermissionsExt as _,
     sync::Arc,
+    time::Duration,
 };
 
 use containers::{client, spec};
+use images::policy::Waiting;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Pod};
+use tokio::sync::mpsc::UnboundedSender;
 
-use super::{Happening, Live, Worker, hooks, last_words, observe, prepare, sources, volumes};
+use super::{
+    Happening, Live, Stage, Worker, hooks, last_words, observe, prepare, reach::Reach, sources, volumes,
+};
 use crate::{
     agent::Agent,
     container::{self, Start},
     environment,
     folders::PodFolder,
-    images::{Image, Unusable},
+    gpus::Access,
+    images::{Image, Wish, pull_policy},
     lifecycle::{Ended, State},
     sandbox,
     volumes::Plan,
@@ -30,9 +36,9 @@ const REFUSED: SignedDuration = SignedDuration::from_secs(5);
 /// What became of an attempt to start a container.
 pub(super) enum Launched {
     /// It runs, and its postStart hook has passed.
-    Running { image_id: String },
+    Running { image_id: String, stop_signal: i32 },
     /// It runs, but its postStart hook failed.
-    Condemned { image_id: String },
+    Condemned { image_id: String, stop_signal: i32 },
     /// It could not even be tried.
     Refused { reason: String, message: String },
     /// It was tried and its program did not start.
@@ -51,10 +57,10 @@ struct Launch {
 
 impl Worker {
     pub(super) fn start(&mut self, name: &str, attempt: u32, now: Timestamp) {
-        if self.launching.is_some() || self.is_releasing {
+        if self.launching.is_some() || self.stage == Stage::Releasing {
             return;
         }
-        let (Some(live), Some(volumes)) = (self.live.clone(), self.volumes.clone()) else {
+        let (Some(live), Some(volumes)) = (self.live.clone(), self.volumes.plan.clone()) else {
             return self.prepare(now);
         };
         let Some(container) = container::find(&self.pod, name) else {
@@ -74,7 +80,7 @@ impl Worker {
         let (tell, name) = (self.tell.clone(), name.to_owned());
         let container = name.clone();
         let task = self.jobs.spawn(async move {
-            let outcome = launch.run().await;
+            let outcome = Box::pin(launch.run(&tell)).await;
             let _ = tell.send(Happening::Launched {
                 container,
                 attempt,
@@ -90,13 +96,20 @@ impl Worker {
         let now = Timestamp::now();
         let record = self.book.records.entry(name.to_owned()).or_default();
         match outcome {
-            Launched::Running { image_id } => {
+            Launched::Running {
+                image_id,
+                stop_signal,
+            } => {
                 record.image_id = image_id;
-                record.is_started = record.is_running();
-                record.is_ready = record.is_running();
+                self.book.stop_signals.insert(name.to_owned(), stop_signal);
+                self.probe(name, false);
             }
-            Launched::Condemned { image_id } => {
+            Launched::Condemned {
+                image_id,
+                stop_signal,
+            } => {
                 record.image_id = image_id;
+                self.book.stop_signals.insert(name.to_owned(), stop_signal);
                 record.doom = Some("FailedPostStartHook".to_owned());
             }
             Launched::Refused { reason, message } => {
@@ -131,6 +144,7 @@ impl Worker {
             container_id(&uid, name, attempt)
         });
         for name in ended {
+            self.probes.remove(&name);
             let Some(container) = container::find(&self.pod, &name) else {
                 continue;
             };
@@ -150,19 +164,26 @@ impl Worker {
     }
 }
 
+/// `SIGUSR1` and the like, as pods name them.
+fn signal_named(name: &str) -> i32 {
+    let mut config = images::Config::default();
+    name.clone_into(&mut config.config.stop_signal);
+    config.stop_signal()
+}
+
 fn container_id(uid: &str, name: &str, attempt: u32) -> String {
     format!("trainyard://{uid}-{name}-{attempt}")
 }
 
 impl Launch {
-    async fn run(self) -> Launched {
-        let image = match self.image() {
+    async fn run(self, tell: &UnboundedSender<Happening>) -> Launched {
+        let image = match self.image().await {
             Ok(image) => image,
-            Err(unusable) => {
-                let message = format!("Failed to pull image: {unusable}");
-                self.warn("Failed", format!("Error: {}", unusable.reason));
-                let reason = unusable.reason.to_owned();
-                return Launched::Refused { reason, message };
+            Err(waiting) => {
+                return Launched::Refused {
+                    reason: waiting.reason.to_owned(),
+                    message: waiting.message,
+                };
             }
         };
         let spec = match self.specification(&image).await {
@@ -197,28 +218,56 @@ impl Launch {
             }
         }
         self.tell("Started", format!("Started container {}", self.container.name));
+        // Whoever hears that it was launched must know what became of it: it may have ended already.
+        if let Ok(state) = self.live.sandbox.state().await {
+            let _ = tell.send(Happening::State(state));
+        }
         self.after_start(image).await
     }
 
     async fn after_start(&self, image: Image) -> Launched {
         let lifecycle = self.container.lifecycle.as_ref();
+        let stop_signal = lifecycle
+            .and_then(|lifecycle| lifecycle.stop_signal.as_deref())
+            .map_or_else(|| image.config.stop_signal(), signal_named);
+        let image_id = image.id;
+        let reach = Reach {
+            agent: self.agent.clone(),
+            live: self.live.clone(),
+        };
         if let Some(hook) = lifecycle.and_then(|lifecycle| lifecycle.post_start.as_ref())
-            && let Err(problem) = hooks::run(&self.live.sandbox, &self.container.name, hook).await
+            && let Err(problem) = hooks::run(&reach, &self.container, hook, Duration::MAX).await
         {
             self.warn("FailedPostStartHook", format!("PostStartHook failed: {problem}"));
-            return Launched::Condemned { image_id: image.id };
+            return Launched::Condemned {
+                image_id,
+                stop_signal,
+            };
         }
-        Launched::Running { image_id: image.id }
+        Launched::Running {
+            image_id,
+            stop_signal,
+        }
     }
 
-    fn image(&self) -> Result<Image, Unusable> {
+    async fn image(&self) -> Result<Image, Waiting> {
         let name = self.container.image.as_deref().unwrap_or_default();
-        let image = self.agent.images.find(name)?;
-        self.tell(
-            "Pulled",
-            format!("Container image \"{name}\" already present on machine"),
-        );
-        Ok(image)
+        let keyring = sources::keyring(&self.agent, &self.pod).await;
+        let wish = Wish {
+            pod: self.pod.metadata.uid.as_deref().unwrap_or_default(),
+            container: &self.container.name,
+            image: name,
+            policy: pull_policy(&self.container),
+            keyring: &keyring,
+        };
+        let tell = |event: &images::policy::Event| {
+            if event.is_warning {
+                self.warn(event.reason, event.message.clone());
+            } else {
+                self.tell(event.reason, event.message.clone());
+            }
+        };
+        self.agent.images.obtain(&wish, tell).await
     }
 
     async fn specification(&self, image: &Image) -> Result<spec::Container, (&'static str, String)> {
@@ -241,11 +290,19 @@ impl Launch {
             environment,
             mounts,
             folder: &self.folder,
-            machine: &self.agent.machine(),
+            machine: self.agent.machine(),
             profiles: &self.agent.profiles,
+            gpus: self.gpus(),
             hostname: &sandbox::hostname(&self.pod),
         })
         .map_err(|unfit| (unfit.reason(), unfit.to_string()))
+    }
+
+    fn gpus(&self) -> Access {
+        let uid = self.pod.metadata.uid.as_deref().unwrap_or_default();
+        let pool = self.agent.gpus.as_ref();
+        pool.map(|pool| pool.access(uid, &self.container.name))
+            .unwrap_or_default()
     }
 
     /// Whoever the container runs as may leave a message.

@@ -8,12 +8,14 @@ use k8s_openapi::api::core::v1::{HostIP, Pod, PodIP};
 use network::Namespace;
 
 use super::{
-    Happening, RETRY, Worker,
+    Happening, RETRY, Stage, Worker,
+    book::Rejection,
     volumes::{self, SetUp},
 };
 use crate::{
     agent::Agent,
     folders::PodFolder,
+    gpus,
     sandbox::{self, Ground, is_on_host_network},
 };
 
@@ -38,26 +40,38 @@ pub(super) struct Prepared {
 pub(super) struct Trouble {
     pub(super) reason: &'static str,
     pub(super) message: String,
+    /// It will not get better: the node does not take the pod.
+    pub(super) is_final: bool,
 }
 
 impl Trouble {
+    /// What the pod was promised is not there.
+    fn admission(problem: impl std::fmt::Display) -> Self {
+        Self {
+            reason: "UnexpectedAdmissionError",
+            message: problem.to_string(),
+            is_final: true,
+        }
+    }
+
     fn sandbox(problem: impl std::fmt::Display) -> Self {
         Self {
             reason: "FailedCreatePodSandBox",
             message: format!("Failed to create pod sandbox: {problem}"),
+            is_final: false,
         }
     }
 }
 
 impl Worker {
     pub(super) fn prepare(&mut self, now: Timestamp) {
-        if self.is_preparing {
+        if self.stage != Stage::Open {
             return;
         }
         if self.not_before.is_some_and(|when| when > now) {
             return self.look_at(self.not_before);
         }
-        self.is_preparing = true;
+        self.stage = Stage::Preparing;
         let (agent, pod, folder) = (self.agent.clone(), self.pod.clone(), self.folder.clone());
         let tell = self.tell.clone();
         self.jobs.spawn(async move {
@@ -67,16 +81,21 @@ impl Worker {
     }
 
     pub(super) fn prepared(&mut self, outcome: Result<Prepared, Trouble>) {
-        self.is_preparing = false;
+        self.stage = Stage::Open;
         match outcome {
             Ok(prepared) => {
                 self.adopt(prepared.live);
                 self.refreshed(Ok(prepared.volumes));
             }
             Err(trouble) => {
-                self.agent
-                    .events
-                    .warning(&self.pod, trouble.reason, trouble.message);
+                let events = &self.agent.events;
+                events.warning(&self.pod, trouble.reason, trouble.message.clone());
+                if trouble.is_final {
+                    self.book.rejection = Some(Rejection {
+                        reason: trouble.reason.to_owned(),
+                        message: trouble.message,
+                    });
+                }
                 self.not_before = Timestamp::now().saturating_add(RETRY).ok();
             }
         }
@@ -96,6 +115,7 @@ impl Worker {
 }
 
 async fn prepare(agent: &Agent, pod: &Arc<Pod>, folder: &PodFolder) -> Result<Prepared, Trouble> {
+    lease_gpus(agent, pod).await?;
     let volumes = volumes::set_up(agent, pod, folder).await?;
     let sandbox = match Sandbox::adopt(folder.path()).await {
         Ok(sandbox) => sandbox,
@@ -109,6 +129,16 @@ async fn prepare(agent: &Agent, pod: &Arc<Pod>, folder: &PodFolder) -> Result<Pr
         live: Live { sandbox, address },
         volumes,
     })
+}
+
+async fn lease_gpus(agent: &Agent, pod: &Pod) -> Result<(), Trouble> {
+    let demands = gpus::demands(pod);
+    let Some(pool) = agent.gpus.as_ref().filter(|_| !demands.is_empty()) else {
+        return Ok(());
+    };
+    pool.survey().await.map_err(Trouble::admission)?;
+    let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+    pool.lease(uid, &demands).map_err(Trouble::admission)
 }
 
 async fn start(agent: &Agent, pod: &Pod, folder: &PodFolder, volumes: &SetUp) -> Result<Sandbox, Trouble> {
@@ -159,7 +189,12 @@ async fn write_files(
         ("resolv.conf", resolver),
         ("hostname", format!("{}\n", sandbox::hostname(pod))),
     ] {
-        fs::write(folder.file(name), text)?;
+        let file = folder.file(name);
+        // A file that containers see is not touched without need.
+        if fs::read(&file).is_ok_and(|known| known == text.as_bytes()) {
+            continue;
+        }
+        fs::write(file, text)?;
     }
     Ok(())
 }

@@ -10,19 +10,20 @@ use kube::{
     api::{DeleteParams, Preconditions},
 };
 
-use super::{Happening, Live, RETRY, Worker};
+use super::{Happening, Live, Presence, RETRY, Stage, Worker};
 use crate::{agent::Agent, folders::PodFolder, lifecycle::roles, orphans::remove, volumes::tear_down};
 
 impl Worker {
     pub(super) fn release(&mut self) {
         // What is being made must be there before it can be cleared away.
-        if self.is_releasing || self.is_preparing || self.is_refreshing {
+        if self.stage != Stage::Open || self.volumes.is_refreshing {
             return;
         }
         if let Some((_, launch)) = self.launching.take() {
             launch.abort();
         }
-        self.is_releasing = true;
+        self.stage = Stage::Releasing;
+        self.probes.clear();
         self.book.save(&self.folder);
         let (agent, pod, folder) = (self.agent.clone(), self.pod.clone(), self.folder.clone());
         let (live, tell) = (self.live.take(), self.tell.clone());
@@ -37,14 +38,14 @@ impl Worker {
         if !self.is_over() {
             return false;
         }
-        if self.is_gone {
+        if self.presence == Presence::Gone {
             remove(self.folder.path());
             remove(self.folder.logs());
             return true;
         }
-        if self.pod.metadata.deletion_timestamp.is_some() && !self.is_removed {
+        if self.pod.metadata.deletion_timestamp.is_some() && self.presence == Presence::Known {
             match delete(&self.agent, &self.pod).await {
-                Ok(()) => self.is_removed = true,
+                Ok(()) => self.presence = Presence::Removed,
                 Err(error) => {
                     tracing::warn!(%error, "a pod that has ended is not deleted yet");
                     self.look_at(Timestamp::now().saturating_add(RETRY).ok());
@@ -70,6 +71,10 @@ async fn release(agent: &Agent, pod: &Pod, folder: &PodFolder, live: Option<Live
         tracing::warn!(%error, "the address of a pod was not given back");
     }
     agent.tokens.forget(uid);
+    if let Some(Err(error)) = agent.gpus.as_ref().map(|pool| pool.release(uid)) {
+        tracing::warn!(%error, "the GPUs of a pod were not given back");
+    }
+    agent.images.release(uid, roles::names(pod));
     let folder = folder.clone();
     let cleared = tokio::task::spawn_blocking(move || {
         if let Err(error) = tear_down(&folder.volumes()) {

@@ -10,7 +10,7 @@ use kube::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{RETRY, Worker};
+use super::{Presence, RETRY, Worker};
 use crate::{lifecycle, sandbox::is_on_host_network};
 
 /// Conditions that are ours to set; others belong to others.
@@ -23,7 +23,7 @@ const OWN_CONDITIONS: [&str; 4] = [
 
 impl Worker {
     pub(super) async fn report(&mut self) {
-        if self.is_gone || self.is_forgotten {
+        if self.presence == Presence::Gone || self.is_forgotten {
             return;
         }
         let status = self.status(Timestamp::now());
@@ -52,6 +52,11 @@ impl Worker {
 
     fn status(&self, now: Timestamp) -> PodStatus {
         let mut status = lifecycle::status(&self.pod, &self.book.records, self.live.is_some(), now);
+        if let Some(rejection) = &self.book.rejection {
+            status.phase = Some("Failed".to_owned());
+            status.reason = Some(rejection.reason.clone());
+            status.message = Some(format!("Pod was rejected: {}", rejection.message));
+        }
         let host = self.agent.address();
         status.host_ip = Some(host.to_string());
         status.host_ips = Some(vec![HostIP { ip: host.to_string() }]);

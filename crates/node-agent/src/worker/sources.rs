@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use images::Keyring;
 use k8s_openapi::{
     NamespaceResourceScope,
     api::core::v1::{
@@ -121,6 +122,25 @@ pub(super) async fn for_volumes<'a>(agent: &'a Agent, pod: &'a Pod) -> kube::Res
         fetched.claims.insert(name, Arc::new(claim));
     }
     Ok(fetched)
+}
+
+/// What registries are shown to get the pod's images. A secret that cannot be used is no reason not to
+/// try without it.
+pub(super) async fn keyring(agent: &Agent, pod: &Pod) -> Keyring {
+    let secrets: Api<Secret> = Api::namespaced(agent.client.clone(), namespace(pod));
+    let mut keyring = Keyring::new();
+    for reference in roles::spec(pod).image_pull_secrets.iter().flatten() {
+        let Ok(Some(secret)) = secrets.get_opt(&reference.name).await else {
+            continue;
+        };
+        let data = secret.data.into_iter().flatten();
+        let data = data.map(|(key, value)| (key, value.0)).collect();
+        let kind = secret.type_.unwrap_or_default();
+        if let Err(error) = keyring.add_secret(&kind, &data) {
+            tracing::warn!(%error, secret = reference.name, "a secret holds no credentials");
+        }
+    }
+    keyring
 }
 
 async fn fetch<'a>(agent: &'a Agent, pod: &'a Pod, names: Names<'_>) -> kube::Result<Fetched<'a>> {

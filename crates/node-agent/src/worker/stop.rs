@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use containers::client::{self, Sandbox};
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{Container, Pod};
 
-use super::{Happening, Worker, hooks};
+use super::{Happening, Worker, hooks, reach::Reach};
 use crate::{container, lifecycle::State};
 
 const TERMINATE: i32 = 15;
@@ -45,13 +46,8 @@ impl Worker {
         for (name, record) in records {
             match record.state {
                 State::Stopping { kill, .. } => self.ask(&name, kill),
-                // Its postStart hook was under way; nobody will tell us how it went.
-                State::Running { .. } if !record.is_started => {
-                    if let Some(record) = self.book.records.get_mut(&name) {
-                        record.is_started = true;
-                        record.is_ready = true;
-                    }
-                }
+                // Whether its postStart hook passed nobody will tell us; it runs.
+                State::Running { .. } => self.probe(&name, true),
                 _ => {}
             }
         }
@@ -62,32 +58,20 @@ impl Worker {
             launch.abort();
         }
         let Some(live) = self.live.clone() else { return };
-        let container = container::find(&self.pod, name);
-        let hook = container.and_then(|container| container.lifecycle?.pre_stop);
-        let (agent, pod, tell) = (self.agent.clone(), self.pod.clone(), self.tell.clone());
-        let name = name.to_owned();
+        let Some(container) = container::find(&self.pod, name) else {
+            return;
+        };
+        let polite = self.book.stop_signals.get(name).copied().unwrap_or(TERMINATE);
+        let (pod, tell) = (self.pod.clone(), self.tell.clone());
+        let reach = Reach {
+            agent: self.agent.clone(),
+            live,
+        };
         self.jobs.spawn(async move {
-            if let Some(hook) = hook {
-                let left = kill
-                    .duration_since(Timestamp::now())
-                    .try_into()
-                    .unwrap_or_default();
-                let run = hooks::run(&live.sandbox, &name, &hook);
-                let outcome = tokio::time::timeout(left, run).await;
-                let problem = match outcome {
-                    Ok(Ok(())) => None,
-                    Ok(Err(problem)) => Some(problem),
-                    Err(_) => Some("it took longer than the grace period".to_owned()),
-                };
-                if let Some(problem) = problem {
-                    let note = format!("PreStopHook failed: {problem}");
-                    agent
-                        .events
-                        .warning_of_container(&pod, &name, "FailedPreStopHook", note);
-                }
-            }
-            signal(&live.sandbox, &name, TERMINATE).await;
-            let _ = tell.send(Happening::Asked { container: name });
+            before_stop(&reach, &pod, &container, kill).await;
+            signal(&reach.live.sandbox, &container.name, polite).await;
+            let container = container.name;
+            let _ = tell.send(Happening::Asked { container });
         });
     }
 
@@ -113,6 +97,25 @@ impl Worker {
             signal(&live.sandbox, name, KILL).await;
         }
     }
+}
+
+async fn before_stop(reach: &Reach, pod: &Pod, container: &Container, kill: Timestamp) {
+    let lifecycle = container.lifecycle.as_ref();
+    let Some(hook) = lifecycle.and_then(|lifecycle| lifecycle.pre_stop.as_ref()) else {
+        return;
+    };
+    let left = kill
+        .duration_since(Timestamp::now())
+        .try_into()
+        .unwrap_or_default();
+    let problem = match tokio::time::timeout(left, hooks::run(reach, container, hook, left)).await {
+        Ok(Ok(())) => return,
+        Ok(Err(problem)) => problem,
+        Err(_) => "it took longer than the grace period".to_owned(),
+    };
+    let note = format!("PreStopHook failed: {problem}");
+    let events = &reach.agent.events;
+    events.warning_of_container(pod, &container.name, "FailedPreStopHook", note);
 }
 
 async fn signal(sandbox: &Sandbox, container: &str, signal: i32) {

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 
-use super::{Happening, Worker, prepare::Trouble, sources};
+use super::{Happening, Stage, Worker, prepare::Trouble, sources};
 use crate::{
     agent::Agent,
     folders::PodFolder,
@@ -19,10 +19,22 @@ pub(super) struct SetUp {
     good_for: Option<Duration>,
 }
 
+/// The volumes of one pod, as its worker knows them.
+#[derive(Debug, Default)]
+pub(super) struct Volumes {
+    /// What they are, once they are set up.
+    pub(super) plan: Option<Arc<Plan>>,
+    /// When they have to be brought up to date whatever happens: tokens expire.
+    expire: Option<Timestamp>,
+    pub(super) is_refreshing: bool,
+    /// Something has changed while they were made.
+    is_stale: bool,
+}
+
 impl Worker {
     /// Looks after volumes that have to change by themselves.
     pub(super) fn keep_volumes(&mut self) {
-        match self.volumes_expire {
+        match self.volumes.expire {
             Some(when) if when <= Timestamp::now() => self.refresh_volumes(),
             when => self.look_at(when),
         }
@@ -30,10 +42,15 @@ impl Worker {
 
     /// Brings the volumes of a running pod up to date.
     pub(super) fn refresh_volumes(&mut self) {
-        if self.live.is_none() || self.is_refreshing || self.is_releasing || self.is_over() {
+        if self.live.is_none() || self.stage == Stage::Releasing || self.is_over() {
             return;
         }
-        self.is_refreshing = true;
+        // What is being made now may be out of date before it is there.
+        if self.volumes.is_refreshing || self.volumes.plan.is_none() {
+            self.volumes.is_stale = true;
+            return;
+        }
+        self.volumes.is_refreshing = true;
         let (agent, pod, folder) = (self.agent.clone(), self.pod.clone(), self.folder.clone());
         let tell = self.tell.clone();
         self.jobs.spawn(async move {
@@ -43,11 +60,11 @@ impl Worker {
     }
 
     pub(super) fn refreshed(&mut self, outcome: Result<SetUp, Trouble>) {
-        self.is_refreshing = false;
+        self.volumes.is_refreshing = false;
         match outcome {
             Ok(set_up) => {
-                self.volumes = Some(set_up.plan);
-                self.volumes_expire = set_up
+                self.volumes.plan = Some(set_up.plan);
+                self.volumes.expire = set_up
                     .good_for
                     .and_then(|wait| SignedDuration::try_from(wait).ok())
                     .and_then(|wait| Timestamp::now().saturating_add(wait).ok());
@@ -57,6 +74,9 @@ impl Worker {
                 let events = &self.agent.events;
                 events.warning(&self.pod, trouble.reason, trouble.message);
             }
+        }
+        if std::mem::take(&mut self.volumes.is_stale) {
+            self.refresh_volumes();
         }
     }
 }
@@ -96,5 +116,6 @@ fn unmounted(message: String) -> Trouble {
     Trouble {
         reason: Failure::REASON,
         message,
+        is_final: false,
     }
 }

@@ -23,7 +23,7 @@ use crate::{demand::Demand, storage::Arrangement};
 const RETRY: Duration = Duration::from_secs(1);
 
 /// How long a pod's claims may take to get their volumes.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 impl Engine {
     pub(super) async fn bind(&self, demand: Arc<Demand>, node: String) {

@@ -77,17 +77,13 @@ impl Picture {
         let Some(name) = change.object().and_then(|object| object.metadata.name.clone()) else {
             return false;
         };
-        match change.after {
-            Some(namespace) => {
-                let labels = namespace.metadata.labels.clone().unwrap_or_default();
-                let before = self.cluster.namespaces.insert(name, labels.clone());
-                before.is_some_and(|before| before != labels)
-            }
-            None => {
-                self.cluster.namespaces.remove(&name);
-                false
-            }
-        }
+        let Some(namespace) = change.after else {
+            self.cluster.namespaces.remove(&name);
+            return false;
+        };
+        let labels = namespace.metadata.labels.clone().unwrap_or_default();
+        let before = self.cluster.namespaces.insert(name, labels.clone());
+        before.is_some_and(|before| before != labels)
     }
 
     pub(super) fn claim_changed(&mut self, change: &Change<'_, PersistentVolumeClaim>) -> bool {

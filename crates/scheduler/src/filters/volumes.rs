@@ -91,12 +91,12 @@ impl<'a> Volumes<'a> {
                 "node(s) didn't match PersistentVolume's node affinity",
             )];
         }
-        let is_elsewhere = |claim: &&Arc<PersistentVolumeClaim>| {
+        let is_elsewhere = |claim: &&Arc<PersistentVolumeClaim>| -> bool {
             let annotations = claim.metadata.annotations.as_ref();
             let chosen = annotations.and_then(|annotations| annotations.get(SELECTED_NODE));
             chosen.is_some_and(|chosen| **chosen != *node.name)
         };
-        if self.waiting.iter().any(|claim| is_elsewhere(claim)) || self.arrangements(node).is_none() {
+        if self.waiting.iter().any(is_elsewhere) || self.arrangements(node).is_none() {
             let reason = "node(s) didn't find available persistent volumes to bind";
             return vec![Refusal::lasting(reason)];
         }

@@ -8,7 +8,10 @@ use std::{
 
 use nix::mount::{MsFlags, mount};
 
-use super::mounts::{bind, make_read_only, mount_memory, remount_read_only};
+use super::{
+    copy,
+    mounts::{Held, bind, make_read_only, mount_memory, remount_read_only},
+};
 use crate::{
     sandbox::error::{Doing as _, SetupError},
     spec::Root,
@@ -21,6 +24,10 @@ pub(super) fn mount_root(root: &Root, staging: &Path) -> Result<(), SetupError> 
     match root {
         Root::Host { .. } => mount_host(staging),
         Root::Layers { lower, upper, work } => mount_layers(lower, upper, work, staging),
+        Root::Copy { lower, folder } => {
+            copy::copy_layers(lower, folder)?;
+            bind(folder, staging)
+        }
         Root::Directory(path) => bind(path, staging),
     }
 }
@@ -56,24 +63,24 @@ fn mount_host(staging: &Path) -> Result<(), SetupError> {
     Ok(())
 }
 
+/// Folders are named by open descriptors: a page of options has room for a hundred layers that way, and
+/// no path needs escaping.
 fn mount_layers(lower: &[PathBuf], upper: &Path, work: &Path, staging: &Path) -> Result<(), SetupError> {
-    let shown = |path: &Path| {
-        path.display()
-            .to_string()
-            .replace('\\', "\\\\")
-            .replace(':', "\\:")
-            .replace(',', "\\,")
-    };
-    let layers: Vec<_> = lower.iter().map(|layer| shown(layer)).collect();
-    let options = format!(
-        "lowerdir={},upperdir={},workdir={}",
-        layers.join(":"),
-        shown(upper),
-        shown(work)
-    );
     for folder in [upper, work] {
         fs::create_dir_all(folder).doing(|| format!("make `{}`", folder.display()))?;
     }
+    let layers = lower
+        .iter()
+        .map(|layer| Held::open(layer))
+        .collect::<Result<Vec<Held>, SetupError>>()?;
+    let (upper, work) = (Held::open(upper)?, Held::open(work)?);
+    let named = |held: &Held| held.path().display().to_string();
+    let options = format!(
+        "lowerdir={},upperdir={},workdir={}",
+        layers.iter().map(named).collect::<Vec<_>>().join(":"),
+        named(&upper),
+        named(&work)
+    );
     // Without root, overlay keeps its notes in attributes an ordinary user may write.
     let rootless = format!("{options},userxattr");
     let overlay = |options: &str| {

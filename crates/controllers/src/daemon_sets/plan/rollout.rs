@@ -31,7 +31,7 @@ struct Pair<'a> {
     old: Option<&'a Arc<Pod>>,
 }
 
-impl<'a> Fleet<'a> {
+impl Fleet<'_> {
     pub(super) fn roll_out(&self) -> Vec<Action> {
         let Some(limits) = limits(self.observed.set) else {
             return Vec::new();

@@ -1,0 +1,107 @@
+//! What a container has written, from its node to the client as it comes.
+
+use futures_util::StreamExt as _;
+use http::{HeaderValue, StatusCode, header};
+use http_body::Frame;
+use http_body_util::{BodyExt as _, StreamBody};
+use jiff::{SignedDuration, Timestamp};
+use kinds::pods::streams;
+use node_api::{LogOptions, LogStream, NodeError};
+use serde_json::json;
+
+use super::backend;
+use crate::{
+    call::Call,
+    error::{ApiError, Result},
+    object,
+    response::{self, Answer},
+};
+
+pub(crate) async fn logs(call: &Call) -> Result<Answer> {
+    let options = options(call, Timestamp::now())?;
+    let pod = backend::pod(call, &call.target.name)?;
+    let wanted = call.query.get("container").unwrap_or_default();
+    let container =
+        streams::container(&pod, wanted).map_err(|error| ApiError::bad_request(error.to_string()))?;
+    if backend::node_name(&pod).is_empty() {
+        return Ok(response::text(StatusCode::NO_CONTENT, ""));
+    }
+    let path = format!(
+        "/containerLogs/{}/{}/{container}",
+        object::namespace(&pod),
+        object::name(&pod)
+    );
+    let node = backend::node(call, &pod, &path)?;
+    let logs = node
+        .logs(&backend::identity(&pod), container, options)
+        .await
+        .map_err(|error| refused(call, &error))?;
+    let api = call.api.clone();
+    let logs = logs
+        .take_while(|piece| std::future::ready(piece.is_ok()))
+        .filter_map(|piece| std::future::ready(piece.ok()))
+        .filter(|piece| std::future::ready(!piece.is_empty()))
+        .take_until(Box::pin(async move { api.stopping().await }));
+    let body = StreamBody::new(logs.map(|piece| Ok(Frame::data(piece))));
+    let mut answer = response::with_type(StatusCode::OK, "text/plain", body.boxed_unsync());
+    // A browser is to wait for lines, not to guess what they are.
+    answer.headers_mut().insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    Ok(answer)
+}
+
+/// What the real server makes of its node's refusal.
+fn refused(call: &Call, error: &NodeError) -> ApiError {
+    match error {
+        NodeError::NoLogs(why) => ApiError::bad_request(why.clone()),
+        NodeError::Failed(why) => ApiError::internal(why),
+        NodeError::NoPod | NodeError::NoContainer(_) => {
+            let name = &call.target.name;
+            ApiError::new(
+                StatusCode::NOT_FOUND,
+                "NotFound",
+                format!("the server could not find the requested resource ( pods/log {name})"),
+            )
+            .with_details(json!({ "name": name, "kind": "pods/log" }))
+        }
+    }
+}
+
+/// Reads and checks the query.
+fn options(call: &Call, now: Timestamp) -> Result<LogOptions> {
+    let mut raw = json!({});
+    for field in ["tailLines", "limitBytes", "sinceSeconds"] {
+        raw[field] = call.query.int(field)?.into();
+    }
+    for field in ["sinceTime", "stream"] {
+        raw[field] = call.query.text(field).into();
+    }
+    let since_time = call.query.text("sinceTime").map(parse_time).transpose()?;
+    let mut errors = Vec::new();
+    streams::validate_log_options(&raw, &mut errors);
+    if !errors.is_empty() {
+        return Err(ApiError::invalid("", "PodLogOptions", &call.target.name, &errors));
+    }
+    let since_seconds = kinds::read::int(&raw, "sinceSeconds")
+        .and_then(|seconds| now.checked_sub(SignedDuration::from_secs(seconds)).ok());
+    let number = |field: &str| kinds::read::int(&raw, field).and_then(|number| u64::try_from(number).ok());
+    Ok(LogOptions {
+        follow: call.query.flag("follow"),
+        previous: call.query.flag("previous"),
+        timestamps: call.query.flag("timestamps"),
+        since: since_time.or(since_seconds),
+        tail_lines: number("tailLines"),
+        limit_bytes: number("limitBytes"),
+        stream: LogStream::All,
+    })
+}
+
+fn parse_time(text: &str) -> Result<Timestamp> {
+    text.parse().map_err(|_| {
+        ApiError::bad_request(format!(
+            "parsing time \"{text}\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"{text}\" as \"2006\""
+        ))
+    })
+}
