@@ -60,8 +60,8 @@ pub(super) const CHECKS: &[Check] = &[
                 "no kind \"Other\" is registered for version \"v1\" in scheme {*}",
             ),
             (
-                json!({"kind": "Secret"}),
-                "converting (v1.Secret) to (core.ConfigMap): unknown conversion",
+                json!({"kind": "Namespace"}),
+                "converting (v1.Namespace) to (core.ConfigMap): unknown conversion",
             ),
             (
                 json!({"apiVersion": "a/b/c"}),
