@@ -14,11 +14,12 @@ use super::{Presence, RETRY, Worker};
 use crate::{lifecycle, sandbox::is_on_host_network};
 
 /// Conditions that are ours to set; others belong to others.
-const OWN_CONDITIONS: [&str; 4] = [
+const OWN_CONDITIONS: [&str; 5] = [
     "PodReadyToStartContainers",
     "Initialized",
     "Ready",
     "ContainersReady",
+    "PodScheduled",
 ];
 
 impl Worker {
