@@ -33,8 +33,9 @@ pub(super) fn load(file: &File, slot: &Slot, may_be_cut_short: bool) -> io::Resu
     let mut contents = Contents::default();
     let mut buffer = Vec::new();
     let (mut at, mut revision) = (header::LEN, 0);
+    let limit = slot.length.min(file.metadata()?.len());
     while at < slot.length {
-        let Some(commit) = Commit::read(file, at, slot.length, &mut buffer)? else {
+        let Some(commit) = Commit::read(file, at, limit, &mut buffer)? else {
             return Ok((contents, Reach::Broken(at)));
         };
         let is_last = commit.end == slot.length;
@@ -52,12 +53,11 @@ pub(super) fn load(file: &File, slot: &Slot, may_be_cut_short: bool) -> io::Resu
 impl Contents {
     /// Takes a commit's records, and notes those that are damaged. False where they cannot be told apart.
     fn take(&mut self, commit: &Commit<'_>) -> bool {
-        if !commit.sound {
-            let mut records = commit.records();
-            let damaged = records.by_ref().filter(|record| record.content.is_none()).count();
-            if records.is_torn() || damaged == 0 {
-                return false;
-            }
+        let mut records = commit.records();
+        let damaged = records.by_ref().filter(|record| record.content.is_none()).count();
+        // A commit that is damaged although none of its records is has another length or revision.
+        if records.is_torn() || commit.sound != (damaged == 0) {
+            return false;
         }
         for record in commit.records() {
             self.take_record(record);

@@ -1,12 +1,13 @@
 //! How one change is laid out in a commit.
 //!
 //! A mark, the lengths of key and JSON, the revision, the offset of its digits in the JSON, a checksum
-//! over all of it, and then the key (`collection NUL namespace NUL name`) and the JSON.
+//! over that and the key, one over the JSON, and then the key (`collection NUL namespace NUL name`) and
+//! the JSON. Whose record it is can so be trusted although its JSON is damaged.
 //! A removal has no JSON.
 
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::Change;
 use super::bytes::take;
@@ -15,12 +16,12 @@ use crate::object::Object;
 
 const PUT: u8 = 1;
 const REMOVE: u8 = 2;
-const HEAD: usize = 1 + 4 + 4 + 8 + 4 + 8;
+const HEAD: usize = 1 + 4 + 4 + 8 + 4 + 8 + 8;
 
 /// A change as it stands in the file.
 pub(super) struct Record<'a> {
     pub(super) key: &'a str,
-    /// `None` when any part of it is not what was written.
+    /// `None` when the JSON is not what was written.
     pub(super) content: Option<Content>,
 }
 
@@ -65,7 +66,9 @@ fn append_parts(mark: u8, key: &str, revision: u64, revision_at: u32, json: &[u8
     out.extend((json.len() as u32).to_le_bytes());
     out.extend(revision.to_le_bytes());
     out.extend(revision_at.to_le_bytes());
-    out.extend(checksum(mark, key, revision, revision_at, json).to_le_bytes());
+    let head = head_checksum(mark, key, json.len(), revision, revision_at);
+    out.extend(head.to_le_bytes());
+    out.extend(xxh3_64_with_seed(json, head).to_le_bytes());
     out.extend(key.as_bytes());
     out.extend(json);
 }
@@ -77,14 +80,18 @@ pub(super) fn next<'a>(bytes: &mut &'a [u8]) -> Option<Record<'a>> {
     let json_len = u32::from_le_bytes(take(bytes)?) as usize;
     let revision = u64::from_le_bytes(take(bytes)?);
     let revision_at = u32::from_le_bytes(take(bytes)?);
+    let head = u64::from_le_bytes(take(bytes)?);
     let sum = u64::from_le_bytes(take(bytes)?);
     let (key, rest) = bytes.split_at_checked(key_len)?;
     let (json, rest) = rest.split_at_checked(json_len)?;
     *bytes = rest;
     let key = std::str::from_utf8(key).ok()?;
+    if head != head_checksum(mark, key, json_len, revision, revision_at) {
+        return None;
+    }
     let (_, name) = split_key(key)?;
     let content = match mark {
-        _ if sum != checksum(mark, key, revision, revision_at, json) => None,
+        _ if sum != xxh3_64_with_seed(json, head) => None,
         PUT => Object::loaded(Key::from_joined(name), revision, revision_at, json).map(Content::Put),
         REMOVE => Some(Content::Remove),
         _ => None,
@@ -107,10 +114,13 @@ pub(super) fn readable(key: &str) -> String {
     key.replace(SEPARATOR, " ")
 }
 
-fn checksum(mark: u8, key: &str, revision: u64, revision_at: u32, json: &[u8]) -> u64 {
-    let seed = u64::from(revision_at) << 8 | u64::from(mark);
-    let seed = xxh3_64_with_seed(key.as_bytes(), revision ^ seed);
-    xxh3_64_with_seed(json, seed)
+fn head_checksum(mark: u8, key: &str, json_len: usize, revision: u64, revision_at: u32) -> u64 {
+    let mut parts = [0; 21];
+    parts[0] = mark;
+    parts[1..9].copy_from_slice(&(json_len as u64).to_le_bytes());
+    parts[9..17].copy_from_slice(&revision.to_le_bytes());
+    parts[17..].copy_from_slice(&revision_at.to_le_bytes());
+    xxh3_64_with_seed(key.as_bytes(), xxh3_64(&parts))
 }
 
 #[cfg(test)]
