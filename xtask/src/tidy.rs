@@ -37,6 +37,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "network",
             "reconcile",
             "node-api",
+            "trainer",
         ],
     ),
     ("pure", &["kinds", "schemas", "field-docs"]),

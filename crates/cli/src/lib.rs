@@ -16,6 +16,7 @@ mod lock;
 mod log;
 mod processes;
 mod status;
+mod trainer;
 mod up;
 
 use std::process::ExitCode;
@@ -49,6 +50,7 @@ enum Command {
     Down(down::Arguments),
     Status(status::Arguments),
     Image(image::Arguments),
+    Trainer(trainer::Arguments),
 }
 
 /// How answers are printed.
@@ -89,6 +91,7 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Down(arguments) => down::run(&arguments, surroundings),
         Command::Status(arguments) => status::run(&arguments, surroundings),
         Command::Image(arguments) => image::run(&arguments, surroundings),
+        Command::Trainer(arguments) => trainer::run(&arguments),
     };
     match result {
         Ok(code) => code,
