@@ -6,7 +6,7 @@ use std::{
     net::TcpStream,
     ops::Range,
     sync::mpsc::{SyncSender, sync_channel},
-    thread,
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
@@ -49,10 +49,49 @@ pub(crate) struct Ring {
 
 #[derive(Debug)]
 struct Neighbours {
-    /// To a thread that writes: if all wrote before they read, nobody would read.
-    next: SyncSender<Vec<u8>>,
+    next: Writer,
     previous: BufReader<TcpStream>,
     patience: Duration,
+}
+
+/// Writes to the next worker from a thread of its own: if all wrote before they read, nobody would read.
+#[derive(Debug)]
+struct Writer {
+    pieces: Option<SyncSender<Vec<u8>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    fn to(mut next: TcpStream) -> Self {
+        let (sender, pieces) = sync_channel::<Vec<u8>>(1);
+        let thread = thread::spawn(move || {
+            while let Ok(piece) = pieces.recv()
+                && next.write_all(&piece).is_ok()
+            {}
+        });
+        Self {
+            pieces: Some(sender),
+            thread: Some(thread),
+        }
+    }
+
+    /// Takes a piece to write; false when the neighbour has hung up.
+    fn write(&self, piece: Vec<u8>) -> bool {
+        self.pieces
+            .as_ref()
+            .is_some_and(|pieces| pieces.send(piece).is_ok())
+    }
+}
+
+/// Who is done first still owes the next worker its last piece.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.pieces = None;
+        if let Some(thread) = self.thread.take() {
+            // A writer does nothing that could panic.
+            drop(thread.join());
+        }
+    }
 }
 
 impl Ring {
@@ -65,25 +104,16 @@ impl Ring {
     }
 
     pub(crate) fn of(place: &Place, meeting: Meeting, patience: Duration) -> Result<Self, PeerError> {
-        let Meeting {
-            mut next, previous, ..
-        } = meeting;
+        let Meeting { next, previous, .. } = meeting;
         previous
             .set_read_timeout(Some(patience))
             .map_err(PeerError::Listen)?;
         next.set_nodelay(true).map_err(PeerError::Listen)?;
-        let (sender, pieces) = sync_channel::<Vec<u8>>(1);
-        thread::spawn(move || {
-            // A neighbour that hangs up is noticed by who waits for the pieces to come round.
-            while let Ok(piece) = pieces.recv()
-                && next.write_all(&piece).is_ok()
-            {}
-        });
         Ok(Self {
             rank: place.rank,
             world: place.world,
             neighbours: Some(Neighbours {
-                next: sender,
+                next: Writer::to(next),
                 previous: BufReader::new(previous),
                 patience,
             }),
@@ -137,10 +167,9 @@ impl Ring {
             (self.rank + self.world - 1) % self.world,
         );
         let neighbours = self.neighbours.as_mut().ok_or(PeerError::Gone { rank: next })?;
-        neighbours
-            .next
-            .send(bytes)
-            .map_err(|_| PeerError::Gone { rank: next })?;
+        if !neighbours.next.write(bytes) {
+            return Err(PeerError::Gone { rank: next });
+        }
         let mut received = vec![0; expected];
         match neighbours.previous.read_exact(&mut received) {
             Ok(()) => Ok(received),
