@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         port: arguments.master_port,
     };
     match train(&course(arguments), &place, &mut |event| {
-        println!("{}", line(&event))
+        println!("{}", line(&event));
     }) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {
