@@ -12,6 +12,7 @@ use crate::{
     allocation,
     api::Api,
     authentication::User,
+    bootstrap_roles,
     error::{ApiError, Result},
 };
 
@@ -20,7 +21,8 @@ pub(crate) const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservic
 /// Creates what is missing; what is there stays as the users left it. Nothing is written on a second
 /// start, so that the start stays fast.
 pub(crate) async fn bootstrap(api: &Arc<Api>, address: SocketAddr) -> Result<()> {
-    for (path, object) in objects(address) {
+    let once = standing(address.port()).into_iter().chain(objects(&api.ca_pem));
+    for (path, object) in once {
         ensure(api, path, &object).await?;
     }
     Ok(())
@@ -79,12 +81,36 @@ pub(crate) async fn post(api: &Arc<Api>, path: &str, object: &Value) -> (StatusC
     (code, serde_json::from_slice(&bytes).unwrap_or_default())
 }
 
-fn objects(address: SocketAddr) -> Vec<(&'static str, Value)> {
-    let mut all = Vec::new();
-    for namespace in ["default", "kube-system", "kube-public", "kube-node-lease"] {
-        all.push(("/api/v1/namespaces", json!({ "metadata": { "name": namespace } })));
-    }
-    all.extend(crate::bootstrap_roles::objects());
+/// What comes back when somebody removes it, because everything else rests on it: the namespaces, the
+/// network of Services, and the one of them under which pods find the API.
+pub(crate) fn standing(port: u16) -> Vec<(&'static str, Value)> {
+    let mut all: Vec<_> = ["default", "kube-system", "kube-public", "kube-node-lease"]
+        .map(|name| ("/api/v1/namespaces", json!({ "metadata": { "name": name } })))
+        .into();
+    all.push((
+        "/apis/networking.k8s.io/v1/servicecidrs",
+        json!({
+            "metadata": { "name": ip_address::DEFAULT_NETWORK },
+            "spec": { "cidrs": [allocation::NETWORK] },
+        }),
+    ));
+    all.push((
+        "/api/v1/namespaces/default/services",
+        json!({
+            "metadata": { "name": "kubernetes", "labels": { "component": "apiserver", "provider": "kubernetes" } },
+            "spec": {
+                "clusterIP": "10.96.0.1",
+                "type": "ClusterIP",
+                "sessionAffinity": "None",
+                "ports": [{ "name": "https", "port": 443, "protocol": "TCP", "targetPort": port }],
+            },
+        }),
+    ));
+    all
+}
+
+fn objects(ca_pem: &str) -> Vec<(&'static str, Value)> {
+    let mut all = bootstrap_roles::objects();
     for (name, value, text) in [
         (
             "system-cluster-critical",
@@ -104,22 +130,10 @@ fn objects(address: SocketAddr) -> Vec<(&'static str, Value)> {
     }
     all.extend(api_service::built_in().map(|service| (API_SERVICES, service)));
     all.push((
-        "/apis/networking.k8s.io/v1/servicecidrs",
+        "/api/v1/namespaces/kube-system/configmaps",
         json!({
-            "metadata": { "name": ip_address::DEFAULT_NETWORK },
-            "spec": { "cidrs": [allocation::NETWORK] },
-        }),
-    ));
-    all.push((
-        "/api/v1/namespaces/default/services",
-        json!({
-            "metadata": { "name": "kubernetes", "labels": { "component": "apiserver", "provider": "kubernetes" } },
-            "spec": {
-                "clusterIP": "10.96.0.1",
-                "type": "ClusterIP",
-                "sessionAffinity": "None",
-                "ports": [{ "name": "https", "port": 443, "protocol": "TCP", "targetPort": address.port() }],
-            },
+            "metadata": { "name": bootstrap_roles::AUTHENTICATION },
+            "data": { "client-ca-file": ca_pem },
         }),
     ));
     all

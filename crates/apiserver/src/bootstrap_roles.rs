@@ -1,7 +1,12 @@
-//! The roles every cluster has: the administrator's, the three for people who share a namespace, and
-//! those every authenticated client needs to find its way.
+//! The roles every cluster has: the administrator's, those every client needs to find its way, those of
+//! people who share a namespace, of the cluster's own parts and of what charts commonly add to it.
 
+mod add_ons;
 mod components;
+mod people;
+
+pub(crate) use add_ons::AUTHENTICATION;
+pub use components::OWN_NODES;
 
 use serde_json::{Value, json};
 
@@ -10,101 +15,91 @@ use crate::authentication::{AUTHENTICATED, UNAUTHENTICATED};
 const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 
+const READ: [&str; 3] = ["get", "list", "watch"];
+const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
+
 pub(crate) fn objects() -> Vec<(&'static str, Value)> {
-    let mut all = vec![
-        (
-            ROLES,
-            role(
-                "cluster-admin",
-                json!([
-                    { "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] },
-                    { "nonResourceURLs": ["*"], "verbs": ["*"] },
-                ]),
-            ),
-        ),
-        (
-            ROLES,
-            role(
-                "system:discovery",
-                json!([{
-                    "nonResourceURLs": ["/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version", "/version/"],
-                    "verbs": ["get"],
-                }]),
-            ),
-        ),
-        (
-            ROLES,
-            role(
-                "system:public-info-viewer",
-                json!([{
-                    "nonResourceURLs": ["/healthz", "/livez", "/readyz", "/version", "/version/"], "verbs": ["get"],
-                }]),
-            ),
-        ),
-        (
-            ROLES,
-            role(
-                "system:basic-user",
-                json!([
-                    { "apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"], "verbs": ["create"] },
-                    { "apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"], "verbs": ["create"] },
-                ]),
-            ),
-        ),
-        (
-            ROLES,
-            role(
-                "system:auth-delegator",
-                json!([
-                    { "apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"] },
-                    { "apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"] },
-                ]),
-            ),
-        ),
-        (
-            ROLES,
-            role(
-                "system:service-account-issuer-discovery",
-                json!([{
-                    "nonResourceURLs": ["/.well-known/openid-configuration", "/.well-known/openid-configuration/", "/openid/v1/jwks", "/openid/v1/jwks/"],
-                    "verbs": ["get"],
-                }]),
-            ),
-        ),
-    ];
-    all.extend(people());
+    let mut all = everyone();
+    all.extend(people::objects());
     all.extend(components::objects());
-    for (name, groups) in [
-        ("cluster-admin", &["system:masters"][..]),
-        ("system:discovery", &[AUTHENTICATED]),
-        ("system:basic-user", &[AUTHENTICATED]),
-        ("system:public-info-viewer", &[AUTHENTICATED, UNAUTHENTICATED]),
-        (
-            "system:service-account-issuer-discovery",
-            &["system:serviceaccounts"],
-        ),
-    ] {
-        all.push((BINDINGS, binding(name, groups)));
-    }
+    all.extend(add_ons::objects());
     all
 }
 
-fn labels() -> Value {
-    json!({ "kubernetes.io/bootstrapping": "rbac-defaults" })
+/// What each client may do, whoever it is, and the one who may do everything.
+fn everyone() -> Vec<(&'static str, Value)> {
+    let issuer = [
+        "/.well-known/openid-configuration",
+        "/.well-known/openid-configuration/",
+        "/openid/v1/jwks",
+        "/openid/v1/jwks/",
+    ];
+    let discovery = [
+        "/api",
+        "/api/*",
+        "/apis",
+        "/apis/*",
+        "/healthz",
+        "/livez",
+        "/openapi",
+        "/openapi/*",
+        "/readyz",
+        "/version",
+        "/version/",
+    ];
+    let health = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
+    let reviews = ["selfsubjectaccessreviews", "selfsubjectrulesreviews"];
+    let roles = [
+        (
+            "cluster-admin",
+            vec![rule(&["*"], &["*"], &["*"]), paths(&["*"], "*")],
+            &["system:masters"][..],
+        ),
+        (
+            "system:discovery",
+            vec![paths(&discovery, "get")],
+            &[AUTHENTICATED],
+        ),
+        (
+            "system:basic-user",
+            vec![
+                rule(&["authorization.k8s.io"], &reviews, &["create"]),
+                rule(&["authentication.k8s.io"], &["selfsubjectreviews"], &["create"]),
+            ],
+            &[AUTHENTICATED],
+        ),
+        (
+            "system:public-info-viewer",
+            vec![paths(&health, "get")],
+            &[AUTHENTICATED, UNAUTHENTICATED],
+        ),
+        (
+            "system:service-account-issuer-discovery",
+            vec![paths(&issuer, "get")],
+            &["system:serviceaccounts"],
+        ),
+    ];
+    roles
+        .into_iter()
+        .flat_map(|(name, rules, groups)| {
+            let subjects = groups.iter().map(|name| group(name)).collect();
+            [(ROLES, role(name, rules)), (BINDINGS, binding(name, subjects))]
+        })
+        .collect()
 }
 
-fn role(name: &str, rules: Value) -> Value {
-    json!({ "metadata": { "name": name, "labels": labels() }, "rules": rules })
+fn metadata(name: &str) -> Value {
+    json!({ "name": name, "labels": { "kubernetes.io/bootstrapping": "rbac-defaults" } })
 }
 
-/// Binds a role to groups, under the role's own name.
-fn binding(role: &str, groups: &[&str]) -> Value {
-    binding_of(role, groups.iter().map(|name| group(name)).collect())
+fn role(name: &str, rules: Vec<Value>) -> Value {
+    json!({ "metadata": metadata(name), "rules": rules })
 }
 
-fn binding_of(role: &str, subjects: Vec<Value>) -> Value {
+/// Binds a cluster's role under the role's own name.
+fn binding(role: &str, subjects: Vec<Value>) -> Value {
     json!({
-        "metadata": { "name": role, "labels": labels() },
+        "metadata": metadata(role),
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role },
         "subjects": subjects,
     })
@@ -118,163 +113,23 @@ fn user(name: &str) -> Value {
     json!({ "kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": name })
 }
 
-const READ: [&str; 3] = ["get", "list", "watch"];
-const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
+fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Value {
+    json!({ "apiGroups": groups, "resources": resources, "verbs": verbs })
+}
 
-/// Resources of the shared roles, group by group: what a viewer may read.
-const VIEWED: &[(&str, &[&str])] = &[
-    (
-        "",
-        &[
-            "configmaps",
-            "endpoints",
-            "events",
-            "limitranges",
-            "namespaces",
-            "namespaces/status",
-            "persistentvolumeclaims",
-            "persistentvolumeclaims/status",
-            "pods",
-            "pods/log",
-            "pods/status",
-            "replicationcontrollers",
-            "replicationcontrollers/scale",
-            "replicationcontrollers/status",
-            "resourcequotas",
-            "resourcequotas/status",
-            "serviceaccounts",
-            "services",
-            "services/status",
-            "bindings",
-        ],
-    ),
-    (
-        "apps",
-        &[
-            "controllerrevisions",
-            "daemonsets",
-            "daemonsets/status",
-            "deployments",
-            "deployments/scale",
-            "deployments/status",
-            "replicasets",
-            "replicasets/scale",
-            "replicasets/status",
-            "statefulsets",
-            "statefulsets/scale",
-            "statefulsets/status",
-        ],
-    ),
-    (
-        "autoscaling",
-        &["horizontalpodautoscalers", "horizontalpodautoscalers/status"],
-    ),
-    ("batch", &["cronjobs", "cronjobs/status", "jobs", "jobs/status"]),
-    ("discovery.k8s.io", &["endpointslices"]),
-    ("events.k8s.io", &["events"]),
-    (
-        "networking.k8s.io",
-        &["ingresses", "ingresses/status", "networkpolicies"],
-    ),
-    ("policy", &["poddisruptionbudgets", "poddisruptionbudgets/status"]),
-    (
-        "resource.k8s.io",
-        &[
-            "resourceclaims",
-            "resourceclaims/status",
-            "resourceclaimtemplates",
-        ],
-    ),
-];
+/// A rule for objects of certain names alone.
+fn named(group: &str, resource: &str, names: &[&str], verbs: &[&str]) -> Value {
+    json!({ "apiGroups": [group], "resources": [resource], "resourceNames": names, "verbs": verbs })
+}
 
-/// What an editor may change on top.
-const EDITED: &[(&str, &[&str])] = &[
-    (
-        "",
-        &[
-            "configmaps",
-            "events",
-            "persistentvolumeclaims",
-            "pods",
-            "pods/attach",
-            "pods/exec",
-            "pods/portforward",
-            "pods/proxy",
-            "pods/eviction",
-            "replicationcontrollers",
-            "replicationcontrollers/scale",
-            "secrets",
-            "serviceaccounts",
-            "serviceaccounts/token",
-            "services",
-            "services/proxy",
-        ],
-    ),
-    (
-        "apps",
-        &[
-            "daemonsets",
-            "deployments",
-            "deployments/rollback",
-            "deployments/scale",
-            "replicasets",
-            "replicasets/scale",
-            "statefulsets",
-            "statefulsets/scale",
-        ],
-    ),
-    ("autoscaling", &["horizontalpodautoscalers"]),
-    ("batch", &["cronjobs", "jobs"]),
-    ("coordination.k8s.io", &["leases"]),
-    ("networking.k8s.io", &["ingresses", "networkpolicies"]),
-    ("policy", &["poddisruptionbudgets"]),
-    ("resource.k8s.io", &["resourceclaims", "resourceclaimtemplates"]),
-];
+fn paths(paths: &[&str], verb: &str) -> Value {
+    json!({ "nonResourceURLs": paths, "verbs": [verb] })
+}
 
-/// `view`, `edit` and `admin`, each aggregating what carries its label.
-fn people() -> Vec<(&'static str, Value)> {
-    let rules = |table: &[(&str, &[&str])], verbs: &[&str]| -> Vec<Value> {
-        table
-            .iter()
-            .map(|(group, resources)| json!({ "apiGroups": [group], "resources": resources, "verbs": verbs }))
-            .collect()
-    };
-    let view = rules(VIEWED, &READ);
-    let mut edit = rules(EDITED, &WRITE);
-    edit.push(json!({ "apiGroups": [""], "resources": ["pods/attach", "pods/exec", "pods/portforward", "pods/proxy", "secrets", "services/proxy"], "verbs": READ }));
-    edit.push(json!({ "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": READ }));
-    edit.push(json!({ "apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"] }));
-    let all_verbs = [READ.as_slice(), &WRITE].concat();
-    let admin = vec![
-        json!({ "apiGroups": ["authorization.k8s.io"], "resources": ["localsubjectaccessreviews"], "verbs": ["create"] }),
-        json!({ "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["rolebindings", "roles"], "verbs": all_verbs }),
-    ];
-    let mut all = Vec::new();
-    for (name, into, rules) in [
-        ("system:aggregate-to-view", "view", view),
-        ("system:aggregate-to-edit", "edit", edit),
-        ("system:aggregate-to-admin", "admin", admin),
-    ] {
-        let mut object = role(name, rules.into());
-        object["metadata"]["labels"][format!("rbac.authorization.k8s.io/aggregate-to-{into}")] =
-            "true".into();
-        all.push((ROLES, object));
-    }
-    for (name, aggregated) in [("view", "view"), ("edit", "edit"), ("admin", "admin")] {
-        let label = format!("rbac.authorization.k8s.io/aggregate-to-{aggregated}");
-        let mut object = role(name, json!([]));
-        object["aggregationRule"] = json!({ "clusterRoleSelectors": [{ "matchLabels": { label: "true" } }] });
-        // Each role holds the one below it.
-        match name {
-            "view" => {
-                object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] = "true".into();
-            }
-            "edit" => {
-                object["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-admin"] = "true".into();
-            }
-            _ => {}
-        }
-        all.push((ROLES, object));
-    }
-    all
+fn events() -> Value {
+    rule(
+        &["", "events.k8s.io"],
+        &["events"],
+        &["create", "patch", "update"],
+    )
 }

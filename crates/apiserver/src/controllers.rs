@@ -10,6 +10,7 @@ mod ip_addresses;
 pub(crate) mod namespaces;
 mod own_endpoints;
 pub(crate) mod quotas;
+mod standing_objects;
 pub(crate) mod storage_protection;
 pub(crate) mod token_secrets;
 
@@ -32,6 +33,7 @@ pub(crate) fn start(api: &Arc<Api>, listen: SocketAddr) -> JoinSet<()> {
     tasks.spawn(ip_addresses::run(api.clone()));
     tasks.spawn(token_secrets::run(api.clone()));
     tasks.spawn(own_endpoints::run(api.clone(), listen));
+    tasks.spawn(standing_objects::run(api.clone(), listen));
     for protection in &PROTECTIONS {
         tasks.spawn(storage_protection::run(api.clone(), protection));
     }

@@ -63,6 +63,7 @@ mod writes;
 pub use api::Api;
 pub use authentication::User;
 pub use body::RequestBody;
+pub use bootstrap_roles::OWN_NODES;
 pub use in_process::InProcess;
 pub use limits::Limits;
 pub use node_api;

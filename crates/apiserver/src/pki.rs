@@ -6,7 +6,7 @@ use std::{
     fs,
     io::{self, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -53,12 +53,17 @@ const SERVER_NAMES: [&str; 5] = [
 impl Pki {
     /// Reads the authority and keys below `dir`, making what is missing.
     pub(crate) fn open(dir: &Path) -> Result<Self, PkiError> {
-        fs::create_dir_all(dir).map_err(|source| PkiError::Io {
+        make_private(dir).map_err(|source| PkiError::Io {
             path: dir.to_owned(),
             source,
         })?;
         let authority = Authority::open(dir)?;
-        let admin_token = read_or_make(&dir.join("admin.token"), || Ok(random_token()))?;
+        let token_path = dir.join("admin.token");
+        let admin_token = read_or_make(&token_path, || Ok(random_token()))?;
+        let admin_token = admin_token.trim().to_owned();
+        if !is_hard_to_guess(&admin_token) {
+            return Err(PkiError::Malformed { path: token_path });
+        }
         let signing_key = read_or_make(&dir.join("service-account.key"), || {
             Ok(KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?.serialize_pem())
         })?;
@@ -71,7 +76,7 @@ impl Pki {
             .map_err(|_| PkiError::Malformed { path: signing_path })?;
         Ok(Self {
             ca_pem: authority.certificate_pem.clone(),
-            admin_token: admin_token.trim().to_owned(),
+            admin_token,
             signer,
             serving: Serving::new(authority),
         })
@@ -235,6 +240,17 @@ pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
     fs::rename(&temporary, path)
 }
 
+/// A folder that only its owner can enter, whatever it was before.
+fn make_private(dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o700))
+}
+
+/// Whether a token is one: a file that was emptied or cut short must not open the door to everybody.
+fn is_hard_to_guess(token: &str) -> bool {
+    token.len() >= 32 && token.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 fn random_token() -> String {
     use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
     use ring::rand::SecureRandom;
@@ -268,6 +284,26 @@ mod tests {
         for address in [[192, 0, 2, 7], [127, 0, 0, 1], [10, 96, 0, 1]] {
             assert!(names.contains(&GeneralName::IPAddress(&address)), "{names:?}");
         }
+    }
+
+    #[test]
+    fn a_token_that_anybody_could_guess_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        Pki::open(dir.path()).unwrap();
+        for token in ["", "x", "a token with blanks in it, long enough otherwise"] {
+            fs::write(dir.path().join("admin.token"), token).unwrap();
+            let refused = Pki::open(dir.path()).err().expect("this is no token");
+            assert!(refused.to_string().contains("admin.token"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn nobody_else_can_look_into_the_folder_of_the_keys() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        Pki::open(dir.path()).unwrap();
+        let mode = fs::metadata(dir.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Who the engines are to the API: the users they are on every cluster, with the roles of those.
 
-use apiserver::User;
+use apiserver::{OWN_NODES, User};
 
 pub(crate) fn node(name: &str) -> User {
-    User::new(&format!("system:node:{name}"), &["system:nodes"])
+    User::new(&format!("system:node:{name}"), &["system:nodes", OWN_NODES])
 }
 
 pub(crate) fn scheduler() -> User {
@@ -16,7 +16,7 @@ pub(crate) fn controllers() -> User {
 
 /// One client writes for all nodes that are simulated.
 pub(crate) fn simulated_nodes() -> User {
-    User::new("system:node:simulated", &["system:nodes"])
+    User::new("system:node:simulated", &["system:nodes", OWN_NODES])
 }
 
 /// The part of a node that makes services reachable.

@@ -1,15 +1,19 @@
 //! The roles of a cluster's own parts, and the users that have them.
 //!
-//! Nodes are bound by their group: there is no authorizer that knows which pod is on which node.
-//! Controllers act as one user, who therefore holds together what each controller alone would.
+//! There is no authorizer that knows which pod is on which node, so nobody is a node by name or group
+//! alone: the role is bound to the node that is part of this program. Controllers act as one user, who
+//! therefore holds together what each controller alone would.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{BINDINGS, READ, ROLES, WRITE, binding_of, group, role, user};
+use super::{BINDINGS, READ, ROLES, WRITE, binding, events, group, named, role, rule, user};
+
+/// Who is in this group is a node that this program started itself.
+pub const OWN_NODES: &str = "trainyard:nodes";
 
 pub(super) fn objects() -> Vec<(&'static str, Value)> {
     let parts = [
-        ("system:node", node(), group("system:nodes")),
+        ("system:node", node(), group(OWN_NODES)),
         ("system:node-proxier", node_proxier(), user("system:kube-proxy")),
         (
             "system:kube-scheduler",
@@ -26,23 +30,11 @@ pub(super) fn objects() -> Vec<(&'static str, Value)> {
         .into_iter()
         .flat_map(|(name, rules, subject)| {
             [
-                (ROLES, role(name, rules.into())),
-                (BINDINGS, binding_of(name, vec![subject])),
+                (ROLES, role(name, rules)),
+                (BINDINGS, binding(name, vec![subject])),
             ]
         })
         .collect()
-}
-
-fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Value {
-    json!({ "apiGroups": groups, "resources": resources, "verbs": verbs })
-}
-
-fn events() -> Value {
-    rule(
-        &["", "events.k8s.io"],
-        &["events"],
-        &["create", "patch", "update"],
-    )
 }
 
 fn reviews() -> [Value; 2] {
@@ -123,10 +115,12 @@ fn scheduler() -> Vec<Value> {
     let mut rules = vec![
         events(),
         rule(&["coordination.k8s.io"], &["leases"], &["create"]),
-        json!({
-            "apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
-            "resourceNames": ["kube-scheduler"], "verbs": ["get", "list", "update", "watch"],
-        }),
+        named(
+            "coordination.k8s.io",
+            "leases",
+            &["kube-scheduler"],
+            &["get", "list", "update", "watch"],
+        ),
         rule(&[""], &["pods"], &["delete", "get", "list", "watch"]),
         rule(&[""], &["bindings", "pods/binding"], &["create"]),
         rule(&[""], &["pods/status"], &["patch", "update"]),

@@ -422,12 +422,53 @@ pub(super) const CHECKS: &[Check] = &[
             "system:discovery",
             "system:basic-user",
             "system:public-info-viewer",
+            "system:auth-delegator",
+            "system:monitoring",
+            "system:kubelet-api-admin",
+            "system:node-problem-detector",
+            "system:persistent-volume-provisioner",
         ] {
             cx.get(format!("/apis/{RBAC}/clusterroles/{name}"))
                 .expect(200)?
                 .has(json!({"metadata": {"labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}}}))?;
         }
         Ok(())
+    }),
+    Check::new(
+        AREA,
+        "servers of a part of the API find out whom to believe",
+        |cx| {
+            cx.get("/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication")
+                .expect(200)?
+                .has(json!({"data": {"client-ca-file": "<any>"}}))?;
+            cx.get(format!(
+                "/apis/{RBAC}/namespaces/kube-system/roles/extension-apiserver-authentication-reader"
+            ))
+            .expect(200)?
+            .done()
+        },
+    ),
+    Check::new(
+        AREA,
+        "an editor can evict pods and ask for tokens, no more of either",
+        |cx| {
+            cx.get(format!("/apis/{RBAC}/clusterroles/system:aggregate-to-edit"))
+                .expect(200)?
+                .has(json!({
+                    "rules": ["<includes>", {"resources": ["pods/eviction"], "verbs": ["create"]}],
+                }))?
+                .has(json!({
+                    "rules": ["<includes>", {"resources": ["serviceaccounts/token"], "verbs": ["create"]}],
+                }))?
+                .done()
+        },
+    ),
+    Check::new(AREA, "nobody is a node by name and group alone", |cx| {
+        cx.get("/api/v1/namespaces/kube-system/secrets")
+            .impersonate("system:node:elsewhere")
+            .impersonate_group("system:nodes")
+            .expect(403)?
+            .done()
     }),
     Check::new(AREA, "the roles of users grow by aggregation", |cx| {
         let name = cx.unique("aggregated");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::Check;
+use crate::{Check, failure::ensure};
 
 const AREA: &str = "services";
 const ADDRESSES: &str = "/apis/networking.k8s.io/v1/ipaddresses";
@@ -86,4 +86,20 @@ pub(super) const CHECKS: &[Check] = &[
         )])?
         .done()
     }),
+    Check::new(
+        AREA,
+        "the service of the API comes back when it is removed",
+        |cx| {
+            let path = "/api/v1/namespaces/default/services/kubernetes";
+            let before = cx.get(path).expect(200)?;
+            cx.delete(path).expect(200)?;
+            cx.eventually(|| {
+                let service = cx.get(path).expect(200)?;
+                let uid = service.text("/metadata/uid");
+                ensure(uid != before.text("/metadata/uid"), "a new service", uid)?;
+                service.has(json!({"spec": {"clusterIP": before.text("/spec/clusterIP")}}))
+            })?
+            .done()
+        },
+    ),
 ];
