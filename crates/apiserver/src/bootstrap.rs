@@ -138,3 +138,18 @@ fn objects(ca_pem: &str) -> Vec<(&'static str, Value)> {
     ));
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_of_a_part_of_the_api_are_told_whose_certificates_to_believe() {
+        let told = objects("the authority");
+        let told = told
+            .iter()
+            .find(|(path, _)| path.ends_with("/kube-system/configmaps"))
+            .map(|(_, object)| &object["data"]["client-ca-file"]);
+        assert_eq!(told, Some(&json!("the authority")));
+    }
+}

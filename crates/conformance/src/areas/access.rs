@@ -438,9 +438,6 @@ pub(super) const CHECKS: &[Check] = &[
         AREA,
         "servers of a part of the API find out whom to believe",
         |cx| {
-            cx.get("/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication")
-                .expect(200)?
-                .has(json!({"data": {"client-ca-file": "<any>"}}))?;
             cx.get(format!(
                 "/apis/{RBAC}/namespaces/kube-system/roles/extension-apiserver-authentication-reader"
             ))
