@@ -1,6 +1,9 @@
 //! Where the embedded cluster keeps its state.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, Result};
 
@@ -81,10 +84,9 @@ pub(crate) fn pasteable(path: &Path) -> String {
 }
 
 fn default(surroundings: &Surroundings) -> Option<PathBuf> {
-    let base = surroundings
-        .data_home
-        .clone()
-        .or_else(|| Some(surroundings.home.as_ref()?.join(".local/share")))?;
+    // The specification of these variables has relative paths ignored.
+    let data_home = surroundings.data_home.clone().filter(|path| path.is_absolute());
+    let base = data_home.or_else(|| Some(surroundings.home.as_ref()?.join(".local/share")))?;
     Some(base.join("trainyard"))
 }
 
@@ -95,7 +97,7 @@ pub(crate) fn prepare(path: &Path) -> Result<()> {
         .recursive(true)
         .mode(0o700)
         .create(path)
-        .with_context(|| format!("cannot create `{}`", path.display()))?;
+        .map_err(|error| uncreated(path, error))?;
     let statistics =
         rustix::fs::statfs(path).with_context(|| format!("cannot look at `{}`", path.display()))?;
     if let Some(name) = network_file_system(statistics.f_type) {
@@ -108,6 +110,30 @@ pub(crate) fn prepare(path: &Path) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Why there is no such directory, and what to do about it.
+fn uncreated(path: &Path, error: io::Error) -> anyhow::Error {
+    let (why, hint) = match error.kind() {
+        io::ErrorKind::AlreadyExists if path.is_symlink() => (
+            "it is a link to nowhere".to_owned(),
+            "make what it links to, or choose another directory with `--data-dir DIR`",
+        ),
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => (
+            "there is a file in its place".to_owned(),
+            "move the file away, or choose another directory with `--data-dir DIR`",
+        ),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => (
+            error.to_string(),
+            "choose a directory that you may write to with `--data-dir DIR`",
+        ),
+        io::ErrorKind::InvalidFilename => (error.to_string(), "choose a shorter path with `--data-dir DIR`"),
+        _ => (
+            error.to_string(),
+            "choose another directory with `--data-dir DIR`",
+        ),
+    };
+    advised(format!("cannot create `{}`: {why}", path.display()), hint)
 }
 
 /// The name of a network file system, by its magic number.
@@ -144,6 +170,35 @@ mod tests {
             ..surroundings
         };
         assert_eq!(resolve(None, &surroundings).path, Path::new("/data/trainyard"));
+    }
+
+    #[test]
+    fn a_relative_data_home_is_ignored() {
+        let surroundings = Surroundings {
+            home: Some("/home/ada".into()),
+            data_home: Some("data".into()),
+            ..Surroundings::default()
+        };
+        let resolved = resolve(None, &surroundings);
+        assert_eq!(resolved.path, Path::new("/home/ada/.local/share/trainyard"));
+    }
+
+    #[test]
+    fn what_stands_in_the_way_of_the_directory_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        std::fs::write(&file, "").unwrap();
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        let long = folder.path().join("x".repeat(300));
+        for (path, words) in [
+            (file.clone(), "there is a file in its place"),
+            (file.join("below"), "there is a file in its place"),
+            (link, "a link to nowhere"),
+            (long, "File name too long"),
+        ] {
+            let error = prepare(&path).unwrap_err();
+            assert!(error.to_string().contains(words), "{error}");
+        }
     }
 
     #[test]
