@@ -180,7 +180,7 @@ impl Api {
             return Err(authorization::denied(&user, attributes));
         }
         let info = match info {
-            RequestInfo::Resource(target) if target.is_connection() => {
+            RequestInfo::Resource(target) if streams::is_connection(&target, &parts.headers) => {
                 // Boxed, as `answer` is: most requests are none of these.
                 return self.connect(user, parts, query, target, body).boxed().await;
             }

@@ -73,7 +73,10 @@ impl Selection {
         self.labels
             .as_ref()
             .is_none_or(|selector| selector.matches(facts.labels.as_ref()))
-            && self.fields.iter().all(|requirement| requirement.matches(facts))
+            && self
+                .fields
+                .iter()
+                .all(|requirement| requirement.matches(facts, stored))
     }
 
     /// The one name asked for, when the selection can only match a single object.
@@ -97,23 +100,7 @@ impl Facts {
             (NAMESPACE.to_owned(), stored.namespace().to_owned()),
         ];
         for (path, missing) in selectable(kind) {
-            let find = |path: &str| {
-                let found = path.split('.').try_fold(&value, |value, key| value.get(key));
-                found.filter(|value| !value.is_null() && *value != "")
-            };
-            // The source of an event is its component or, from newer clients, its controller.
-            let found = find(&path).or_else(|| {
-                if path == EVENT_SOURCE {
-                    find("reportingComponent")
-                } else {
-                    None
-                }
-            });
-            let text = match found {
-                Some(Value::String(text)) => text.clone(),
-                None | Some(Value::Null) => missing.to_owned(),
-                Some(other) => other.to_string(),
-            };
+            let text = text_at(&value, &path).unwrap_or_else(|| missing.to_owned());
             fields.push((path, text));
         }
         let labels = match value.pointer_mut("/metadata/labels").map(Value::take) {
@@ -122,6 +109,31 @@ impl Facts {
         };
         Self { labels, fields }
     }
+
+    fn field(&self, path: &str) -> Option<&str> {
+        let found = self.fields.iter().find(|(known, _)| known == path);
+        found.map(|(_, text)| text.as_str())
+    }
+}
+
+/// What a selector sees of a field, unless it is missing or empty.
+fn text_at(value: &Value, path: &str) -> Option<String> {
+    let find = |path: &str| {
+        let found = path.split('.').try_fold(value, |value, key| value.get(key));
+        found.filter(|value| !value.is_null() && *value != "")
+    };
+    // The source of an event is its component or, from newer clients, its controller.
+    let found = find(path).or_else(|| {
+        if path == EVENT_SOURCE {
+            find("reportingComponent")
+        } else {
+            None
+        }
+    });
+    Some(match found? {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    })
 }
 
 /// Where the selectable fields of a kind lie, and what each reads as when it is missing.
@@ -144,9 +156,17 @@ fn selectable(kind: &Kind) -> Vec<(String, &'static str)> {
 }
 
 impl FieldRequirement {
-    fn matches(&self, facts: &Facts) -> bool {
-        let found = facts.fields.iter().find(|(path, _)| *path == self.path);
-        found.is_some_and(|(_, text)| *text == self.value) == self.equals
+    fn matches(&self, facts: &Facts, stored: &store::Object) -> bool {
+        let is_equal = match facts.field(&self.path) {
+            Some(text) => text == self.value,
+            // The facts were read for another version of a custom resource, or for an earlier state of
+            // its definition, which has other selectable fields.
+            None => {
+                let value: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+                text_at(&value, &self.path).unwrap_or_default() == self.value
+            }
+        };
+        is_equal == self.equals
     }
 }
 

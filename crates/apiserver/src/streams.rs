@@ -14,7 +14,7 @@ mod spdy;
 mod upgrade;
 
 use bytes::Bytes;
-use http::{Method, Uri};
+use http::{HeaderMap, Method, Uri};
 use hyper::upgrade::OnUpgrade;
 
 pub(crate) use self::logs::logs;
@@ -24,6 +24,7 @@ use crate::{
     body::RequestBody,
     call::Call,
     error::{ApiError, Result},
+    request_info::ResourceRequest,
     response::Answer,
 };
 
@@ -44,6 +45,12 @@ pub(crate) struct Incoming {
 /// Pieces that are read from processes and connections.
 const PIECE: usize = 32 << 10;
 
+/// Whether the answer is a connection on which HTTP is no longer spoken: always where both sides talk,
+/// and for logs where the client wants them that way.
+pub(crate) fn is_connection(target: &ResourceRequest, headers: &HeaderMap) -> bool {
+    target.is_connection() || (target.is_stream() && upgrade::is_websocket(headers))
+}
+
 /// Answers a request that connects its client to something.
 pub(crate) async fn connect(call: &Call, incoming: Incoming) -> Result<Answer> {
     let name = call.target.subresource.as_str();
@@ -55,6 +62,9 @@ pub(crate) async fn connect(call: &Call, incoming: Incoming) -> Result<Answer> {
         return Err(ApiError::method_not_allowed());
     }
     call.check_name()?;
+    if name == "log" {
+        return logs::websocket::answer(call, incoming).await;
+    }
     if call.query.get("dryRun").is_some() {
         return Err(ApiError::bad_request("dryRun is not supported"));
     }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
+use cluster::Leftovers;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
@@ -41,24 +42,44 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         Instance::remove(&dir);
     }
     // Pods outlive a server that was killed, so there may be some although none runs.
-    let pods = if arguments.keep_pods { 0 } else { stop_pods(&dir)? };
-    let and_pods = match pods {
-        0 => String::new(),
-        1 => ", with 1 pod".to_owned(),
-        pods => format!(", with {pods} pods"),
+    let left = if arguments.keep_pods {
+        Leftovers::default()
+    } else {
+        stop_leftovers(&dir)?
     };
-    match (server, pods) {
-        (Some(pid), _) => println!("Trainyard stopped (process {pid}{and_pods})"),
-        (None, 0) => {
-            println!("Trainyard is not running in {}", dir.display());
-            return Ok(ExitCode::from(1));
+    match told(server, left) {
+        Some(text) => {
+            println!("{text}");
+            Ok(ExitCode::SUCCESS)
         }
-        (None, _) => println!("Trainyard was not running; what it had left was stopped{and_pods}"),
+        None => {
+            println!("Trainyard is not running in {}", dir.display());
+            Ok(ExitCode::from(1))
+        }
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-fn stop_pods(dir: &Path) -> Result<usize> {
+/// What was stopped, in words; none if there was nothing.
+fn told(server: Option<u32>, left: Leftovers) -> Option<String> {
+    let pods = match left.pods {
+        0 => None,
+        1 => Some("1 pod".to_owned()),
+        pods => Some(format!("{pods} pods")),
+    };
+    match (server, pods, left.network) {
+        (Some(pid), Some(pods), _) => Some(format!("Trainyard stopped (process {pid}, with {pods})")),
+        (Some(pid), None, _) => Some(format!("Trainyard stopped (process {pid})")),
+        (None, Some(pods), _) => Some(format!(
+            "Trainyard was not running; what it had left was stopped: {pods}"
+        )),
+        (None, None, true) => Some(
+            "Trainyard was not running; what it had left was stopped: the network of its pods".to_owned(),
+        ),
+        (None, None, false) => None,
+    }
+}
+
+fn stop_leftovers(dir: &Path) -> Result<Leftovers> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -97,5 +118,30 @@ fn ends_within(process: &rustix::fd::OwnedFd, patience: Duration) -> Result<bool
             Ok(_) => return Ok(true),
             Err(error) => return Err(error).context("cannot wait for the server"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(server: Option<u32>, pods: usize, network: bool, expected: Option<&str>) {
+        assert_eq!(told(server, Leftovers { pods, network }).as_deref(), expected);
+    }
+
+    #[test]
+    fn what_was_stopped_is_told_and_nothing_else() {
+        check(None, 0, false, None);
+        check(Some(7), 0, true, Some("Trainyard stopped (process 7)"));
+        check(
+            Some(7),
+            2,
+            true,
+            Some("Trainyard stopped (process 7, with 2 pods)"),
+        );
+        let left = "Trainyard was not running; what it had left was stopped";
+        check(None, 1, true, Some(&format!("{left}: 1 pod")));
+        check(None, 0, true, Some(&format!("{left}: the network of its pods")));
     }
 }

@@ -20,18 +20,26 @@ pub(crate) struct Instance {
     /// When it became ready, RFC 3339.
     pub(crate) since: String,
     pub(crate) version: String,
+    /// How pods are kept apart; none where there are none.
+    #[serde(default)]
+    pub(crate) tier: Option<String>,
+    /// What stands in the way of a better one.
+    #[serde(default)]
+    pub(crate) tier_reasons: Vec<String>,
 }
 
 const FILE: &str = "instance.json";
 
 impl Instance {
-    pub(crate) fn new(dir: &Path, address: &str) -> Self {
+    pub(crate) fn new(dir: &Path, address: &str, tier: Option<&cluster::Decision>) -> Self {
         Self {
             pid: std::process::id(),
             address: address.to_owned(),
             kubeconfig: kubeconfig::path(dir),
             since: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            tier: tier.map(|decision| decision.tier.name().to_owned()),
+            tier_reasons: tier.map(|decision| decision.reasons.clone()).unwrap_or_default(),
         }
     }
 

@@ -41,12 +41,14 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
   pid         {}
   address     {}
   kubeconfig  {}
+  tier        {}
   memory      {}
   since       {}
   data        {}",
                 instance.pid,
                 instance.address,
                 instance.kubeconfig.display(),
+                tier(instance),
                 memory.map_or_else(|| "unknown".to_owned(), shown),
                 instance.since,
                 dir.path.display(),
@@ -70,6 +72,15 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     } else {
         ExitCode::from(1)
     })
+}
+
+/// How pods are kept apart, and what stands in the way of more.
+fn tier(instance: &Instance) -> String {
+    match (&instance.tier, instance.tier_reasons.as_slice()) {
+        (None, _) => "none: no pods run here".to_owned(),
+        (Some(tier), []) => tier.clone(),
+        (Some(tier), reasons) => format!("{tier} ({})", reasons.join("; ")),
+    }
 }
 
 fn shown(bytes: u64) -> String {

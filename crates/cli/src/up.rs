@@ -55,6 +55,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHERE", value_enum, default_value_t)]
     images: Images,
 
+    /// Certificate authorities, in PEM, that vouch for image registries beside those the system trusts
+    #[arg(long = "registry-ca", value_name = "FILE")]
+    registry_authorities: Vec<PathBuf>,
+
     /// StorageClass whose volumes are directories on this machine; the first is the default.
     /// A name that manifests ask for, such as `aws-efs`, can be one of them
     #[arg(long = "storage-class", value_name = "NAME", default_value = "standard")]
@@ -69,9 +73,29 @@ pub(crate) struct Arguments {
     #[arg(long = "simulated-capacity", value_name = "RESOURCE=AMOUNT", value_parser = capacity)]
     simulated_capacity: Vec<(String, String)>,
 
+    /// Keep pods apart no better than this, though the machine allows it: how to try what other machines do
+    #[arg(long, value_name = "TIER", value_enum, hide = true)]
+    tier: Option<Tier>,
+
     /// The file that standard error is, which the server keeps small: how `--detach` starts it
     #[arg(long, value_name = "FILE", hide = true)]
     log: Option<PathBuf>,
+}
+
+/// How pods are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Tier {
+    Rootless,
+    Process,
+}
+
+impl From<Tier> for cluster::Tier {
+    fn from(tier: Tier) -> Self {
+        match tier {
+            Tier::Rootless => Self::Rootless,
+            Tier::Process => Self::Process,
+        }
+    }
 }
 
 fn capacity(text: &str) -> Result<(String, String), String> {
@@ -138,7 +162,7 @@ async fn serve(dir: &ClusterDir, arguments: &Arguments, surroundings: &Surroundi
     let running = cluster::start(options).await.map_err(explain)?;
     let address = format!("https://{}", reachable(running.address()));
     kubeconfig::write(&dir.path, &address, running.ca_pem(), running.admin_token())?;
-    let instance = Instance::new(&dir.path, &address);
+    let instance = Instance::new(&dir.path, &address, running.tier());
     instance.write(&dir.path)?;
     print_ready(&instance, dir, "Ctrl-C");
     tokio::select! {
@@ -158,9 +182,21 @@ fn node(arguments: &Arguments, surroundings: &Surroundings) -> Result<cluster::N
         program,
         home: surroundings.home.clone(),
         host_images: arguments.images == Images::Host,
+        registry_authorities: read_authorities(&arguments.registry_authorities)?,
         storage_classes: arguments.storage_classes.clone(),
         simulated: simulated(arguments),
+        tier: arguments.tier.map(cluster::Tier::from),
     })
+}
+
+fn read_authorities(files: &[PathBuf]) -> Result<Vec<u8>> {
+    let mut all = Vec::new();
+    for file in files {
+        let text = std::fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        all.extend(text);
+        all.push(b'\n');
+    }
+    Ok(all)
 }
 
 fn simulated(arguments: &Arguments) -> Option<cluster::SimulatedNodes> {
@@ -268,8 +304,14 @@ pub(crate) fn background_arguments(dir: &ClusterDir, arguments: &Arguments, log:
     if arguments.images == Images::Host {
         all.extend(["--images".into(), "host".into()]);
     }
+    for file in &arguments.registry_authorities {
+        all.extend(["--registry-ca".into(), file.into()]);
+    }
     for class in &arguments.storage_classes {
         all.extend(["--storage-class".into(), class.into()]);
+    }
+    if let Some(tier) = arguments.tier {
+        all.extend(["--tier".into(), cluster::Tier::from(tier).name().into()]);
     }
     if arguments.simulated_nodes > 0 {
         all.extend([

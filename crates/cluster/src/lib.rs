@@ -9,7 +9,9 @@ use kube::Client;
 use tokio::task::JoinSet;
 
 pub use apiserver::StartError;
-pub use node_agent::{image_ownership, leave_nothing_running, network_process, sandbox_process};
+pub use node_agent::{
+    Decision, Leftovers, Tier, image_ownership, leave_nothing_running, network_process, sandbox_process,
+};
 pub use simulated_nodes::Options as SimulatedNodes;
 
 /// Where the cluster keeps its state, where it listens, and what of it runs.
@@ -32,10 +34,14 @@ pub struct Node {
     pub home: Option<PathBuf>,
     /// Every image stands for this machine's own file system.
     pub host_images: bool,
+    /// Authorities, in PEM, that vouch for image registries beside those the system trusts.
+    pub registry_authorities: Vec<u8>,
     /// Names of StorageClasses whose volumes are directories here; the first is the default.
     pub storage_classes: Vec<String>,
     /// Nodes beside this one that run pods as timers.
     pub simulated: Option<SimulatedNodes>,
+    /// How well pods are kept apart, if not as well as the machine allows.
+    pub tier: Option<Tier>,
 }
 
 /// A cluster that is up.
@@ -43,6 +49,7 @@ pub struct Cluster {
     server: apiserver::Running,
     /// Controllers, scheduler and node agent; they end when they are dropped.
     engines: Vec<JoinSet<()>>,
+    tier: Option<Decision>,
 }
 
 /// Starts everything. When this returns the API is ready; engines get ready in the background.
@@ -54,14 +61,32 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
         limits: apiserver::Limits::default(),
     }))
     .await?;
-    let engines = match options.node {
-        Some(node) => start_engines(&server, options.data_dir, node),
-        None => Vec::new(),
+    let mut cluster = Cluster {
+        server,
+        engines: Vec::new(),
+        tier: None,
     };
-    Ok(Cluster { server, engines })
+    if let Some(node) = options.node {
+        let tier = find_tier(node.tier).await;
+        cluster.engines = start_engines(&cluster.server, options.data_dir, node, tier.clone());
+        cluster.tier = Some(tier);
+    }
+    Ok(cluster)
 }
 
-fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node) -> Vec<JoinSet<()>> {
+async fn find_tier(wanted: Option<Tier>) -> Decision {
+    match tokio::task::spawn_blocking(move || node_agent::tier_of_this_machine(wanted)).await {
+        Ok(tier) => tier,
+        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    }
+}
+
+fn start_engines(
+    server: &apiserver::Running,
+    data_dir: PathBuf,
+    node: Node,
+    tier: Decision,
+) -> Vec<JoinSet<()>> {
     let client = |user| Client::new(apiserver::InProcess::new(server.api.clone(), user), "default");
     let directories = controllers::Directories {
         root: data_dir.join("volumes"),
@@ -74,7 +99,9 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node) -> 
         program: node.program,
         home: node.home,
         host_images: node.host_images,
+        registry_authorities: node.registry_authorities,
         api_server: server.address,
+        tier,
     };
     let clients = node_agent::Clients {
         node: client(identities::node(&settings.node_name)),
@@ -104,6 +131,11 @@ impl Cluster {
     /// The cluster's certificate authority, in PEM form.
     pub fn ca_pem(&self) -> &str {
         self.server.ca_pem()
+    }
+
+    /// How pods are kept apart; none where there are none.
+    pub fn tier(&self) -> Option<&Decision> {
+        self.tier.as_ref()
     }
 
     /// The token of the administrator.

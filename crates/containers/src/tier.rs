@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub use probe::{probe, probe_overlay};
 
 /// How containers are kept apart, strongest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
     /// All namespaces, all user ids.
@@ -43,6 +43,18 @@ pub struct Facts {
 pub struct Decision {
     pub tier: Tier,
     pub reasons: Vec<String>,
+}
+
+impl Decision {
+    /// The same machine, where no more than this is wanted of it.
+    #[must_use]
+    pub fn at_most(mut self, tier: Tier) -> Self {
+        if self.tier < tier {
+            self.tier = tier;
+            self.reasons.push("no more was asked for".to_owned());
+        }
+        self
+    }
 }
 
 /// The strongest tier these facts allow.
@@ -98,6 +110,16 @@ mod tests {
     fn root_in_a_container_and_other_users_go_rootless() {
         assert_eq!(decide(&facts(0, false, true)).tier, Tier::Rootless);
         assert_eq!(decide(&facts(1000, false, true)).tier, Tier::Rootless);
+    }
+
+    #[test]
+    fn less_than_the_machine_allows_can_be_asked_for_but_not_more() {
+        let process = decide(&facts(0, true, true)).at_most(Tier::Process);
+        assert_eq!(process.tier, Tier::Process);
+        assert_eq!(process.reasons, ["no more was asked for"]);
+        let rootless = decide(&facts(1000, false, true)).at_most(Tier::Root);
+        assert_eq!(rootless.tier, Tier::Rootless);
+        assert_eq!(rootless.reasons, ["not root but user 1000"]);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::{
     sync::Arc,
 };
 
-use containers::tier::{self, Decision};
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};
+use containers::tier::{self, Decision, Tier};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret, Service};
 use kube::{Api, Client, Resource, core::PartialObjectMeta, runtime::watcher};
 use reconcile::Informer;
 use serde::de::DeserializeOwned;
@@ -42,8 +42,21 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// Every image stands for this machine's own file system.
     pub host_images: bool,
+    /// Authorities, in PEM, that vouch for image registries beside those the system trusts.
+    pub registry_authorities: Vec<u8>,
     /// Where the API server listens.
     pub api_server: SocketAddr,
+    /// How pods are kept apart.
+    pub tier: Decision,
+}
+
+/// How this machine can keep pods apart, and no better than is wanted. Takes a process or two to find out.
+pub fn tier_of_this_machine(wanted: Option<Tier>) -> Decision {
+    let decision = tier::decide(&tier::probe());
+    match wanted {
+        Some(tier) => decision.at_most(tier),
+        None => decision,
+    }
 }
 
 /// The API as the users a node is known by.
@@ -67,6 +80,8 @@ pub(crate) struct Agent {
     pub(crate) facts: Facts,
     pub(crate) networking: Networking,
     pub(crate) pods: Informer<Pod>,
+    /// This node itself, as the API has it.
+    pub(crate) node: Informer<Node>,
     pub(crate) services: Informer<Service>,
     /// Which there are and which have changed; what is in them is fetched by the pods that need it.
     pub(crate) config_maps: Informer<PartialObjectMeta<ConfigMap>>,
@@ -111,7 +126,11 @@ impl Agent {
         let on_this_node =
             watcher::Config::default().fields(&format!("spec.nodeName={}", settings.node_name));
         let pods = Informer::start(Api::all(client.clone()), on_this_node, tasks);
-        let (tier, images) = probe(settings.clone()).await;
+        let only_this_node =
+            watcher::Config::default().fields(&format!("metadata.name={}", settings.node_name));
+        let node = Informer::start(Api::all(client.clone()), only_this_node, tasks);
+        let tier = settings.tier.clone();
+        let images = open_images(settings.clone()).await;
         let folders = Folders::new(&settings.data_dir);
         let gpus = open_gpus(&folders).await;
         Self {
@@ -131,6 +150,7 @@ impl Agent {
             tokens: Tokens::new(client.clone()),
             client,
             pods,
+            node,
             settings,
         }
     }
@@ -167,20 +187,10 @@ where
     Informer::start(Api::all(client.clone()), watcher::Config::default(), tasks)
 }
 
-/// Finding out what the kernel allows takes a process or two, opening the images some reading.
-async fn probe(settings: Settings) -> (Decision, Images) {
-    let look = move || {
-        let decision = tier::decide(&tier::probe());
-        let images = Images::open(
-            &settings.data_dir,
-            settings.home,
-            decision.tier,
-            settings.host_images,
-        );
-        (decision, images)
-    };
-    match tokio::task::spawn_blocking(look).await {
-        Ok(found) => found,
+/// Opening the images takes some reading, and trying how they can be mounted.
+async fn open_images(settings: Settings) -> Images {
+    match tokio::task::spawn_blocking(move || Images::open(settings)).await {
+        Ok(images) => images,
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),
     }
 }

@@ -70,6 +70,7 @@ pub(crate) fn container(start: Start<'_>) -> Result<spec::Container, Unfit> {
     Ok(spec::Container {
         name: container.name.clone(),
         attempt: start.attempt,
+        visits: visited(pod, container),
         root: image.root(&start.folder.container(&container.name)),
         read_only_root: rights.read_only_root,
         mounts,
@@ -147,6 +148,16 @@ pub(crate) fn find(pod: &Pod, name: &str) -> Option<Container> {
     let visitor = roles::visitors(pod).iter().find(|visitor| visitor.name == name)?;
     // The same fields under another type's name.
     serde_json::from_value(serde_json::to_value(visitor).ok()?).ok()
+}
+
+/// The container whose processes a visitor wants to see.
+fn visited(pod: &Pod, container: &Container) -> Option<String> {
+    let mut visitors = roles::visitors(pod).iter();
+    let visitor = visitors.find(|visitor| visitor.name == container.name)?;
+    visitor
+        .target_container_name
+        .clone()
+        .filter(|target| !target.is_empty())
 }
 
 #[cfg(test)]

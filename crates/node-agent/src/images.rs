@@ -17,8 +17,10 @@ use images::{
 };
 use parking_lot::Mutex;
 
+use crate::agent::Settings;
+
 /// The image that stands for this machine's own file system.
-const HOST: &str = "host";
+pub(crate) const HOST: &str = "host";
 
 /// How the files of images are kept on this machine, by whoever imports them.
 pub fn image_ownership() -> Ownership {
@@ -100,19 +102,23 @@ pub(crate) struct Wish<'a> {
 
 impl Images {
     /// Opens the store of images; blocks for a moment.
-    pub(crate) fn open(data_dir: &Path, home: Option<PathBuf>, tier: Tier, host_only: bool) -> Self {
-        let ownership = ownership(tier);
-        let folder = data_dir.join("images");
-        let store = Store::open(&folder, images::Options::new(ownership)).map_err(|error| error.to_string());
+    pub(crate) fn open(settings: Settings) -> Self {
+        let tier = settings.tier.tier;
+        let options = images::Options {
+            certificate_authorities: settings.registry_authorities,
+            ..images::Options::new(ownership(tier))
+        };
+        let folder = settings.data_dir.join("images");
+        let store = Store::open(&folder, options).map_err(|error| error.to_string());
         if let Err(error) = &store {
             tracing::error!(error, "images cannot be used");
         }
         Self {
             store,
-            has_overlay: tier::probe_overlay(data_dir, tier).is_ok(),
-            data_dir: data_dir.to_owned(),
-            home,
-            host_only,
+            has_overlay: tier::probe_overlay(&settings.data_dir, tier).is_ok(),
+            data_dir: settings.data_dir,
+            home: settings.home,
+            host_only: settings.host_images,
             failures: Mutex::new(HashMap::new()),
             epoch: Instant::now(),
         }

@@ -1,5 +1,6 @@
 //! Bound pods become sandboxes; what happens in them becomes pod status.
 
+mod admission;
 mod agent;
 mod container;
 pub mod environment;
@@ -22,10 +23,11 @@ mod workers;
 
 use std::{path::Path, process::ExitCode};
 
-pub use agent::{Clients, Settings, start};
+pub use agent::{Clients, Settings, start, tier_of_this_machine};
+pub use containers::tier::{Decision, Tier};
 pub use images::image_ownership;
 pub use node::name_of_this_machine;
-pub use orphans::leave_nothing_running;
+pub use orphans::{Leftovers, leave_nothing_running};
 pub use service_table::{Cluster, table};
 
 /// The program behind `__sandbox DIR`; must be called before the process has a second thread.

@@ -10,10 +10,10 @@ use std::{io, path::Path, pin::pin};
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use tokio::{io::AsyncReadExt as _, sync::mpsc};
+use tokio::sync::mpsc;
 
 use changes::Changes;
-use files::Position;
+use files::{Extent, Position};
 use selection::Selection;
 
 const CHUNK: usize = 64 << 10;
@@ -53,7 +53,11 @@ pub async fn read(
         (true, Some(folder)) => Some(Changes::of(folder)?),
         _ => None,
     };
-    let mut position = Position::find(log, options.tail)?;
+    let extent = Extent {
+        tail: options.tail,
+        is_open_ended: options.follow,
+    };
+    let mut position = Position::find(log, extent)?;
     let mut selection = Selection::new(options);
     let (mut ended, mut has_ended) = (pin!(ended), false);
     loop {
@@ -88,7 +92,7 @@ async fn send_rest(
 ) -> io::Result<bool> {
     let mut buffer = vec![0; CHUNK];
     loop {
-        let count = position.file.read(&mut buffer).await?;
+        let count = position.read(&mut buffer).await?;
         if count == 0 {
             return Ok(true);
         }

@@ -37,6 +37,12 @@ pub fn name_of_this_machine() -> String {
     object::sanitized(&rustix::system::uname().nodename().to_string_lossy())
 }
 
+/// The node as the API has it, or as it will be there.
+pub(crate) fn current(agent: &Agent) -> Arc<Node> {
+    let known = agent.node.all().into_iter().next();
+    known.unwrap_or_else(|| object::node(agent, None, Timestamp::now()).into())
+}
+
 pub(crate) async fn keep_registered(agent: Arc<Agent>) {
     let mut network = agent.networking.generations();
     // A node that is only about to be ready would be marked as one that is not.

@@ -64,19 +64,28 @@ pub(crate) fn remove(folder: &Path) {
     }
 }
 
-/// Kills every pod below a data directory whose agent is gone, and ends its network. Returns how many
-/// pods there were.
-pub async fn leave_nothing_running(data_dir: &Path) -> usize {
+/// What still ran of a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    pub pods: usize,
+    /// The process that pods reach each other through.
+    pub network: bool,
+}
+
+/// Kills every pod below a data directory whose agent is gone, and ends its network. Returns what there
+/// was.
+pub async fn leave_nothing_running(data_dir: &Path) -> Leftovers {
     let folders = Folders::new(data_dir);
-    let mut count = 0;
+    let mut left = Leftovers::default();
     for uid in uids(&folders) {
         let folder = folders.pods().join(uid);
         let was_alive = containers::client::Sandbox::adopt(&folder).await.is_ok();
         let _ = bury(&folder).await;
-        count += usize::from(was_alive);
+        left.pods += usize::from(was_alive);
     }
     if let Ok(network) = Network::adopt(&folders.network()).await {
+        left.network = true;
         let _ = network.stop().await;
     }
-    count
+    left
 }

@@ -13,6 +13,7 @@ mod release;
 mod report;
 mod sources;
 mod stop;
+mod storage;
 mod volumes;
 
 use std::{collections::BTreeMap, future::pending, sync::Arc};
@@ -26,6 +27,7 @@ use tokio::{
 };
 
 use crate::{
+    admission::Rejection,
     agent::Agent,
     folders::PodFolder,
     lifecycle::{Action, plan},
@@ -63,6 +65,8 @@ enum Happening {
         container: String,
     },
     Probed(probes::Report),
+    /// What the pod keeps in its volumes was measured, and is too much.
+    TooMuchStored(String),
     Released,
 }
 
@@ -99,6 +103,8 @@ pub(crate) struct Worker {
     is_forgotten: bool,
     live: Option<Live>,
     volumes: Volumes,
+    /// A job measures what the pod stores.
+    is_storage_watched: bool,
     jobs: JoinSet<()>,
     tell: mpsc::UnboundedSender<Happening>,
     happenings: mpsc::UnboundedReceiver<Happening>,
@@ -114,7 +120,13 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(agent: Arc<Agent>, seen: watch::Receiver<Seen>, refresh: Arc<Notify>) -> Self {
+    /// The worker of a pod that the node takes, or one that only says why it does not.
+    pub(crate) fn new(
+        agent: Arc<Agent>,
+        seen: watch::Receiver<Seen>,
+        refresh: Arc<Notify>,
+        rejection: Option<Rejection>,
+    ) -> Self {
         let pod = seen.borrow().pod().clone();
         let (tell, happenings) = mpsc::unbounded_channel();
         Self {
@@ -125,10 +137,11 @@ impl Worker {
             refresh,
             pod,
             presence: Presence::Known,
-            book: Book::default(),
+            book: Book::new(rejection),
             is_forgotten: false,
             live: None,
             volumes: Volumes::default(),
+            is_storage_watched: false,
             jobs: JoinSet::new(),
             tell,
             happenings,
@@ -146,6 +159,7 @@ impl Worker {
             self.look_again = None;
             self.follow_plan().await;
             self.keep_volumes();
+            self.watch_storage();
             self.book.save(&self.folder);
             self.report().await;
             if self.is_finished().await {
@@ -163,7 +177,7 @@ impl Worker {
             return self.release();
         }
         let (pod, now) = (self.pod.clone(), Timestamp::now());
-        let plan = plan(&pod, &self.book.records, now);
+        let plan = plan(&pod, &self.book.records, self.book.eviction.as_deref(), now);
         self.look_at(plan.look_again);
         for action in plan.actions {
             match action {
@@ -193,6 +207,7 @@ impl Worker {
             Some(book) => self.book = book,
             None => self.is_forgotten = is_terminal(&self.pod),
         }
+        self.tell_of_rejection();
         if self.is_over() {
             return;
         }
@@ -210,6 +225,15 @@ impl Worker {
                 }
             }
             Err(_) => self.bury().await,
+        }
+    }
+
+    fn tell_of_rejection(&self) {
+        if let Some(rejection) = &self.book.rejection
+            && !is_terminal(&self.pod)
+        {
+            let events = &self.agent.events;
+            events.warning(&self.pod, &rejection.reason, rejection.message.clone());
         }
     }
 
@@ -285,6 +309,7 @@ impl Worker {
             } => self.launched(&container, attempt, outcome),
             Happening::Asked { container } => self.asked(&container),
             Happening::Probed(report) => self.probed(report),
+            Happening::TooMuchStored(why) => self.evict(why),
             Happening::Released => {
                 self.book.released = true;
             }
@@ -320,7 +345,8 @@ impl Worker {
     }
 }
 
-fn is_terminal(pod: &Pod) -> bool {
+/// Whether the API says that the pod is over.
+pub(crate) fn is_terminal(pod: &Pod) -> bool {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     matches!(phase, Some("Succeeded" | "Failed"))
 }

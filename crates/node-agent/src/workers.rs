@@ -10,8 +10,10 @@ use tokio::{
 };
 
 use crate::{
+    admission::{self, Ground, Rejection},
     agent::Agent,
-    worker::{Content, Seen, Worker},
+    node,
+    worker::{Content, Seen, Worker, is_terminal},
 };
 
 /// What may be of interest to a worker.
@@ -24,13 +26,14 @@ enum News {
 /// Runs the workers until it is dropped.
 pub(crate) async fn run(agent: Arc<Agent>) {
     let (tell, mut told) = mpsc::unbounded_channel();
-    listen(&agent, &tell);
     let mut workers = Workers {
         agent,
         tasks: JoinSet::new(),
         by_uid: HashMap::new(),
         uids: HashMap::new(),
     };
+    workers.take_in_known();
+    listen(&workers.agent, &tell);
     loop {
         tokio::select! {
             Some(news) = told.recv() => match news {
@@ -71,6 +74,18 @@ fn listen(agent: &Agent, tell: &mpsc::UnboundedSender<News>) {
 struct Handle {
     seen: watch::Sender<Seen>,
     refresh: Arc<Notify>,
+    /// The node does not take the pod; it holds nothing.
+    is_rejected: bool,
+}
+
+impl Handle {
+    /// The pod, unless it is over or gone.
+    fn active(&self) -> Option<Arc<Pod>> {
+        match &*self.seen.borrow() {
+            Seen::Pod(pod) if !is_terminal(pod) => Some(pod.clone()),
+            _ => None,
+        }
+    }
 }
 
 struct Workers {
@@ -81,26 +96,66 @@ struct Workers {
 }
 
 impl Workers {
+    /// Those the node has taken before come first, then those that have waited longest.
+    fn take_in_known(&mut self) {
+        let mut pods = self.agent.pods.all();
+        pods.sort_by_cached_key(|pod| {
+            let created = pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
+            (!self.is_taken(pod), created)
+        });
+        for pod in pods {
+            self.tell(Seen::Pod(pod));
+        }
+    }
+
+    /// Whether an agent before us has begun with the pod.
+    fn is_taken(&self, pod: &Pod) -> bool {
+        self.agent.folders.pod(pod).book().exists()
+    }
+
     fn tell(&mut self, seen: Seen) {
         let uid = seen.pod().metadata.uid.clone().unwrap_or_default();
         match self.by_uid.get(&uid) {
             Some(worker) => {
                 worker.seen.send_replace(seen);
             }
-            None if matches!(seen, Seen::Pod(_)) => self.spawn(uid, seen),
+            None if matches!(seen, Seen::Pod(_)) => {
+                let rejection = self.rejection(seen.pod());
+                self.spawn(uid, seen, rejection);
+            }
             None => {}
         }
     }
 
-    fn spawn(&mut self, uid: String, seen: Seen) {
+    /// Why the node does not take a pod that is new to it, if it does not.
+    fn rejection(&self, pod: &Pod) -> Option<Rejection> {
+        let is_ending = pod.metadata.deletion_timestamp.is_some() || is_terminal(pod);
+        if is_ending || self.is_taken(pod) {
+            return None;
+        }
+        let handles = self.by_uid.values().filter(|handle| !handle.is_rejected);
+        let others: Vec<Arc<Pod>> = handles.filter_map(Handle::active).collect();
+        let others: Vec<&Pod> = others.iter().map(Arc::as_ref).collect();
+        let ground = Ground {
+            node: &node::current(&self.agent),
+            others: &others,
+            tier: self.agent.tier.tier,
+            host_images: self.agent.settings.host_images,
+        };
+        admission::rejection(pod, ground)
+    }
+
+    fn spawn(&mut self, uid: String, seen: Seen, rejection: Option<Rejection>) {
         let (sender, receiver) = watch::channel(seen);
         let refresh = Arc::new(Notify::new());
-        let worker = Worker::new(self.agent.clone(), receiver, refresh.clone());
+        let is_rejected = rejection.is_some();
+        let worker = Worker::new(self.agent.clone(), receiver, refresh.clone(), rejection);
         let task = self.tasks.spawn(worker.run());
         self.uids.insert(task.id(), uid.clone());
         let handle = Handle {
             seen: sender,
             refresh,
+            is_rejected,
         };
         self.by_uid.insert(uid, handle);
     }
@@ -126,7 +181,7 @@ impl Workers {
         if panicked {
             tracing::error!(uid, "the worker of a pod panicked and is replaced");
             let seen = handle.seen.borrow().clone();
-            self.spawn(uid, seen);
+            self.spawn(uid, seen, None);
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What every engine is made of: caches that follow a kind and are shared by all who read it, queues of
 //! keys that bring the world in line with an object, one object at a time, and events that tell of it.
 
+pub mod amounts;
 mod cache;
+pub mod demands;
 mod events;
 mod informer;
 mod key;

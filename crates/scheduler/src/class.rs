@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PodSpec;
+use reconcile::{amounts::Amounts, demands::Port};
 use serde_json::json;
-
-use crate::{amounts::Amounts, demand::Port};
 
 /// Equal for pods that can take each other's place. `None` for a pod whose place depends on more than
 /// the node itself: on where other pods are, on volumes, or on ports.

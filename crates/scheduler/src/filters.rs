@@ -7,14 +7,9 @@ mod taints;
 mod volumes;
 
 use k8s_openapi::api::core::v1::Taint;
-use reconcile::node_selectors;
+use reconcile::{demands::Port, node_selectors};
 
-use crate::{
-    cluster::Cluster,
-    demand::{Demand, Port},
-    node::Node,
-    placement::Refusal,
-};
+use crate::{cluster::Cluster, demand::Demand, node::Node, placement::Refusal};
 
 pub(crate) use pod_affinity::{PodAffinity, applies, required_far};
 pub(crate) use spread::{Spread, is_of_kind};

@@ -18,7 +18,6 @@ mod shortlist;
 mod storage;
 mod unit;
 
-pub use amounts::Amounts;
 pub use cluster::Cluster;
 pub use cycle::{Decision, decide};
 pub use demand::Demand;
@@ -27,6 +26,7 @@ pub use explain::explain;
 pub use node::Node;
 pub use placement::{Refusal, Unplaceable, place};
 pub use preemption::{Preemption, preempt};
+pub use reconcile::amounts::Amounts;
 pub use storage::{Arrangement, Storage};
 pub use unit::{GROUP, GROUP_SIZE, Group, Unit};
 

@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::api::core::v1::{Node as Object, NodeStatus, Taint};
+use reconcile::amounts::Amounts;
 
-use crate::{amounts::Amounts, demand::Demand};
+use crate::demand::Demand;
 
 #[derive(Clone, Debug)]
 pub struct Node {

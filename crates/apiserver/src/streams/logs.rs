@@ -1,6 +1,9 @@
 //! What a container has written, from its node to the client as it comes.
 
-use futures_util::StreamExt as _;
+pub(super) mod websocket;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
 use http::{HeaderValue, StatusCode, header};
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
@@ -18,13 +21,34 @@ use crate::{
 };
 
 pub(crate) async fn logs(call: &Call) -> Result<Answer> {
+    let Some(pieces) = open(call).await? else {
+        return Ok(nothing_yet());
+    };
+    let body = StreamBody::new(pieces.map(|piece| Ok(Frame::data(piece))));
+    let mut answer = response::with_type(StatusCode::OK, "text/plain", body.boxed_unsync());
+    // A browser is to wait for lines, not to guess what they are.
+    answer.headers_mut().insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    Ok(answer)
+}
+
+/// The answer for a pod that is on no node yet.
+fn nothing_yet() -> Answer {
+    response::text(StatusCode::NO_CONTENT, "")
+}
+
+/// The log in pieces, none of them empty, until its end or the server's; `None` for a pod that is on
+/// no node yet.
+async fn open(call: &Call) -> Result<Option<impl Stream<Item = Bytes> + Send + use<>>> {
     let options = options(call, Timestamp::now())?;
     let pod = backend::pod(call, &call.target.name)?;
     let wanted = call.query.get("container").unwrap_or_default();
     let container =
         streams::container(&pod, wanted).map_err(|error| ApiError::bad_request(error.to_string()))?;
     if backend::node_name(&pod).is_empty() {
-        return Ok(response::text(StatusCode::NO_CONTENT, ""));
+        return Ok(None);
     }
     let path = format!(
         "/containerLogs/{}/{}/{container}",
@@ -37,19 +61,12 @@ pub(crate) async fn logs(call: &Call) -> Result<Answer> {
         .await
         .map_err(|error| refused(call, &error))?;
     let api = call.api.clone();
-    let logs = logs
+    let pieces = logs
         .take_while(|piece| std::future::ready(piece.is_ok()))
         .filter_map(|piece| std::future::ready(piece.ok()))
         .filter(|piece| std::future::ready(!piece.is_empty()))
         .take_until(Box::pin(async move { api.stopping().await }));
-    let body = StreamBody::new(logs.map(|piece| Ok(Frame::data(piece))));
-    let mut answer = response::with_type(StatusCode::OK, "text/plain", body.boxed_unsync());
-    // A browser is to wait for lines, not to guess what they are.
-    answer.headers_mut().insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    Ok(answer)
+    Ok(Some(pieces))
 }
 
 /// What the real server makes of its node's refusal.

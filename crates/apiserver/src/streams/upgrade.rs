@@ -38,6 +38,11 @@ pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
         .any(|value| value.to_ascii_lowercase().contains("upgrade"))
 }
 
+pub(super) fn is_websocket(headers: &HeaderMap) -> bool {
+    let wanted = headers.get(header::UPGRADE).map(HeaderValue::as_bytes);
+    is_upgrade(headers) && wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(b"websocket"))
+}
+
 impl Wanted {
     /// A request that asks for nothing of this kind is a mistake.
     pub(super) fn read(headers: &HeaderMap) -> Result<Self> {

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     call::Call,
+    conversion,
     error::Result,
     list::ListOptions,
     negotiate,
@@ -28,13 +29,19 @@ pub(crate) async fn delete_collection(call: &Call, bytes: &[u8]) -> Result<Answe
     let options = DeleteOptions::read(&call.query, negotiate::content_type(&call.headers), bytes)?;
     let selection = Selection::read(&call.query, &call.kind)?;
     ListOptions::read(&call.query)?;
-    let mut list = call
+    let list = call
         .api
         .store
         .list(&call.kind.collection, call.namespace(), None, None);
-    list.items.retain(|stored| selection.matches(&call.kind, stored));
-    let mut deletions = stream::iter(list.items)
-        .map(|stored| delete_one(call, stored, &options))
+    // A selection is made of what its version shows.
+    let mut items = if selection.is_empty() {
+        list.items
+    } else {
+        conversion::shown(&call.api, &call.kind, list.items).await?
+    };
+    items.retain(|shown| selection.matches(&call.kind, shown));
+    let mut deletions = stream::iter(items)
+        .map(|object| delete_one(call, object, &options))
         .buffered(AT_A_TIME);
     let mut items = Vec::new();
     while let Some(deleted) = deletions.next().await {
@@ -51,13 +58,13 @@ pub(crate) async fn delete_collection(call: &Call, bytes: &[u8]) -> Result<Answe
 
 /// What an object was or has become; none when another client was faster: the collection is as empty
 /// as was asked.
-async fn delete_one(call: &Call, stored: Arc<Object>, options: &DeleteOptions) -> Result<Option<Value>> {
+async fn delete_one(call: &Call, object: Arc<Object>, options: &DeleteOptions) -> Result<Option<Value>> {
     let write_options = WriteOptions {
         dry_run: options.dry_run,
         ..WriteOptions::default()
     };
     let mut writer = Writer::new(call, write_options);
-    let value = match delete::delete_in(&mut writer, stored.namespace(), stored.name(), options).await {
+    let value = match delete::delete_in(&mut writer, object.namespace(), object.name(), options).await {
         Ok(Outcome::Deleted(value) | Outcome::DryRun(value)) => value,
         Ok(Outcome::Stored(stored)) => call.kind.read(&stored),
         Err(error) if error.code == StatusCode::NOT_FOUND => return Ok(None),

@@ -1,53 +1,26 @@
 //! Clients that never read, stop in the middle of a frame, or claim to send more than there is.
 
-use std::{sync::Arc, sync::atomic::Ordering, time::Duration};
+use std::{sync::atomic::Ordering, time::Duration};
 
 use apiserver::Limits;
-use rustls::{ClientConfig, RootCertStore};
-use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
-use tokio_rustls::{TlsConnector, client::TlsStream};
+use tokio_rustls::client::TlsStream;
 
 use crate::{
     cluster::{Cluster, DEADLINE},
     commands::wait_until,
+    websocket,
 };
 
 /// What may be on its way to a client: the sockets of both sides hold a few megabytes.
 const MOST_HELD: u64 = 16 << 20;
 
-/// A WebSocket for a command, made by hand.
 async fn exec(cluster: &Cluster, query: &str) -> TlsStream<TcpStream> {
-    let mut roots = RootCertStore::empty();
-    let authority = CertificateDer::from_pem_slice(cluster.running.ca_pem().as_bytes()).unwrap();
-    roots.add(authority).unwrap();
-    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let stream = TcpStream::connect(cluster.running.address).await.unwrap();
-    let name = ServerName::try_from("localhost").unwrap();
-    let mut stream = TlsConnector::from(Arc::new(config))
-        .connect(name, stream)
-        .await
-        .unwrap();
-    let request = format!(
-        "GET /api/v1/namespaces/default/pods/web/exec?container=main&{query} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-protocol: v4.channel.k8s.io\r\n\r\n",
-        cluster.running.admin_token()
-    );
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        head.push(stream.read_u8().await.unwrap());
-    }
-    let head = String::from_utf8(head).unwrap();
-    assert!(head.starts_with("HTTP/1.1 101"), "{head}");
-    assert!(head.to_ascii_lowercase().contains("audit-id: "), "{head}");
-    stream
+    let part = format!("exec?container=main&{query}");
+    websocket::connect(cluster, &part, "v4.channel.k8s.io").await.1
 }
 
 #[tokio::test(flavor = "multi_thread")]

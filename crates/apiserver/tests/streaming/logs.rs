@@ -2,12 +2,17 @@
 
 use std::sync::atomic::Ordering;
 
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::{
     cluster::{Cluster, DEADLINE, Transport},
     commands::wait_until,
+    websocket,
 };
+
+const TEXT: u8 = 0x81;
+const BINARY: u8 = 0x82;
+const CLOSE: u8 = 0x88;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn logs_are_followed_as_they_are_written() {
@@ -62,4 +67,66 @@ async fn options_reach_the_node_and_mistakes_do_not() {
         output.stderr,
         "The PodLogOptions \"web\" is invalid: tailLines: Invalid value: -1: must be greater than or equal to 0\n"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logs_come_over_websockets_in_the_protocol_that_is_agreed_on() {
+    let Some(cluster) = Cluster::start().await else {
+        return;
+    };
+    let cases = [
+        ("", None, BINARY, "main began\n"),
+        ("binary.k8s.io", Some("binary.k8s.io"), BINARY, "main began\n"),
+        (
+            "v9.k8s.io, base64.binary.k8s.io",
+            Some("base64.binary.k8s.io"),
+            TEXT,
+            "bWFpbiBiZWdhbgo=",
+        ),
+    ];
+    for (offered, agreed, kind, line) in cases {
+        let (head, mut stream) = websocket::connect(&cluster, "log?container=main", offered).await;
+        let protocol = head
+            .lines()
+            .find_map(|line| line.strip_prefix("sec-websocket-protocol: "));
+        assert_eq!(protocol, agreed);
+        assert_eq!(websocket::frame(&mut stream).await, (kind, Vec::new()));
+        assert_eq!(
+            websocket::frame(&mut stream).await,
+            (kind, line.as_bytes().to_vec())
+        );
+        let normal_closure = 1000_u16.to_be_bytes().to_vec();
+        assert_eq!(websocket::frame(&mut stream).await, (CLOSE, normal_closure));
+    }
+    let (head, _) = websocket::ask(&cluster, "log?container=main", "v9.k8s.io").await;
+    assert!(head.starts_with("http/1.1 403"), "{head}");
+    let (head, _) = websocket::ask(&cluster, "log?container=nope", "binary.k8s.io").await;
+    assert!(head.starts_with("http/1.1 400"), "{head}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_follows_a_log_over_a_websocket_is_not_listened_to_and_may_leave() {
+    let Some(cluster) = Cluster::start().await else {
+        return;
+    };
+    let (_, mut stream) = websocket::connect(&cluster, "log?container=main&follow=true", "").await;
+    assert_eq!(websocket::frame(&mut stream).await, (BINARY, Vec::new()));
+    assert_eq!(
+        websocket::frame(&mut stream).await,
+        (BINARY, b"main began\n".to_vec())
+    );
+    // A message and a goodbye, with masks of zeros.
+    stream
+        .write_all(&[0x81, 0x82, 0, 0, 0, 0, b'h', b'i'])
+        .await
+        .unwrap();
+    let sender = cluster.node.lines.lock().unwrap().clone().unwrap();
+    sender.send("more\n".to_owned()).unwrap();
+    assert_eq!(websocket::frame(&mut stream).await, (BINARY, b"more\n".to_vec()));
+    stream.write_all(&[0x88, 0x80, 0, 0, 0, 0]).await.unwrap();
+    let mut rest = Vec::new();
+    let _ = tokio::time::timeout(DEADLINE, stream.read_to_end(&mut rest))
+        .await
+        .unwrap();
+    wait_until(|| cluster.node.sessions.load(Ordering::SeqCst) == 0).await;
 }

@@ -18,3 +18,4 @@ mod node;
 mod proxies;
 mod python;
 mod usage;
+mod websocket;

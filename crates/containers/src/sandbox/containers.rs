@@ -65,6 +65,10 @@ impl Server {
                 format!("container \"{name}\" is running"),
             ));
         }
+        let fork_into = match &spec.visits {
+            Some(host) => self.among_processes_of(host)?,
+            None => ForkInto::Container,
+        };
         let log = spec
             .log
             .clone()
@@ -95,7 +99,7 @@ impl Server {
         };
         let process = self
             .process_namespaces
-            .fork(ForkInto::Container, || process::run(&plan, tell))
+            .fork(fork_into, || process::run(&plan, tell))
             .doing(|| "fork a process")?;
         drop(plan);
 
@@ -119,6 +123,14 @@ impl Server {
         }
         self.containers.insert(name, running);
         Ok(())
+    }
+
+    fn among_processes_of(&self, host: &str) -> Result<ForkInto, Failure> {
+        let pid = self.running(host).ok().and_then(|running| running.pid);
+        pid.map(ForkInto::Beside).ok_or_else(|| {
+            let message = format!("unable to find target container \"{host}\"");
+            Failure::new(FailureKind::NotRunning, message)
+        })
     }
 
     /// The process became its program, or said why not.
@@ -191,7 +203,8 @@ impl Server {
         let Some(mut running) = self.containers.remove(name) else {
             return;
         };
-        if !self.surroundings.own_process_namespaces {
+        // With the first process of a namespace the kernel kills all others.
+        if !self.surroundings.own_process_namespaces || running.spec.visits.is_some() {
             members::kill_left_behind(&running, self.state.pid);
             self.kill_executions(name);
         }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     protocol::{Failure, FailureKind},
-    spec::Container,
+    spec::{Container, Root},
 };
 
 /// What a container's root may do unless told otherwise: Docker's list.
@@ -73,6 +73,10 @@ pub(super) fn take(spec: &Container, home: &Home, filters: &Filters) -> Result<(
 
 /// Without namespaces one may only be who one is; root may become another. User 0 means "whoever".
 pub(super) fn take_bare(spec: &Container) -> Result<(), Failure> {
+    if !matches!(spec.root, Root::Host { .. }) {
+        let message = "an image needs namespaces, which this machine does not allow";
+        return Err(Failure::new(FailureKind::Setup, message));
+    }
     let (wanted, own) = ((spec.user, spec.group), (geteuid().as_raw(), getegid().as_raw()));
     if wanted != (0, 0) && wanted != own {
         if !geteuid().is_root() {

@@ -79,8 +79,13 @@ fn join(path: &PathBuf) -> nix::Result<()> {
 
 /// The host's number of a child that this sandbox knows by another.
 fn host_pid_of(child: Pid) -> Result<i32, SetupError> {
-    let depth = processes::numbers(process::own_pid()?).len();
-    let is_child = |pid: &i32| processes::numbers(*pid).get(depth - 1) == Some(&child.as_raw());
+    let own = process::own_pid()?;
+    let depth = processes::numbers(own).len();
+    // Other sandboxes have processes of the same number, but no children of ours.
+    let is_child = |pid: &i32| {
+        processes::parent(*pid) == Some(own)
+            && processes::numbers(*pid).get(depth - 1) == Some(&child.as_raw())
+    };
     processes::all()
         .into_iter()
         .find(is_child)

@@ -18,6 +18,8 @@ pub struct Container {
     pub name: String,
     /// Counts the runs of this name; the sandbox only repeats it in its state.
     pub attempt: u32,
+    /// Lives among the processes of this container, which must run, and sees them.
+    pub visits: Option<String>,
 
     pub root: Root,
     pub read_only_root: bool,

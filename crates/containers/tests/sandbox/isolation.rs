@@ -268,7 +268,6 @@ async fn containers_of_a_pod_share_memory_and_network_but_not_processes_or_tmp()
 }
 
 #[tokio::test]
-#[ignore = "now and then the kernel refuses the fork into the shared namespace; to be found out"]
 async fn a_shared_process_namespace_shows_the_others() {
     let pod = Pod::with(|spec| spec.share_processes = true).await;
     pod.sandbox

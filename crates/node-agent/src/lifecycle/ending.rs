@@ -12,6 +12,8 @@ use super::{
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
+    /// The node cannot keep it, for this reason.
+    Evicted(String),
     /// Somebody deleted it.
     Deleted { grace: Duration },
     /// It ran longer than it may.
@@ -22,17 +24,24 @@ pub enum Ending {
     InitFailed,
 }
 
+/// What a pod gets that is in the way.
+const EVICTION_GRACE: Duration = Duration::from_secs(1);
+
 impl Ending {
     pub(crate) fn grace(&self, pod: &Pod) -> Duration {
         match self {
             Self::Deleted { grace } => *grace,
+            Self::Evicted(_) => EVICTION_GRACE,
             _ => own_grace(pod),
         }
     }
 }
 
-/// Why the pod must end, if it must.
-pub(crate) fn ending(pod: &Pod, records: &Records, now: Timestamp) -> Option<Ending> {
+/// Why the pod must end, if it must. `eviction` is why the node cannot keep it, if it cannot.
+pub(crate) fn ending(pod: &Pod, records: &Records, eviction: Option<&str>, now: Timestamp) -> Option<Ending> {
+    if let Some(why) = eviction {
+        return Some(Ending::Evicted(why.to_owned()));
+    }
     if pod.metadata.deletion_timestamp.is_some() {
         let seconds = pod.metadata.deletion_grace_period_seconds.unwrap_or_default();
         let grace = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());

@@ -21,6 +21,9 @@ pub(crate) fn phase(pod: &Pod, records: &Records, ending: Option<&Ending>) -> &'
         return "Failed";
     }
     let count = count(roles::work(pod), records);
+    if matches!(ending, Some(Ending::Evicted(_))) && count.running == 0 {
+        return "Failed";
+    }
     let has_begun = count.running + count.stopped > 0;
     if !has_begun && is_initializing(pod, records) || count.waiting > 0 {
         return "Pending";

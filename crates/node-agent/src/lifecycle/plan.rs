@@ -41,10 +41,11 @@ pub struct Plan<'a> {
     pub look_again: Option<Timestamp>,
 }
 
-pub fn plan<'a>(pod: &'a Pod, records: &Records, now: Timestamp) -> Plan<'a> {
+/// `eviction` is why the node cannot keep the pod, if it cannot.
+pub fn plan<'a>(pod: &'a Pod, records: &Records, eviction: Option<&str>, now: Timestamp) -> Plan<'a> {
     let mut plan = Plan {
         actions: Vec::new(),
-        ending: ending::ending(pod, records, now),
+        ending: ending::ending(pod, records, eviction, now),
         look_again: None,
     };
     overdue(pod, records, now, &mut plan);

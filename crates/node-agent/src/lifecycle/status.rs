@@ -18,9 +18,15 @@ use super::{
 };
 
 /// The status of a pod, as far as its containers decide it; addresses are the caller's.
-pub fn status(pod: &Pod, records: &Records, has_sandbox: bool, now: Timestamp) -> PodStatus {
+pub fn status(
+    pod: &Pod,
+    records: &Records,
+    eviction: Option<&str>,
+    has_sandbox: bool,
+    now: Timestamp,
+) -> PodStatus {
     let before = pod.status.clone().unwrap_or_default();
-    let ending = ending::ending(pod, records, now);
+    let ending = ending::ending(pod, records, eviction, now);
     let phase = match before.phase.as_deref() {
         // What is over stays over.
         Some(phase @ ("Succeeded" | "Failed")) => phase.to_owned(),
@@ -45,9 +51,17 @@ pub fn status(pod: &Pod, records: &Records, has_sandbox: bool, now: Timestamp) -
         observed_generation: pod.metadata.generation,
         ..before
     };
-    if ending == Some(Ending::TooLong) {
-        status.reason = Some("DeadlineExceeded".into());
-        status.message = Some("Pod was active on the node longer than the specified deadline".into());
+    let told = match ending {
+        Some(Ending::TooLong) => Some((
+            "DeadlineExceeded",
+            "Pod was active on the node longer than the specified deadline".to_owned(),
+        )),
+        Some(Ending::Evicted(why)) => Some(("Evicted", why)),
+        _ => None,
+    };
+    if let Some((reason, message)) = told {
+        status.reason = Some(reason.to_owned());
+        status.message = Some(message);
     }
     status.conditions = Some(conditions(pod, records, &phase, has_sandbox, now));
     status.phase = Some(phase);

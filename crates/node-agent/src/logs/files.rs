@@ -7,31 +7,61 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tokio::fs::File;
+use tokio::{fs::File, io::AsyncReadExt as _};
 
 const BLOCK: u64 = 64 << 10;
 
 /// A file of the log, open at some place.
 #[derive(Debug)]
 pub(super) struct Position {
-    pub(super) file: File,
+    file: File,
+    offset: u64,
     /// Tells the file from others, whatever it is called now.
     identity: u64,
+    /// Where the log is no longer read.
+    end: Option<End>,
+}
+
+/// Where the log ended when it was looked at.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    identity: u64,
+    length: u64,
+}
+
+/// What is read of a log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    /// Only so many records before the end.
+    pub(super) tail: Option<u64>,
+    /// Also what comes after we have begun.
+    pub(super) is_open_ended: bool,
 }
 
 impl Position {
     /// Where to begin: at the oldest record, or so many records before the end.
-    pub(super) fn find(log: &Path, tail: Option<u64>) -> io::Result<Self> {
+    pub(super) fn find(log: &Path, extent: Extent) -> io::Result<Self> {
         // Opened first: were it put aside meanwhile, the list has it.
         let newest = fs::File::open(log)?;
-        let mut files = older(log, &newest)?;
-        files.push(newest);
-        let Some(mut wanted) = tail else {
-            return Self::at(files.remove(0), 0);
+        let metadata = newest.metadata()?;
+        let length = metadata.len();
+        let end = End {
+            identity: metadata.ino(),
+            length,
+        };
+        let end = (!extent.is_open_ended).then_some(end);
+        let mut files = Vec::new();
+        for file in older(log, metadata.ino())? {
+            let length = file.metadata()?.len();
+            files.push((file, length));
+        }
+        files.push((newest, length));
+        let Some(mut wanted) = extent.tail else {
+            return Self::at(files.remove(0).0, 0, end);
         };
         let mut start = None;
-        while let Some(file) = files.pop() {
-            let (offset, found) = last_records(&file, wanted)?;
+        while let Some((file, length)) = files.pop() {
+            let (offset, found) = last_records(&file, length, wanted)?;
             wanted -= found;
             start = Some((file, offset));
             if wanted == 0 {
@@ -39,20 +69,42 @@ impl Position {
             }
         }
         let (file, offset) = start.ok_or(io::ErrorKind::NotFound)?;
-        Self::at(file, offset)
+        Self::at(file, offset, end)
     }
 
-    fn at(file: fs::File, offset: u64) -> io::Result<Self> {
+    fn at(file: fs::File, offset: u64, end: Option<End>) -> io::Result<Self> {
         let identity = file.metadata()?.ino();
         io::Seek::seek(&mut &file, io::SeekFrom::Start(offset))?;
         Ok(Self {
             file: File::from_std(file),
+            offset,
             identity,
+            end,
         })
     }
 
-    /// The file after this one, if this one was put aside.
+    /// Where this file is no longer read.
+    fn own_end(&self) -> Option<u64> {
+        let end = self.end.filter(|end| end.identity == self.identity)?;
+        Some(end.length)
+    }
+
+    /// What comes next in this file; nothing at its end.
+    pub(super) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self
+            .own_end()
+            .map_or(u64::MAX, |end| end.saturating_sub(self.offset));
+        let room = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let count = self.file.read(&mut buffer[..room]).await?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+
+    /// The file after this one, if this one was put aside and the log is read further.
     pub(super) fn next(&self, log: &Path) -> io::Result<Option<Self>> {
+        if self.own_end().is_some() {
+            return Ok(None);
+        }
         let mut paths = put_aside(log)?;
         paths.push(log.to_owned());
         let identities: Vec<Option<u64>> = paths
@@ -66,7 +118,7 @@ impl Position {
         let next = own.map_or(0, |own| own + 1);
         match paths.get(next).map(fs::File::open) {
             None => Ok(None),
-            Some(Ok(file)) => Self::at(file, 0).map(Some),
+            Some(Ok(file)) => Self::at(file, 0, self.end).map(Some),
             // Between being put aside and begun anew; or all of it is gone.
             Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Some(Err(error)) => Err(error),
@@ -75,8 +127,7 @@ impl Position {
 }
 
 /// The files put aside before this one, oldest first.
-fn older(log: &Path, newest: &fs::File) -> io::Result<Vec<fs::File>> {
-    let identity = newest.metadata()?.ino();
+fn older(log: &Path, identity: u64) -> io::Result<Vec<fs::File>> {
     let mut files = Vec::new();
     for path in put_aside(log)? {
         match fs::File::open(&path) {
@@ -104,10 +155,9 @@ fn put_aside(log: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Where the last so many records of a file begin, and how many of them it has.
-fn last_records(file: &fs::File, wanted: u64) -> io::Result<(u64, u64)> {
+/// Where the last so many records of a file of this length begin, and how many of them it has.
+fn last_records(file: &fs::File, length: u64, wanted: u64) -> io::Result<(u64, u64)> {
     let mut block = vec![0; BLOCK as usize];
-    let length = file.metadata()?.len();
     let (mut end, mut found) = (length, 0);
     if wanted == 0 {
         return Ok((length, 0));

@@ -101,6 +101,38 @@ async fn the_end_of_a_long_log_is_found() {
 }
 
 #[tokio::test]
+async fn what_comes_while_a_log_is_read_is_for_those_who_follow_it() {
+    let log = Log::new();
+    for _ in 0..4 {
+        log.write(&"x".repeat(CHUNK));
+    }
+    let (sender, mut receiver) = mpsc::channel(1);
+    let path = log.path();
+    let task = tokio::spawn(async move {
+        let options = Options {
+            tail: Some(3),
+            ..Options::default()
+        };
+        read(&path, &options, ready(()), sender).await
+    });
+    // Reading has begun, and cannot go on before somebody takes what was read.
+    let mut text = timeout(PATIENCE, receiver.recv())
+        .await
+        .unwrap()
+        .unwrap()
+        .to_vec();
+    log.write("late");
+    log.rotate("20260101-000001");
+    log.write("later");
+    while let Some(bytes) = timeout(PATIENCE, receiver.recv()).await.unwrap() {
+        text.extend_from_slice(&bytes);
+    }
+    task.await.unwrap().unwrap();
+    assert_eq!(text.len(), 3 * (CHUNK + 1));
+    assert!(!String::from_utf8(text).unwrap().contains("late"));
+}
+
+#[tokio::test]
 async fn a_log_is_followed_through_rotation_to_the_containers_end() {
     let log = Log::new();
     log.write("1");

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, io, net::Ipv4Addr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{folders::PodFolder, lifecycle::Records};
+use crate::{admission::Rejection, folders::PodFolder, lifecycle::Records};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -15,19 +15,23 @@ pub(super) struct Book {
     pub(super) stop_signals: BTreeMap<String, i32>,
     /// Why the node does not take the pod at all.
     pub(super) rejection: Option<Rejection>,
+    /// Why the node does not keep the pod any longer.
+    pub(super) eviction: Option<String>,
     /// All that the pod held was given back.
     pub(super) released: bool,
     #[serde(skip)]
     written: Vec<u8>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Rejection {
-    pub(super) reason: String,
-    pub(super) message: String,
-}
-
 impl Book {
+    /// The first page of a pod that the node takes, or does not.
+    pub(super) fn new(rejection: Option<Rejection>) -> Self {
+        Self {
+            rejection,
+            ..Self::default()
+        }
+    }
+
     /// What was written last, if anything was.
     pub(super) fn load(folder: &PodFolder) -> Option<Self> {
         let written = fs::read(folder.book()).ok()?;

@@ -9,10 +9,10 @@ use network::Namespace;
 
 use super::{
     Happening, RETRY, Stage, Worker,
-    book::Rejection,
     volumes::{self, SetUp},
 };
 use crate::{
+    admission::Rejection,
     agent::Agent,
     folders::PodFolder,
     gpus,

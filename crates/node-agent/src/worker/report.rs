@@ -3,7 +3,10 @@
 use std::net::IpAddr;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ContainerStatus, HostIP, Pod, PodIP, PodStatus};
+use k8s_openapi::{
+    api::core::v1::{ContainerStatus, HostIP, Pod, PodIP, PodStatus},
+    apimachinery::pkg::apis::meta::v1::Time,
+};
 use kube::{
     Api,
     api::{Patch, PatchParams},
@@ -11,7 +14,7 @@ use kube::{
 use serde_json::{Map, Value, json};
 
 use super::{Presence, RETRY, Worker};
-use crate::{lifecycle, sandbox::is_on_host_network};
+use crate::{admission::Rejection, lifecycle, sandbox::is_on_host_network};
 
 /// Conditions that are ours to set; others belong to others.
 const OWN_CONDITIONS: [&str; 5] = [
@@ -52,12 +55,16 @@ impl Worker {
     }
 
     fn status(&self, now: Timestamp) -> PodStatus {
-        let mut status = lifecycle::status(&self.pod, &self.book.records, self.live.is_some(), now);
         if let Some(rejection) = &self.book.rejection {
-            status.phase = Some("Failed".to_owned());
-            status.reason = Some(rejection.reason.clone());
-            status.message = Some(format!("Pod was rejected: {}", rejection.message));
+            return rejected(&self.pod, rejection, now);
         }
+        let mut status = lifecycle::status(
+            &self.pod,
+            &self.book.records,
+            self.book.eviction.as_deref(),
+            self.live.is_some(),
+            now,
+        );
         let host = self.agent.address();
         status.host_ip = Some(host.to_string());
         status.host_ips = Some(vec![HostIP { ip: host.to_string() }]);
@@ -90,6 +97,21 @@ impl Worker {
                 .events
                 .warning_of_container(&self.pod, name, "BackOff", note);
         }
+    }
+}
+
+/// The status of a pod that the node does not take: nothing in it has ever been.
+fn rejected(pod: &Pod, rejection: &Rejection, now: Timestamp) -> PodStatus {
+    let before = pod.status.clone().unwrap_or_default();
+    PodStatus {
+        phase: Some("Failed".to_owned()),
+        reason: Some(rejection.reason.clone()),
+        message: Some(format!("Pod was rejected: {}", rejection.message)),
+        start_time: before.start_time.or(Some(Time(now))),
+        observed_generation: pod.metadata.generation,
+        conditions: before.conditions,
+        qos_class: before.qos_class,
+        ..PodStatus::default()
     }
 }
 

@@ -40,29 +40,49 @@ pub(crate) enum Who {
 pub(crate) struct Cluster {
     home: TempDir,
     who: Who,
+    /// Further arguments of `trainyard up`.
+    arguments: Vec<String>,
     server: Option<Child>,
     client: Client,
 }
 
+/// What a command printed.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) is_success: bool,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
 /// Runs a test as every user it can be run as.
 pub(crate) async fn as_everybody<F: Future<Output = ()>>(test: impl Fn(Cluster) -> F) {
-    test(Cluster::start(Who::Us).await).await;
+    as_everybody_with(&[], test).await;
+}
+
+/// The same, with further arguments of `trainyard up`.
+pub(crate) async fn as_everybody_with<F: Future<Output = ()>>(
+    arguments: &[&str],
+    test: impl Fn(Cluster) -> F,
+) {
+    test(Cluster::start_with(Who::Us, arguments).await).await;
     if rustix::process::geteuid().is_root() {
-        test(Cluster::start(Who::Nobody).await).await;
+        test(Cluster::start_with(Who::Nobody, arguments).await).await;
     }
 }
 
 impl Cluster {
-    pub(crate) async fn start(who: Who) -> Self {
+    pub(crate) async fn start_with(who: Who, arguments: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
         if who == Who::Nobody {
             chown(home.path(), Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        let server = Some(serve(home.path(), who));
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        let server = Some(serve(home.path(), who, &arguments));
         let client = client(home.path()).await;
         let cluster = Self {
             home,
             who,
+            arguments,
             server,
             client,
         };
@@ -87,18 +107,42 @@ impl Cluster {
     }
 
     pub(crate) async fn start_again(&mut self) {
-        self.server = Some(serve(self.home.path(), self.who));
+        self.server = Some(serve(self.home.path(), self.who, &self.arguments));
         self.client = client(self.home.path()).await;
+    }
+
+    /// Whether the cluster has all rights of this machine.
+    pub(crate) fn is_root(&self) -> bool {
+        self.who == Who::Us && rustix::process::geteuid().is_root()
+    }
+
+    /// Runs `trainyard ARGUMENTS --data-dir …` as the user of the cluster.
+    pub(crate) fn trainyard(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trainyard"));
+        command.args(arguments).arg("--data-dir").arg(self.data_dir());
+        if self.who == Who::Nobody {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let output = command.output().unwrap();
+        Output {
+            is_success: output.status.success(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// The real kubectl, ready to be given arguments; `None` is a reason to skip.
+    pub(crate) fn kubectl(&self) -> Option<Command> {
+        let program = client_tests::needed(client_tests::kubectl(client_tests::Release::Ours))?;
+        let mut command = Command::new(program);
+        command.env("KUBECONFIG", self.data_dir().join("kubeconfig"));
+        Some(command)
     }
 
     /// `trainyard down`.
     pub(crate) fn down(&mut self) {
-        let down = Command::new(env!("CARGO_BIN_EXE_trainyard"))
-            .args(["down", "--data-dir"])
-            .arg(self.data_dir())
-            .output()
-            .unwrap();
-        assert!(down.status.success(), "{down:?}");
+        let down = self.trainyard(&["down"]);
+        assert!(down.is_success, "{down:?}");
         if let Some(mut server) = self.server.take() {
             server.wait().unwrap();
         }
@@ -206,12 +250,21 @@ impl Cluster {
 
     /// Waits until an event about a pod has told of something.
     pub(crate) async fn until_event(&self, pod: &str, reason: &str) {
+        self.until_event_says(pod, reason, "").await;
+    }
+
+    /// The same, where the event must use these words.
+    pub(crate) async fn until_event_says(&self, pod: &str, reason: &str, words: &str) {
         let events: Api<Event> = self.api();
         let about = ListParams::default().fields(&format!("involvedObject.name={pod}"));
-        eventually(&format!("an event says {reason} about {pod}"), async || {
-            let events = events.list(&about).await.unwrap();
-            events.iter().any(|event| event.reason.as_deref() == Some(reason))
-        })
+        let says = |event: &Event| {
+            let message = event.message.as_deref().unwrap_or_default();
+            event.reason.as_deref() == Some(reason) && message.contains(words)
+        };
+        eventually(
+            &format!("an event says {reason} {words:?} about {pod}"),
+            async || events.list(&about).await.unwrap().iter().any(says),
+        )
         .await;
     }
 
@@ -247,7 +300,7 @@ fn data_dir(home: &Path) -> PathBuf {
     home.join("data")
 }
 
-fn serve(home: &Path, who: Who) -> Child {
+fn serve(home: &Path, who: Who, arguments: &[String]) -> Child {
     let log = File::options()
         .append(true)
         .create(true)
@@ -257,6 +310,7 @@ fn serve(home: &Path, who: Who) -> Child {
     command
         .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
         .arg(data_dir(home))
+        .args(arguments)
         .env("HOME", home)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -281,13 +335,22 @@ async fn client(home: &Path) -> Client {
 }
 
 pub(crate) async fn eventually(what: &str, holds: impl AsyncFn() -> bool) {
+    eventually_or(what, holds, String::new).await;
+}
+
+/// The same, with more to say when it does not come true.
+pub(crate) async fn eventually_or(
+    what: &str,
+    holds: impl AsyncFn() -> bool,
+    otherwise: impl FnOnce() -> String,
+) {
     let wait = async {
         while !holds().await {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
     let came = tokio::time::timeout(PATIENCE, wait).await;
-    assert!(came.is_ok(), "it never comes true that {what}");
+    assert!(came.is_ok(), "it never comes true that {what}\n{}", otherwise());
 }
 
 pub(crate) fn phase(pod: &Pod) -> &str {
@@ -300,7 +363,11 @@ pub(crate) fn phase(pod: &Pod) -> &str {
 /// The status of a container, as JSON.
 pub(crate) fn container(pod: &Pod, name: &str) -> Value {
     let status = json!(pod.status);
-    let lists = ["containerStatuses", "initContainerStatuses"];
+    let lists = [
+        "containerStatuses",
+        "initContainerStatuses",
+        "ephemeralContainerStatuses",
+    ];
     let mut all = lists
         .iter()
         .flat_map(|list| status[list].as_array().into_iter().flatten());

@@ -8,9 +8,18 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod admission;
 mod cluster;
+mod commands;
 mod ending;
+mod images;
 mod leftovers;
+mod limits;
+mod made;
+mod plain;
+mod registry;
 mod restarts;
 mod running;
+mod secrecy;
+mod sharing;
 mod survival;

@@ -1,12 +1,17 @@
 //! The server is killed; its pods are not.
 
-use k8s_openapi::api::core::v1::Pod;
-use kube::{Api, ResourceExt as _, api::DeleteParams};
-use serde_json::json;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::{
+    Api, ResourceExt as _,
+    api::{DeleteParams, ListParams},
+};
+use serde_json::{Value, json};
 
 use crate::{
-    cluster::{as_everybody, condition, container, eventually, shared_folder},
-    leftovers,
+    cluster::{Cluster, as_everybody, condition, container, eventually, eventually_or, shared_folder},
+    leftovers::{self, Held},
 };
 
 #[tokio::test]
@@ -74,34 +79,85 @@ async fn an_end_that_no_server_saw_is_told_by_the_next() {
     .await;
 }
 
+/// Rounds of killing; more with `TRAINYARD_CRASHES`.
+fn rounds() -> u64 {
+    let wanted = std::env::var("TRAINYARD_CRASHES").ok();
+    wanted.and_then(|count| count.parse().ok()).unwrap_or(8)
+}
+
+/// A pod that holds one of everything that can be held.
+fn grasping(mark: &str, gpus: bool) -> Value {
+    let mut resources = json!({"limits": {"memory": "256Mi", "cpu": "1"}});
+    if gpus {
+        resources["limits"]["nvidia.com/gpu"] = json!("1");
+    }
+    json!({
+        "terminationGracePeriodSeconds": 1,
+        "volumes": [
+            {"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            {"name": "disk", "emptyDir": {}},
+        ],
+        "containers": [
+            {
+                "resources": resources,
+                "volumeMounts": [{"name": "memory", "mountPath": "/memory"}, {"name": "disk", "mountPath": "/disk"}],
+            },
+            {"name": "second", "image": "host", "command": ["sleep", mark]},
+        ],
+    })
+}
+
+async fn has_gpus(cluster: &Cluster) -> bool {
+    let nodes: Api<Node> = Api::all(cluster.client());
+    let nodes = nodes.list(&ListParams::default()).await.unwrap();
+    json!(nodes.items.first().map(|node| &node.status))["allocatable"]["nvidia.com/gpu"]
+        .as_str()
+        .is_some_and(|count| count != "0")
+}
+
 #[tokio::test]
 async fn a_server_killed_at_any_step_of_a_pods_life_leaves_nothing_behind() {
     as_everybody(async |mut cluster| {
+        let data_dir = cluster.data_dir();
+        // A number that no other process of this machine sleeps for.
+        let mark = format!("9{}{}", std::process::id(), u8::from(cluster.is_root()));
+        // The network comes up with the first pod.
+        cluster.run("first", "true", json!({})).await;
+        cluster.until_phase("first", "Succeeded").await;
+        let pods: Api<Pod> = cluster.api();
+        pods.delete("first", &DeleteParams::default()).await.unwrap();
+        cluster.until_gone::<Pod>("first").await;
+        let mut uids = Vec::new();
+        let folders = || std::fs::read_dir(data_dir.join("pods")).map_or(0, Iterator::count);
+        eventually("no folder is left", async || folders() == 0).await;
+        let before = Held::count(&data_dir, &uids, &mark);
+        let gpus = has_gpus(&cluster).await;
         // Each round kills a little later: while pods are scheduled, prepared, started, stopped.
-        for round in 0..8_u64 {
+        for round in 0..rounds() {
             let name = format!("pod-{round}");
-            cluster
-                .run(
-                    &name,
-                    "echo up; sleep 1000",
-                    json!({"terminationGracePeriodSeconds": 1}),
-                )
-                .await;
-            tokio::time::sleep(std::time::Duration::from_millis(round * 15)).await;
+            let pause = Duration::from_millis(round % 8 * 15);
+            let script = format!("echo up; sleep {mark}");
+            let pod = cluster.run(&name, &script, grasping(&mark, gpus)).await;
+            uids.extend(pod.uid());
+            tokio::time::sleep(pause).await;
             cluster.kill();
             cluster.start_again().await;
             cluster.until_phase(&name, "Running").await;
             assert_eq!(container(&cluster.pod(&name).await, "main")["restartCount"], 0);
             let pods: Api<Pod> = cluster.api();
             pods.delete(&name, &DeleteParams::default()).await.unwrap();
-            tokio::time::sleep(std::time::Duration::from_millis(round * 15)).await;
+            tokio::time::sleep(pause).await;
             cluster.kill();
             cluster.start_again().await;
             cluster.until_gone::<Pod>(&name).await;
         }
-        let folders = || std::fs::read_dir(cluster.data_dir().join("pods")).map_or(0, Iterator::count);
-        eventually("no folder is left", async || folders() == 0).await;
-        let data_dir = cluster.data_dir();
+        let held = || Held::count(&data_dir, &uids, &mark);
+        eventually_or(
+            "nothing is left",
+            async || held() == before,
+            || format!("before: {before:#?}\nnow: {:#?}", held()),
+        )
+        .await;
         cluster.down();
         leftovers::assert_none(&data_dir);
     })

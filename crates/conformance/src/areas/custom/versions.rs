@@ -17,6 +17,12 @@ fn version(name: &str, served: bool, storage: bool, properties: Value) -> Value 
     json!({"name": name, "served": served, "storage": storage, "schema": {"openAPIV3Schema": schema}})
 }
 
+/// The version, with what selectors may name in it.
+fn selecting(mut version: Value, field: &str) -> Value {
+    version["selectableFields"] = json!([{"jsonPath": field}]);
+    version
+}
+
 fn with_versions(cx: &Context<'_>, versions: Value) -> Outcome<Widgets> {
     let mut body = definition(&unique_group(cx), json!({"type": "object"}));
     body["spec"]["versions"] = versions;
@@ -33,8 +39,14 @@ fn converted_by(cx: &Context<'_>, respond: Respond) -> Outcome<(Widgets, Webhook
     let webhook = cx.webhooks()?.serve(respond);
     let mut body = definition(&unique_group(cx), json!({"type": "object"}));
     body["spec"]["versions"] = json!([
-        version("v1", true, true, json!({"size": {"type": "integer"}})),
-        version("v2", true, false, json!({"length": {"type": "integer"}})),
+        selecting(
+            version("v1", true, true, json!({"size": {"type": "integer"}})),
+            ".spec.size"
+        ),
+        selecting(
+            version("v2", true, false, json!({"length": {"type": "integer"}})),
+            ".spec.length"
+        ),
     ]);
     body["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
         "clientConfig": webhook.client_config(), "conversionReviewVersions": ["v1"],
@@ -154,6 +166,50 @@ pub(super) const CHECKS: &[Check] = &[
                 .exactly("/items/0/spec", json!({"length": 1}))
         })?
         .done()
+    }),
+    Check::new(
+        AREA,
+        "what is selected in a version is what that version shows",
+        |cx| {
+            let (widgets, _) = converted_by(cx, rename)?;
+            widgets.create(cx, json!({"spec": {"size": 1}}))?;
+            let path = in_version(cx, &widgets, "v2")?;
+            let collection = path.trim_end_matches("/a");
+            let lists = |path: &str, selector: &str, names: &[&str]| {
+                let request = cx.get(path).query("fieldSelector", selector);
+                request.expect(200)?.lists(names)
+            };
+            cx.eventually(|| lists(collection, "spec.length=1", &["a"]))?;
+            lists(&widgets.path, "spec.size=1", &["a"])?;
+            for (selector, left) in [("spec.length=2", &["a"][..]), ("spec.length=1", &[][..])] {
+                let request = cx.delete(collection).query("fieldSelector", selector);
+                request.expect(200)?;
+                lists(collection, "spec.length=1", left)?;
+            }
+            Ok(())
+        },
+    ),
+    Check::new(AREA, "each version selects by its own fields", |cx| {
+        let properties = json!({"size": {"type": "integer"}, "color": {"type": "string"}});
+        let widgets = with_versions(
+            cx,
+            json!([
+                selecting(version("v1", true, true, properties.clone()), ".spec.size"),
+                selecting(version("v2", true, false, properties), ".spec.color"),
+            ]),
+        )?;
+        widgets.create(cx, json!({"spec": {"size": 1, "color": "red"}}))?;
+        let v2 = in_version(cx, &widgets, "v2")?;
+        for (collection, selector) in [
+            (widgets.path.as_str(), "spec.size=1"),
+            (v2.trim_end_matches("/a"), "spec.color=red"),
+        ] {
+            cx.eventually(|| {
+                let request = cx.get(collection).query("fieldSelector", selector);
+                request.expect(200)?.lists(&["a"])
+            })?;
+        }
+        Ok(())
     }),
     Check::new(AREA, "a webhook converts labels but no other metadata", |cx| {
         let (widgets, _) = converted_by(cx, rename_and_label)?;

@@ -105,6 +105,12 @@ pub(super) fn replace_private(paths: &[PathBuf]) -> Result<(), SetupError> {
     Ok(())
 }
 
+/// Lets nobody write to them any more; what is mounted inside stays as it is.
+pub(super) fn close_private(paths: &[PathBuf]) -> Result<(), SetupError> {
+    let folders = paths.iter().filter(|path| path.is_dir());
+    folders.map(PathBuf::as_path).try_for_each(remount_read_only)
+}
+
 /// Puts nothing over each.
 pub(super) fn hide(paths: &[PathBuf]) -> Result<(), SetupError> {
     for path in paths {

@@ -64,7 +64,7 @@ fn records<const N: usize>(records: [(&str, Record); N]) -> Records {
 
 /// The plan in short: what is started (+), stopped (-) or released, and when to look again.
 fn outline(pod: &Pod, records: &Records, second: i64) -> String {
-    let plan = plan(pod, records, at(second));
+    let plan = plan(pod, records, None, at(second));
     let mut words: Vec<String> = plan
         .actions
         .iter()
