@@ -14,6 +14,7 @@ mod instance;
 mod kubeconfig;
 mod lock;
 mod log;
+mod mpi_rsh;
 mod processes;
 mod status;
 mod up;
@@ -49,6 +50,7 @@ enum Command {
     Down(down::Arguments),
     Status(status::Arguments),
     Image(image::Arguments),
+    MpiRsh(mpi_rsh::Arguments),
 }
 
 /// How answers are printed.
@@ -69,6 +71,9 @@ pub struct Surroundings {
     pub data_home: Option<std::path::PathBuf>,
     /// `TRAINYARD_DATA_DIR`.
     pub data_dir: Option<std::path::PathBuf>,
+    /// `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`, which every pod has.
+    pub service_host: Option<String>,
+    pub service_port: Option<String>,
 }
 
 impl Surroundings {
@@ -89,6 +94,7 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Down(arguments) => down::run(&arguments, surroundings),
         Command::Status(arguments) => status::run(&arguments, surroundings),
         Command::Image(arguments) => image::run(&arguments, surroundings),
+        Command::MpiRsh(arguments) => Ok(mpi_rsh::run(&arguments, surroundings)),
     };
     match result {
         Ok(code) => code,
