@@ -14,6 +14,7 @@ mod instance;
 mod kubeconfig;
 mod lock;
 mod log;
+mod mpi_rsh;
 mod processes;
 mod status;
 mod trainer;
@@ -51,6 +52,7 @@ enum Command {
     Status(status::Arguments),
     Image(image::Arguments),
     Trainer(trainer::Arguments),
+    MpiRsh(mpi_rsh::Arguments),
 }
 
 /// How answers are printed.
@@ -71,6 +73,9 @@ pub struct Surroundings {
     pub data_home: Option<std::path::PathBuf>,
     /// `TRAINYARD_DATA_DIR`.
     pub data_dir: Option<std::path::PathBuf>,
+    /// `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`, which every pod has.
+    pub service_host: Option<String>,
+    pub service_port: Option<String>,
 }
 
 impl Surroundings {
@@ -92,6 +97,7 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Status(arguments) => status::run(&arguments, surroundings),
         Command::Image(arguments) => image::run(&arguments, surroundings),
         Command::Trainer(arguments) => trainer::run(&arguments),
+        Command::MpiRsh(arguments) => Ok(mpi_rsh::run(&arguments, surroundings)),
     };
     match result {
         Ok(code) => code,

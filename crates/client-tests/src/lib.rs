@@ -24,7 +24,9 @@ mod tools;
 pub use binary::binary;
 pub use http::{Answer, get};
 pub use process::{Output, run, text};
-pub use server::Server;
+pub use server::{Server, User};
 pub use session::check;
 pub use shell::Shell;
-pub use tools::{Release, Tool, client_go_program, helm, kubectl, needed, python};
+pub use tools::{
+    OpenMpi, Release, Tool, client_go_program, helm, kubectl, needed, openmpi, packages, python,
+};

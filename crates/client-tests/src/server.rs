@@ -3,6 +3,10 @@
 use std::{
     fs::{self, File},
     io::{BufRead as _, BufReader},
+    os::unix::{
+        fs::{MetadataExt as _, chown},
+        process::CommandExt as _,
+    },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
@@ -15,11 +19,43 @@ use crate::{
     real::{self, Real},
 };
 
+/// A user without any rights.
+const NOBODY: u32 = 65_534;
+
 /// A running Kubernetes API, and a folder for whatever the test's clients write.
 #[derive(Debug)]
 pub struct Server {
     running: Running,
+    extent: Extent,
     home: TempDir,
+}
+
+/// How much of a cluster a test needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    Api,
+    /// A cluster that runs pods, as some user.
+    Pods(User),
+}
+
+/// Who a cluster is run by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum User {
+    /// Whoever runs the tests.
+    Us,
+    /// Somebody without any rights.
+    Nobody,
+}
+
+impl User {
+    /// Everybody a cluster can be run by here.
+    pub fn all() -> Vec<Self> {
+        if is_root() {
+            vec![Self::Us, Self::Nobody]
+        } else {
+            vec![Self::Us]
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -34,14 +70,39 @@ impl Server {
     #[track_caller]
     pub fn start() -> Self {
         let home = TempDir::new().expect("a temporary folder can be made");
+        let extent = Extent::Api;
         if !is_real() {
-            let running = Running::Trainyard(start_trainyard(home.path()));
-            return Self { running, home };
+            let running = Running::Trainyard(start_trainyard(home.path(), extent));
+            return Self {
+                running,
+                extent,
+                home,
+            };
         }
         let running = Running::Real(Real::start(home.path()));
-        let server = Self { running, home };
+        let server = Self {
+            running,
+            extent,
+            home,
+        };
         real::wait_until_ready(&server.address(), &server.token());
         server
+    }
+
+    /// Starts a whole cluster, whose pods are processes of this user.
+    #[track_caller]
+    pub fn start_with_pods(user: User) -> Self {
+        let home = TempDir::new().expect("a temporary folder can be made");
+        if user == User::Nobody {
+            chown(home.path(), Some(NOBODY), Some(NOBODY)).expect("the tests are run by root");
+        }
+        let extent = Extent::Pods(user);
+        let running = Running::Trainyard(start_trainyard(home.path(), extent));
+        Self {
+            running,
+            extent,
+            home,
+        }
     }
 
     /// The test's own folder: clients have it as their home and working directory.
@@ -88,7 +149,7 @@ impl Server {
     #[track_caller]
     pub fn start_again(&mut self) {
         self.kill();
-        self.running = Running::Trainyard(start_trainyard(self.home()));
+        self.running = Running::Trainyard(start_trainyard(self.home(), self.extent));
     }
 
     /// An entry of the kubeconfig, which every server here writes one to a line.
@@ -114,6 +175,11 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
+        if matches!(self.extent, Extent::Pods(_)) {
+            // Pods outlive the server, but not the test.
+            let mut down = Command::new(binary());
+            let _ = down.args(["down", "--data-dir"]).arg(self.data_dir()).output();
+        }
         if std::thread::panicking() {
             let log = fs::read_to_string(self.home().join("server.log")).unwrap_or_default();
             println!("--- the server's log\n{log}");
@@ -130,21 +196,30 @@ pub(crate) fn data_dir(home: &Path) -> PathBuf {
     home.join("data")
 }
 
+/// Whether the tests are run by root, who may be anybody.
+pub(crate) fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}
+
 #[track_caller]
-fn start_trainyard(home: &Path) -> Child {
+fn start_trainyard(home: &Path, extent: Extent) -> Child {
     let log = File::options()
         .append(true)
         .create(true)
         .open(home.join("server.log"))
         .expect("a log can be written");
-    let mut child = Command::new(binary())
-        .args(["up", "--api-only", "--listen", "127.0.0.1:0", "--data-dir"])
+    let mut up = Command::new(binary());
+    up.args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
         .arg(data_dir(home))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(log)
-        .spawn()
-        .expect("trainyard can be started");
+        .stderr(log);
+    match extent {
+        Extent::Api => up.arg("--api-only"),
+        Extent::Pods(User::Us) => up.env("HOME", home),
+        Extent::Pods(User::Nobody) => up.env("HOME", home).uid(NOBODY).gid(NOBODY),
+    };
+    let mut child = up.spawn().expect("trainyard can be started");
     let stdout = child.stdout.take().expect("the output is piped");
     let first = BufReader::new(stdout)
         .lines()

@@ -3,6 +3,7 @@
 //! A tool that cannot be had is a reason to skip a test, but not in the merge gate.
 
 mod go;
+mod openmpi;
 mod python;
 
 use std::{
@@ -16,7 +17,8 @@ use std::{
 };
 
 pub use go::{Release, client_go_program, helm, kubectl};
-pub use python::python;
+pub use openmpi::{OpenMpi, openmpi};
+pub use python::{packages, python};
 
 /// A program, or why there is none.
 pub type Tool = Result<PathBuf, String>;

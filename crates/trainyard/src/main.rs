@@ -23,11 +23,14 @@ fn main() -> ExitCode {
             .filter(|value: &OsString| !value.is_empty())
             .map(PathBuf::from)
     };
+    let text = |name: &str| std::env::var_os(name)?.into_string().ok();
     let surroundings = cli::Surroundings {
         program: raw.first().map(PathBuf::from),
         home: path("HOME"),
         data_home: path("XDG_DATA_HOME"),
         data_dir: path("TRAINYARD_DATA_DIR"),
+        service_host: text("KUBERNETES_SERVICE_HOST"),
+        service_port: text("KUBERNETES_SERVICE_PORT"),
     };
     cli::run(arguments, &surroundings)
 }

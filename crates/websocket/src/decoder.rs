@@ -3,12 +3,13 @@
 use bytes::{Buf as _, Bytes, BytesMut};
 
 use crate::{
-    BINARY, CLOSE, CONTINUATION, Event, FIN, LONGEST_CONTROL, MASKED, PING, PONG, TEXT, WebSocketError,
+    BINARY, CLOSE, CONTINUATION, Event, FIN, LONGEST_CONTROL, MASKED, PING, PONG, Side, TEXT, WebSocketError,
 };
 
 #[derive(Default)]
 pub struct Decoder {
     buffer: BytesMut,
+    from: Side,
     /// The data frame whose payload is still coming.
     open: Option<Open>,
     /// A message has begun and not ended.
@@ -34,6 +35,14 @@ struct Head {
 }
 
 impl Decoder {
+    /// Reads what this side sends; by default it is the client.
+    pub fn of(from: Side) -> Self {
+        Self {
+            from,
+            ..Self::default()
+        }
+    }
+
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
@@ -44,7 +53,7 @@ impl Decoder {
             if let Some(open) = self.open.take() {
                 return Ok(self.piece(open));
             }
-            let Some(head) = Head::read(&self.buffer)? else {
+            let Some(head) = Head::read(&self.buffer, self.from)? else {
                 return Ok(None);
             };
             if head.opcode < CLOSE {
@@ -127,16 +136,19 @@ impl Decoder {
 }
 
 impl Head {
-    fn read(buffer: &[u8]) -> Result<Option<Self>, WebSocketError> {
+    fn read(buffer: &[u8], from: Side) -> Result<Option<Self>, WebSocketError> {
         let Some([first, second]) = buffer.first_chunk::<2>().copied() else {
             return Ok(None);
         };
         if first & 0x70 != 0 {
             return Err(WebSocketError::Reserved);
         }
-        if second & MASKED == 0 {
-            return Err(WebSocketError::Unmasked);
-        }
+        let mask_size = match (from, second & MASKED) {
+            (Side::Client, MASKED) => 4,
+            (Side::Client, _) => return Err(WebSocketError::Unmasked),
+            (Side::Server, 0) => 0,
+            (Side::Server, _) => return Err(WebSocketError::Masked),
+        };
         let rest = &buffer[2..];
         let (length, length_size) = match second & 0x7f {
             126 => (
@@ -147,10 +159,13 @@ impl Head {
             127 => (rest.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes)), 8),
             short => (Some(u64::from(short)), 0),
         };
-        let mask = rest
-            .get(length_size..)
-            .and_then(|rest| rest.first_chunk::<4>())
-            .copied();
+        let mask = match mask_size {
+            0 => Some([0; 4]),
+            _ => rest
+                .get(length_size..)
+                .and_then(|rest| rest.first_chunk())
+                .copied(),
+        };
         let (Some(length), Some(mask)) = (length, mask) else {
             return Ok(None);
         };
@@ -162,12 +177,13 @@ impl Head {
             is_final: first & FIN != 0,
             length,
             mask,
-            size: 2 + length_size + 4,
+            size: 2 + length_size + mask_size,
         }))
     }
 }
 
-fn unmask(bytes: &mut [u8], mask: [u8; 4], offset: usize) {
+/// Takes a mask off, or puts it on, which is the same.
+pub(crate) fn unmask(bytes: &mut [u8], mask: [u8; 4], offset: usize) {
     for (byte, key) in bytes.iter_mut().zip(mask.iter().cycle().skip(offset % 4)) {
         *byte ^= key;
     }

@@ -1,4 +1,4 @@
-//! WebSocket frames (RFC 6455) as a server reads and writes them. Messages pass through in the pieces
+//! WebSocket frames (RFC 6455) as both sides read and write them. Messages pass through in the pieces
 //! they come in, so that one of any length costs no more memory than a short one.
 
 mod decoder;
@@ -10,7 +10,15 @@ mod tests;
 use bytes::Bytes;
 
 pub use decoder::Decoder;
-pub use encoder::{close, message, pong};
+pub use encoder::{close, masked, message, ping, pong};
+
+/// Who sends: a client's frames are masked, a server's are not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Side {
+    #[default]
+    Client,
+    Server,
+}
 
 /// What a message says it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +44,8 @@ pub enum Event {
 pub enum WebSocketError {
     #[error("a client's frame must be masked")]
     Unmasked,
+    #[error("a server's frame must not be masked")]
+    Masked,
     #[error("a frame has reserved bits set")]
     Reserved,
     #[error("a frame has the unknown opcode {0}")]

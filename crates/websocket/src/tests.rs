@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// A frame as a client sends it.
-fn masked(first: u8, payload: &[u8], mask: [u8; 4]) -> Vec<u8> {
+fn sent(first: u8, payload: &[u8], mask: [u8; 4]) -> Vec<u8> {
     let mut out = vec![first];
     match payload.len() {
         length @ 0..=125 => out.push(MASKED | length as u8),
@@ -62,20 +62,20 @@ proptest! {
         frame in 1_usize..100,
         step in 1_usize..400,
     ) {
-        let mut sent = Vec::new();
+        let mut wire = Vec::new();
         let mut pings = Vec::new();
         for message in &messages {
             let frames: Vec<&[u8]> = if message.is_empty() { vec![&[]] } else { message.chunks(frame).collect() };
             for (index, payload) in frames.iter().enumerate() {
                 let opcode = if index == 0 { BINARY } else { CONTINUATION };
                 let last = if index + 1 == frames.len() { FIN } else { 0 };
-                sent.extend(masked(opcode | last, payload, mask));
+                wire.extend(sent(opcode | last, payload, mask));
                 // A ping may come between the frames of a message.
-                sent.extend(masked(FIN | PING, b"there?", mask));
+                wire.extend(sent(FIN | PING, b"there?", mask));
                 pings.push(Bytes::from_static(b"there?"));
             }
         }
-        prop_assert_eq!(decode_all(&sent, step).unwrap(), (messages, pings));
+        prop_assert_eq!(decode_all(&wire, step).unwrap(), (messages, pings));
     }
 
     #[test]
@@ -106,17 +106,17 @@ fn what_breaks_the_protocol_is_refused() {
     assert_eq!(refused(&[FIN | BINARY, 0]), WebSocketError::Unmasked);
     assert_eq!(refused(&[0xf2, MASKED]), WebSocketError::Reserved);
     assert_eq!(
-        refused(&masked(FIN | PING, &[0; 126], [0; 4])),
+        refused(&sent(FIN | PING, &[0; 126], [0; 4])),
         WebSocketError::Control
     );
-    assert_eq!(refused(&masked(PING, b"", [0; 4])), WebSocketError::Control);
+    assert_eq!(refused(&sent(PING, b"", [0; 4])), WebSocketError::Control);
     assert_eq!(
-        refused(&masked(FIN | CONTINUATION, b"", [0; 4])),
+        refused(&sent(FIN | CONTINUATION, b"", [0; 4])),
         WebSocketError::Order
     );
-    let twice = [masked(BINARY, b"", [0; 4]), masked(BINARY, b"", [0; 4])].concat();
+    let twice = [sent(BINARY, b"", [0; 4]), sent(BINARY, b"", [0; 4])].concat();
     assert_eq!(refused(&twice), WebSocketError::Order);
-    assert_eq!(refused(&masked(FIN | 3, b"", [0; 4])), WebSocketError::Opcode(3));
+    assert_eq!(refused(&sent(FIN | 3, b"", [0; 4])), WebSocketError::Opcode(3));
 }
 
 #[test]
@@ -135,4 +135,27 @@ fn frames_of_every_length_are_written() {
     assert_eq!(&close(1000)[..], [0x88, 2, 3, 0xe8]);
     assert_eq!(&pong(b"x")[..], [0x8a, 1, b'x']);
     assert_eq!(&message(Kind::Text, &[b"a"])[..], [0x81, 1, b'a']);
+}
+
+#[test]
+fn a_client_masks_what_a_server_reads_and_reads_what_a_server_sends() {
+    for length in [0, 125, 126, 0x1_0000] {
+        let payload = vec![7_u8; length];
+        let frame = message(Kind::Binary, &[&payload]);
+        assert_eq!(
+            masked(&frame, [1, 2, 3, 4]),
+            sent(FIN | BINARY, &payload, [1, 2, 3, 4])
+        );
+        let mut decoder = Decoder::of(Side::Server);
+        decoder.push(&frame);
+        let whole = Event::Piece {
+            bytes: payload.into(),
+            is_first: true,
+            is_last: true,
+        };
+        assert_eq!(decoder.decode(), Ok(Some(whole)));
+    }
+    let mut decoder = Decoder::of(Side::Server);
+    decoder.push(&masked(&ping(), [0; 4]));
+    assert_eq!(decoder.decode(), Err(WebSocketError::Masked));
 }

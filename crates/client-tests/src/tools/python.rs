@@ -1,4 +1,5 @@
-//! The official Python client, in a virtual environment of its own.
+//! Python packages: the official Kubernetes client in a virtual environment, and programs for pods in
+//! folders.
 
 use std::process::Command;
 
@@ -14,10 +15,31 @@ pub fn python(requirements: &[&str]) -> Tool {
             create.args(["-m", "venv", "--clear"]).arg(&environment);
             make("a Python environment", &mut create)?;
             let mut install = Command::new(python);
-            install
-                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-                .args(requirements);
+            install.args(INSTALL).args(requirements);
             make(&shown, &mut install)
         })
     })
 }
+
+/// A folder with these packages, for `PYTHONPATH`: unlike an environment, it may be anywhere when it is
+/// used.
+pub fn packages(name: &str, requirements: &[&str]) -> Tool {
+    let folder = cache().join("clients").join(name);
+    let shown = requirements.join(", ");
+    let marker = folder.join("complete");
+    once(marker.clone(), |marker| {
+        kept(marker, name, &shown, || {
+            let mut install = Command::new(on_path("python3")?);
+            install
+                .args(INSTALL)
+                .args(["--upgrade", "--target"])
+                .arg(&folder)
+                .args(requirements);
+            make(&shown, &mut install)?;
+            std::fs::write(marker, "").map_err(|error| error.to_string())
+        })
+    })?;
+    Ok(folder)
+}
+
+const INSTALL: [&str; 5] = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];

@@ -1,0 +1,68 @@
+//! The manifests under `examples/`, as a person tries them: a session for each topic, as everybody who
+//! can run a cluster.
+
+#![expect(clippy::print_stdout, reason = "a failed test shows who it was run by")]
+
+use std::{fs, path::Path};
+
+use client_tests::{Release, Server, Shell, User, check, kubectl, needed};
+
+macro_rules! sessions {
+    ($($name:ident)*) => {
+        const SESSIONS: &[&str] = &[$(stringify!($name)),*];
+
+        $(
+            #[test]
+            fn $name() {
+                session(stringify!($name));
+            }
+        )*
+    };
+}
+
+sessions! {
+    configuration
+    containers
+    cronjob
+    daemonset
+    deployment
+    job
+    probes
+    statefulset
+    volumes
+}
+
+#[test]
+fn every_example_is_tried() {
+    let read = |name: &&str| fs::read_to_string(folder().join(format!("{name}.session"))).unwrap_or_default();
+    let sessions: String = SESSIONS.iter().map(read).collect();
+    for example in fs::read_dir(examples().join("pods"))
+        .expect("there are examples")
+        .flatten()
+    {
+        let name = format!("examples/pods/{}", example.file_name().display());
+        assert!(sessions.contains(&name), "no session has {name}");
+    }
+}
+
+#[track_caller]
+fn session(name: &str) {
+    let Some(kubectl) = needed(kubectl(Release::Ours)) else {
+        return;
+    };
+    for user in User::all() {
+        println!("run by {user:?}");
+        let server = Server::start_with_pods(user);
+        let shell = Shell::new(&server, &[("kubectl", &kubectl)]);
+        shell.ok(&format!("ln -s {} examples", examples().display()));
+        check(&shell, &folder().join(format!("{name}.session")));
+    }
+}
+
+fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/examples"))
+}
+
+fn examples() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples"))
+}
