@@ -6,6 +6,7 @@ mod identities;
 use std::{net::SocketAddr, path::PathBuf};
 
 use kube::Client;
+use reconcile::Informers;
 use tokio::task::JoinSet;
 
 pub use apiserver::StartError;
@@ -41,8 +42,15 @@ pub struct Node {
 /// A cluster that is up.
 pub struct Cluster {
     server: apiserver::Running,
-    /// Controllers, scheduler and node agent; they end when they are dropped.
-    engines: Vec<JoinSet<()>>,
+    engines: Engines,
+}
+
+/// Controllers, scheduler and node agent; they end when they are dropped.
+#[derive(Default)]
+struct Engines {
+    tasks: Vec<JoinSet<()>>,
+    /// What all of them see of the cluster.
+    _informers: Option<Informers>,
 }
 
 /// Starts everything. When this returns the API is ready; engines get ready in the background.
@@ -56,12 +64,12 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
     .await?;
     let engines = match options.node {
         Some(node) => start_engines(&server, options.data_dir, node),
-        None => Vec::new(),
+        None => Engines::default(),
     };
     Ok(Cluster { server, engines })
 }
 
-fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node) -> Vec<JoinSet<()>> {
+fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node) -> Engines {
     let client = |user| Client::new(apiserver::InProcess::new(server.api.clone(), user), "default");
     let directories = controllers::Directories {
         root: data_dir.join("volumes"),
@@ -76,10 +84,9 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node) -> 
         host_images: node.host_images,
         api_server: server.address,
     };
-    let clients = node_agent::Clients {
-        node: client(identities::node(&settings.node_name)),
-        proxy: client(identities::proxy()),
-    };
+    // Of all engines the controllers see the most; the others look through their eyes.
+    let informers = Informers::new(client(identities::controllers()));
+    let node_client = client(identities::node(&settings.node_name));
     let (api, name) = (server.api.clone(), settings.node_name.clone());
     let announce = move |node| api.register_node(&name, node);
     let offered = controllers::Options {
@@ -87,13 +94,16 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node) -> 
     };
     let simulated = node
         .simulated
-        .map(|options| simulated_nodes::start(client(identities::simulated_nodes()), options));
-    let engines = [
-        node_agent::start(clients, settings, announce),
-        scheduler::start(client(identities::scheduler())),
-        controllers::start_with(client(identities::controllers()), offered),
+        .map(|options| simulated_nodes::start(client(identities::simulated_nodes()), &informers, options));
+    let tasks = [
+        node_agent::start(node_client, &informers, settings, announce),
+        scheduler::start(client(identities::scheduler()), &informers),
+        controllers::start(client(identities::controllers()), &informers, offered),
     ];
-    engines.into_iter().chain(simulated).collect()
+    Engines {
+        tasks: tasks.into_iter().chain(simulated).collect(),
+        _informers: Some(informers),
+    }
 }
 
 impl Cluster {
@@ -113,8 +123,8 @@ impl Cluster {
 
     /// Ends the engines, then the API. Pods go on; the next start finds them.
     pub async fn stop(self) {
-        for mut engine in self.engines {
-            engine.shutdown().await;
+        for mut tasks in self.engines.tasks {
+            tasks.shutdown().await;
         }
         self.server.stop().await;
     }

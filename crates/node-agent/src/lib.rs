@@ -12,6 +12,7 @@ pub mod logs;
 mod networking;
 mod node;
 mod orphans;
+mod own_pods;
 pub mod probes;
 mod sandbox;
 mod service_table;
@@ -22,7 +23,7 @@ mod workers;
 
 use std::{path::Path, process::ExitCode};
 
-pub use agent::{Clients, Settings, start};
+pub use agent::{Settings, start};
 pub use images::image_ownership;
 pub use node::name_of_this_machine;
 pub use orphans::leave_nothing_running;
