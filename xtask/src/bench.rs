@@ -4,12 +4,14 @@ mod api;
 mod idle;
 mod load;
 mod measures;
+mod pods;
 mod report;
+mod work;
 
 use anyhow::Result;
 use clap::ValueEnum;
 
-use crate::servers::Side;
+use crate::servers::{self, Side};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -42,6 +44,8 @@ pub(crate) struct Arguments {
 enum Group {
     /// The API server and its store: starting, idling, writing, reading, watching
     Api,
+    /// Pods: the first line of one, a hundred as processes, ten thousand on a thousand simulated nodes
+    Pods,
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
@@ -54,8 +58,10 @@ enum Output {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let Group::Api = arguments.group;
-    let report = api::run(arguments)?;
+    let report = match arguments.group {
+        Group::Api => api::run(arguments)?,
+        Group::Pods => pods::run(arguments)?,
+    };
     match arguments.output {
         Output::Text => print!("{}", report.text()),
         Output::Json => println!("{:#}", report.json()),
@@ -64,4 +70,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         report.check()?;
     }
     Ok(())
+}
+
+/// Whom to measure.
+fn sides(only: Option<Side>) -> Result<Vec<Side>> {
+    let mut sides = Vec::new();
+    if only != Some(Side::Real) {
+        sides.push(Side::Ours);
+    }
+    if only != Some(Side::Ours) && servers::is_real_available(only)? {
+        sides.push(Side::Real);
+    }
+    Ok(sides)
 }

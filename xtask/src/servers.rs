@@ -1,5 +1,7 @@
 //! The servers that developer commands put side by side: ours, and a real one to compare it with.
 
+mod cluster;
+mod kwok;
 mod ours;
 mod real;
 
@@ -14,6 +16,8 @@ use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 
 pub(crate) use self::{
+    cluster::Cluster,
+    kwok::kwok,
     ours::{Ours, Profile, build},
     real::{Durability, Real},
 };

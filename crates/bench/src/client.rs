@@ -44,6 +44,11 @@ impl Client {
         self.ask(Method::GET, path, "", Bytes::new()).await?.expect(200)
     }
 
+    /// Whatever the server says, be it that there is nothing yet.
+    pub(crate) async fn try_get(&mut self, path: &str) -> Result<Answer> {
+        self.ask(Method::GET, path, "", Bytes::new()).await
+    }
+
     pub(crate) async fn post(&mut self, path: &str, body: Bytes) -> Result<Answer> {
         self.ask(Method::POST, path, "application/json", body).await
     }

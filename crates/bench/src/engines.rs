@@ -7,6 +7,7 @@ use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
+use reconcile::Informers;
 
 /// Runs controllers, scheduler and simulated nodes until the program is stopped.
 pub(crate) async fn run(kubeconfig: &Path, nodes: usize) -> Result<()> {
@@ -21,10 +22,11 @@ pub(crate) async fn run(kubeconfig: &Path, nodes: usize) -> Result<()> {
             classes: vec!["standard".to_owned()],
         }),
     };
+    let informers = Informers::new(client.clone());
     let engines = [
-        scheduler::start(client.clone()),
-        controllers::start_with(client.clone(), offered),
-        simulated_nodes::start(client, simulated_nodes::Options::of(nodes)),
+        scheduler::start(client.clone(), &informers),
+        controllers::start(client.clone(), &informers, offered),
+        simulated_nodes::start(client, &informers, simulated_nodes::Options::of(nodes)),
     ];
     tokio::signal::ctrl_c().await?;
     drop(engines);

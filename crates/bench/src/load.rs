@@ -4,15 +4,28 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use crate::{server::Server, site::Site, step::Step};
+use crate::{
+    server::Server,
+    site::Site,
+    step::{Figure, Step},
+};
 
 /// The samples of each figure by server, one per round.
-type Samples = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
+#[derive(Default, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Samples(BTreeMap<String, BTreeMap<String, Vec<f64>>>);
 
-pub(crate) async fn run(servers: &[Server], rounds: usize) -> Result<Value> {
-    let mut samples = Samples::new();
+impl Samples {
+    pub(crate) fn add(&mut self, server: &str, (name, value): Figure) {
+        let by_server = self.0.entry(name).or_default();
+        by_server.entry(server.to_owned()).or_default().push(value);
+    }
+}
+
+pub(crate) async fn run(servers: &[Server], rounds: usize) -> Result<Samples> {
+    let mut samples = Samples::default();
     for round in 0..rounds {
         eprintln!("round {} of {rounds}", round + 1);
         let mut order: Vec<&Server> = servers.iter().collect();
@@ -21,7 +34,7 @@ pub(crate) async fn run(servers: &[Server], rounds: usize) -> Result<Value> {
         }
         run_round(&order, round, &mut samples).await?;
     }
-    Ok(json!(samples))
+    Ok(samples)
 }
 
 async fn run_round(servers: &[&Server], round: usize, samples: &mut Samples) -> Result<()> {
@@ -37,9 +50,8 @@ async fn run_round(servers: &[&Server], round: usize, samples: &mut Samples) -> 
                 .run(alone, site)
                 .await
                 .with_context(|| format!("`{}` failed", site.server()))?;
-            for (name, value) in figures {
-                let by_server = samples.entry(name).or_default();
-                by_server.entry(site.server().to_owned()).or_default().push(value);
+            for figure in figures {
+                samples.add(site.server(), figure);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Puts the same work on one or more API servers over HTTPS and prints how long it took them.
 //!
-//! `cargo xtask bench api` starts the servers and reads the figures.
+//! `cargo xtask bench` starts the servers and reads the figures.
 
 #![expect(
     clippy::print_stdout,
@@ -10,7 +10,10 @@
 
 mod client;
 mod connection;
+mod crowd;
 mod engines;
+mod floor;
+mod lives;
 mod load;
 mod pods;
 mod schedule;
@@ -18,13 +21,14 @@ mod server;
 mod site;
 mod statistics;
 mod step;
+mod watch;
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 
-use crate::{server::Server, site::Site};
+use crate::{load::Samples, server::Server, site::Site};
 
 /// Put work on API servers and take the time
 #[derive(Parser)]
@@ -50,6 +54,27 @@ enum Command {
         rounds: usize,
         #[arg(required = true)]
         servers: Vec<Server>,
+    },
+    /// Take the time of pods that are processes, round after round, on each server in turn
+    Lives {
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        #[arg(required = true)]
+        servers: Vec<Server>,
+    },
+    /// Make the objects of nodes
+    Nodes {
+        #[arg(long)]
+        count: usize,
+        server: Server,
+    },
+    /// Take the time of many pods for many nodes that only pretend to run them
+    Crowd {
+        #[arg(long)]
+        nodes: usize,
+        #[arg(long)]
+        pods: usize,
+        server: Server,
     },
     /// Take the time from pods to nodes in a cluster of simulated nodes, in this process
     Schedule {
@@ -91,10 +116,10 @@ async fn run(command: Command) -> Result<()> {
                 Site::open(server, "filled").await?.create(16, pods).await?;
             }
         }
-        Command::Load { rounds, servers } => {
-            let figures = load::run(&servers, rounds).await?;
-            println!("{figures}");
-        }
+        Command::Load { rounds, servers } => print(&load::run(&servers, rounds).await?)?,
+        Command::Lives { rounds, servers } => print(&lives::run(&servers, rounds).await?)?,
+        Command::Nodes { count, server } => crowd::make_nodes(&server, count).await?,
+        Command::Crowd { nodes, pods, server } => print(&crowd::run(&server, nodes, pods).await?)?,
         Command::Engines { kubeconfig, nodes } => engines::run(&kubeconfig, nodes).await?,
         Command::Schedule { nodes, pods } => {
             let figures = schedule::measure(nodes, pods).await?;
@@ -109,5 +134,10 @@ async fn run(command: Command) -> Result<()> {
             }
         }
     }
+    Ok(())
+}
+
+fn print(samples: &Samples) -> Result<()> {
+    println!("{}", serde_json::to_string(samples)?);
     Ok(())
 }

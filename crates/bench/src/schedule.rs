@@ -17,7 +17,7 @@ use kube::{
     api::{ListParams, PostParams},
     runtime::watcher,
 };
-use reconcile::Informer;
+use reconcile::{Informer, Informers};
 use scheduler::{Cluster, Decision, Demand, Unit, decide};
 use serde_json::json;
 use tokio::{sync::watch, task::JoinSet};
@@ -49,10 +49,11 @@ pub(crate) async fn measure(nodes: usize, pods: usize) -> Result<Figures> {
         apiserver::InProcess::new(server.api.clone(), apiserver::User::admin()),
         "default",
     );
+    let informers = Informers::new(client.clone());
     let mut engines = vec![
-        scheduler::start(client.clone()),
-        controllers::start(client.clone()),
-        simulated_nodes::start(client.clone(), simulated_nodes::Options::of(nodes)),
+        scheduler::start(client.clone(), &informers),
+        controllers::start(client.clone(), &informers, controllers::Options::default()),
+        simulated_nodes::start(client.clone(), &informers, simulated_nodes::Options::of(nodes)),
     ];
     wait_for(&client, nodes).await?;
     let (made, bound, running) = flood(&client, pods).await?;

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use futures_util::future::try_join_all;
 use serde_json::json;
 
@@ -53,6 +53,20 @@ impl<'a> Site<'a> {
 
     pub(crate) fn pods(&self) -> String {
         format!("/api/v1/namespaces/{}/pods", self.namespace)
+    }
+
+    pub(crate) fn jobs(&self) -> String {
+        format!("/apis/batch/v1/namespaces/{}/jobs", self.namespace)
+    }
+
+    /// The request for everything that happens to the pods from now on.
+    pub(crate) async fn watch_path(&self, client: &mut Client) -> Result<String> {
+        let pods = self.pods();
+        let list = client.get(&format!("{pods}?limit=1")).await?.json()?;
+        let revision = list["metadata"]["resourceVersion"]
+            .as_str()
+            .context("a list without a revision")?;
+        Ok(format!("{pods}?watch=true&resourceVersion={revision}"))
     }
 
     pub(crate) fn pod(&self, number: usize) -> String {

@@ -76,7 +76,7 @@ impl Step {
     }
 }
 
-fn rate(name: &str, count: usize, took: std::time::Duration) -> Figure {
+pub(crate) fn rate(name: &str, count: usize, took: std::time::Duration) -> Figure {
     (name.to_owned(), count as f64 / took.as_secs_f64())
 }
 

@@ -18,8 +18,3 @@ pub(crate) fn controllers() -> User {
 pub(crate) fn simulated_nodes() -> User {
     User::new("system:node:simulated", &["system:nodes", OWN_NODES])
 }
-
-/// The part of a node that makes services reachable.
-pub(crate) fn proxy() -> User {
-    User::new("system:kube-proxy", &[])
-}

@@ -6,6 +6,7 @@ mod identities;
 use std::{net::SocketAddr, path::PathBuf};
 
 use kube::Client;
+use reconcile::Informers;
 use tokio::task::JoinSet;
 
 pub use apiserver::StartError;
@@ -47,9 +48,16 @@ pub struct Node {
 /// A cluster that is up.
 pub struct Cluster {
     server: apiserver::Running,
-    /// Controllers, scheduler and node agent; they end when they are dropped.
-    engines: Vec<JoinSet<()>>,
+    engines: Engines,
     tier: Option<Decision>,
+}
+
+/// Controllers, scheduler and node agent; they end when they are dropped.
+#[derive(Default)]
+struct Engines {
+    tasks: Vec<JoinSet<()>>,
+    /// What all of them see of the cluster.
+    _informers: Option<Informers>,
 }
 
 /// Starts everything. When this returns the API is ready; engines get ready in the background.
@@ -63,7 +71,7 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
     .await?;
     let mut cluster = Cluster {
         server,
-        engines: Vec::new(),
+        engines: Engines::default(),
         tier: None,
     };
     if let Some(node) = options.node {
@@ -81,12 +89,7 @@ async fn find_tier(wanted: Option<Tier>) -> Decision {
     }
 }
 
-fn start_engines(
-    server: &apiserver::Running,
-    data_dir: PathBuf,
-    node: Node,
-    tier: Decision,
-) -> Vec<JoinSet<()>> {
+fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node, tier: Decision) -> Engines {
     let client = |user| Client::new(apiserver::InProcess::new(server.api.clone(), user), "default");
     let directories = controllers::Directories {
         root: data_dir.join("volumes"),
@@ -103,10 +106,9 @@ fn start_engines(
         api_server: server.address,
         tier,
     };
-    let clients = node_agent::Clients {
-        node: client(identities::node(&settings.node_name)),
-        proxy: client(identities::proxy()),
-    };
+    // Of all engines the controllers see the most; the others look through their eyes.
+    let informers = Informers::new(client(identities::controllers()));
+    let node_client = client(identities::node(&settings.node_name));
     let (api, name) = (server.api.clone(), settings.node_name.clone());
     let announce = move |node| api.register_node(&name, node);
     let offered = controllers::Options {
@@ -114,13 +116,16 @@ fn start_engines(
     };
     let simulated = node
         .simulated
-        .map(|options| simulated_nodes::start(client(identities::simulated_nodes()), options));
-    let engines = [
-        node_agent::start(clients, settings, announce),
-        scheduler::start(client(identities::scheduler())),
-        controllers::start_with(client(identities::controllers()), offered),
+        .map(|options| simulated_nodes::start(client(identities::simulated_nodes()), &informers, options));
+    let tasks = [
+        node_agent::start(node_client, &informers, settings, announce),
+        scheduler::start(client(identities::scheduler()), &informers),
+        controllers::start(client(identities::controllers()), &informers, offered),
     ];
-    engines.into_iter().chain(simulated).collect()
+    Engines {
+        tasks: tasks.into_iter().chain(simulated).collect(),
+        _informers: Some(informers),
+    }
 }
 
 impl Cluster {
@@ -145,8 +150,8 @@ impl Cluster {
 
     /// Ends the engines, then the API. Pods go on; the next start finds them.
     pub async fn stop(self) {
-        for mut engine in self.engines {
-            engine.shutdown().await;
+        for mut tasks in self.engines.tasks {
+            tasks.shutdown().await;
         }
         self.server.stop().await;
     }

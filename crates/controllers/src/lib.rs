@@ -27,6 +27,7 @@ mod world;
 use std::sync::Arc;
 
 use kube::Client;
+use reconcile::Informers;
 use tokio::task::JoinSet;
 
 pub use volumes::{Directories, PROVISIONER};
@@ -40,13 +41,9 @@ pub struct Options {
 }
 
 /// Starts every controller. They run until the tasks are dropped.
-pub fn start(client: Client) -> JoinSet<()> {
-    start_with(client, Options::default())
-}
-
-pub fn start_with(client: Client, options: Options) -> JoinSet<()> {
+pub fn start(client: Client, informers: &Informers, options: Options) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    let world = Arc::new(World::new(client, &mut tasks));
+    let world = Arc::new(World::new(client, informers));
     cron_jobs::start(&world, &mut tasks);
     daemon_sets::start(&world, &mut tasks);
     finished_jobs::start(&world, &mut tasks);

@@ -71,7 +71,8 @@ fn listen(world: &Arc<World>, queue: &Queue<Key>) {
     });
     let touched = queue.clone();
     world.leases.on_change(move |change| {
-        if let Some(lease) = change.after {
+        let is_of_node = |lease: &&Arc<Lease>| lease.metadata.namespace.as_deref() == Some(LEASES);
+        if let Some(lease) = change.after.filter(is_of_node) {
             touched.add(Key::new("", &lease.name_any()));
         }
     });

@@ -1,7 +1,5 @@
 //! What all controllers see: one cache a kind, one client, one clock.
 
-use std::fmt::Debug;
-
 use k8s_openapi::api::{
     apps::v1::{ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet},
     batch::v1::{CronJob, Job},
@@ -13,10 +11,9 @@ use k8s_openapi::api::{
     policy::v1::PodDisruptionBudget,
     storage::v1::StorageClass,
 };
-use kube::{Api, Client, Resource, runtime::watcher};
-use reconcile::{Informer, Recorder};
+use kube::Client;
+use reconcile::{Informer, Informers, Recorder};
 use serde_json::Value;
-use tokio::task::JoinSet;
 
 pub(crate) struct World {
     pub client: Client,
@@ -41,30 +38,26 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(client: Client, tasks: &mut JoinSet<()>) -> Self {
+    pub(crate) fn new(client: Client, informers: &Informers) -> Self {
         Self {
-            cron_jobs: follow(&client, tasks),
-            daemon_sets: follow(&client, tasks),
-            jobs: follow(&client, tasks),
-            pods: follow(&client, tasks),
-            deployments: follow(&client, tasks),
-            replica_sets: follow(&client, tasks),
-            replication_controllers: follow(&client, tasks),
-            stateful_sets: follow(&client, tasks),
-            controller_revisions: follow(&client, tasks),
-            claims: follow(&client, tasks),
-            volumes: follow(&client, tasks),
-            storage_classes: follow(&client, tasks),
-            services: follow(&client, tasks),
-            endpoints: follow(&client, tasks),
-            endpoint_slices: follow(&client, tasks),
-            nodes: follow(&client, tasks),
-            disruption_budgets: follow(&client, tasks),
-            leases: Informer::start(
-                Api::namespaced(client.clone(), "kube-node-lease"),
-                watcher::Config::default(),
-                tasks,
-            ),
+            cron_jobs: informers.of(),
+            daemon_sets: informers.of(),
+            jobs: informers.of(),
+            pods: informers.of(),
+            deployments: informers.of(),
+            replica_sets: informers.of(),
+            replication_controllers: informers.of(),
+            stateful_sets: informers.of(),
+            controller_revisions: informers.of(),
+            claims: informers.of(),
+            volumes: informers.of(),
+            storage_classes: informers.of(),
+            services: informers.of(),
+            endpoints: informers.of(),
+            endpoint_slices: informers.of(),
+            nodes: informers.of(),
+            disruption_budgets: informers.of(),
+            leases: informers.of(),
             client,
         }
     }
@@ -72,14 +65,6 @@ impl World {
     pub(crate) fn recorder(&self, controller: &'static str) -> Recorder {
         Recorder::new(self.client.clone(), controller)
     }
-}
-
-fn follow<K>(client: &Client, tasks: &mut JoinSet<()>) -> Informer<K>
-where
-    K: Resource<DynamicType = ()> + Clone + Debug + Send + Sync + 'static,
-    K: serde::de::DeserializeOwned,
-{
-    Informer::start(Api::all(client.clone()), watcher::Config::default(), tasks)
 }
 
 /// A patch that changes the status alone.

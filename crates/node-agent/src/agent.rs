@@ -1,17 +1,18 @@
 //! What all workers of a node share, and how the node comes up.
 
 use std::{
-    fmt::Debug,
     net::{IpAddr, SocketAddr},
     path::PathBuf,
     sync::Arc,
 };
 
 use containers::tier::{self, Decision, Tier};
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret, Service};
-use kube::{Api, Client, Resource, core::PartialObjectMeta, runtime::watcher};
-use reconcile::Informer;
-use serde::de::DeserializeOwned;
+use k8s_openapi::api::{
+    core::v1::{ConfigMap, Node, Secret, Service},
+    discovery::v1::EndpointSlice,
+};
+use kube::{Client, core::PartialObjectMeta};
+use reconcile::{Informer, Informers};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -24,6 +25,7 @@ use crate::{
     networking::Networking,
     node::{self, Facts},
     orphans,
+    own_pods::OwnPods,
     sandbox::HostFiles,
     service_table,
     serving::Serving,
@@ -59,14 +61,6 @@ pub fn tier_of_this_machine(wanted: Option<Tier>) -> Decision {
     }
 }
 
-/// The API as the users a node is known by.
-#[derive(Clone)]
-pub struct Clients {
-    pub node: Client,
-    /// The part that makes services reachable.
-    pub proxy: Client,
-}
-
 pub(crate) struct Agent {
     pub(crate) settings: Settings,
     pub(crate) client: Client,
@@ -79,56 +73,70 @@ pub(crate) struct Agent {
     pub(crate) tier: Decision,
     pub(crate) facts: Facts,
     pub(crate) networking: Networking,
-    pub(crate) pods: Informer<Pod>,
-    /// This node itself, as the API has it.
-    pub(crate) node: Informer<Node>,
+    pub(crate) followed: Followed,
+    pub(crate) tokens: Tokens,
+}
+
+/// What the node sees of the cluster.
+pub(crate) struct Followed {
+    pub(crate) pods: OwnPods,
+    pub(crate) nodes: Informer<Node>,
     pub(crate) services: Informer<Service>,
+    pub(crate) slices: Informer<EndpointSlice>,
     /// Which there are and which have changed; what is in them is fetched by the pods that need it.
     pub(crate) config_maps: Informer<PartialObjectMeta<ConfigMap>>,
     pub(crate) secrets: Informer<PartialObjectMeta<Secret>>,
-    pub(crate) tokens: Tokens,
+}
+
+impl Followed {
+    fn new(informers: &Informers, node: &str) -> Self {
+        Self {
+            pods: OwnPods::new(informers.of(), node),
+            nodes: informers.of(),
+            services: informers.of(),
+            slices: informers.of(),
+            config_maps: informers.of(),
+            secrets: informers.of(),
+        }
+    }
 }
 
 /// Registers the node and runs the pods bound to it, until the tasks are dropped. Pods outlive that.
 /// `announce` is given who answers for the node's pods.
 pub fn start(
-    clients: Clients,
+    client: Client,
+    informers: &Informers,
     settings: Settings,
     announce: impl FnOnce(Arc<dyn node_api::Node>) + Send + 'static,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    tasks.spawn(run(clients, settings, announce));
+    let followed = Followed::new(informers, &settings.node_name);
+    tasks.spawn(run(client, followed, settings, announce));
     tasks
 }
 
 async fn run(
-    clients: Clients,
+    client: Client,
+    followed: Followed,
     settings: Settings,
     announce: impl FnOnce(Arc<dyn node_api::Node>) + Send + 'static,
 ) {
-    // Everything that is followed ends with this task.
+    // They end with this one.
     let mut tasks = JoinSet::new();
-    let agent = Arc::new(Agent::new(&clients, settings, &mut tasks).await);
+    let agent = Arc::new(Agent::new(client, followed, settings).await);
     announce(Arc::new(Serving::new(agent.clone())));
     tasks.spawn(node::keep_registered(agent.clone()));
     agent.networking.start(&agent.folders).await;
-    tasks.spawn(service_table::keep(agent.clone(), clients.proxy));
+    tasks.spawn(service_table::keep(agent.clone()));
     tasks.spawn(crate::networking::keep(agent.clone()));
-    agent.pods.synced().await;
-    agent.services.synced().await;
+    agent.followed.pods.synced().await;
+    agent.followed.services.synced().await;
     tasks.spawn(orphans::bury_all(agent.clone()));
     workers::run(agent).await;
 }
 
 impl Agent {
-    async fn new(clients: &Clients, settings: Settings, tasks: &mut JoinSet<()>) -> Self {
-        let client = clients.node.clone();
-        let on_this_node =
-            watcher::Config::default().fields(&format!("spec.nodeName={}", settings.node_name));
-        let pods = Informer::start(Api::all(client.clone()), on_this_node, tasks);
-        let only_this_node =
-            watcher::Config::default().fields(&format!("metadata.name={}", settings.node_name));
-        let node = Informer::start(Api::all(client.clone()), only_this_node, tasks);
+    async fn new(client: Client, followed: Followed, settings: Settings) -> Self {
         let tier = settings.tier.clone();
         let images = open_images(settings.clone()).await;
         let folders = Folders::new(&settings.data_dir);
@@ -144,13 +152,9 @@ impl Agent {
             networking: Networking::new(tier.tier, &settings.program),
             tier,
             folders,
-            services: follow_all(&client, tasks),
-            config_maps: follow_all(&client, tasks),
-            secrets: follow_all(&client, tasks),
+            followed,
             tokens: Tokens::new(client.clone()),
             client,
-            pods,
-            node,
             settings,
         }
     }
@@ -178,13 +182,6 @@ impl Agent {
             resolver: read("/etc/resolv.conf").await,
         }
     }
-}
-
-fn follow_all<K>(client: &Client, tasks: &mut JoinSet<()>) -> Informer<K>
-where
-    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
-{
-    Informer::start(Api::all(client.clone()), watcher::Config::default(), tasks)
 }
 
 /// Opening the images takes some reading, and trying how they can be mounted.

@@ -13,6 +13,7 @@ pub mod logs;
 mod networking;
 mod node;
 mod orphans;
+mod own_pods;
 pub mod probes;
 mod sandbox;
 mod service_table;
@@ -23,7 +24,7 @@ mod workers;
 
 use std::{path::Path, process::ExitCode};
 
-pub use agent::{Clients, Settings, start, tier_of_this_machine};
+pub use agent::{Settings, start, tier_of_this_machine};
 pub use containers::tier::{Decision, Tier};
 pub use images::image_ownership;
 pub use node::name_of_this_machine;

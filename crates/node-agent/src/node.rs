@@ -17,6 +17,7 @@ use kube::{
     Api,
     api::{Patch, PatchParams, PostParams},
 };
+use reconcile::Key;
 use serde_json::json;
 
 use crate::agent::Agent;
@@ -39,7 +40,7 @@ pub fn name_of_this_machine() -> String {
 
 /// The node as the API has it, or as it will be there.
 pub(crate) fn current(agent: &Agent) -> Arc<Node> {
-    let known = agent.node.all().into_iter().next();
+    let known = agent.followed.nodes.get(&Key::new("", &agent.settings.node_name));
     known.unwrap_or_else(|| object::node(agent, None, Timestamp::now()).into())
 }
 

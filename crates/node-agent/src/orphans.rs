@@ -10,6 +10,7 @@ use crate::{agent::Agent, folders::Folders, volumes::tear_down};
 /// Stops and removes what is left of pods that were deleted while no agent looked.
 pub(crate) async fn bury_all(agent: Arc<Agent>) {
     let known: BTreeSet<String> = agent
+        .followed
         .pods
         .all()
         .iter()

@@ -11,10 +11,8 @@ use k8s_openapi::api::{
     core::v1::{Service, ServicePort},
     discovery::v1::{Endpoint, EndpointSlice},
 };
-use kube::{Api, Client, runtime::watcher};
 use network::{Affinity, Port, Protocol, Table};
-use reconcile::Informer;
-use tokio::{sync::Notify, task::JoinSet};
+use tokio::sync::Notify;
 
 use crate::agent::Agent;
 
@@ -166,11 +164,8 @@ fn is_ready(endpoint: &Endpoint) -> bool {
 }
 
 /// Keeps the network's table true for as long as the agent runs.
-pub(crate) async fn keep(agent: Arc<Agent>, client: Client) {
-    let mut tasks = JoinSet::new();
-    let config = watcher::Config::default;
-    let services: Informer<Service> = Informer::start(Api::all(client.clone()), config(), &mut tasks);
-    let slices: Informer<EndpointSlice> = Informer::start(Api::all(client), config(), &mut tasks);
+pub(crate) async fn keep(agent: Arc<Agent>) {
+    let (services, slices) = (&agent.followed.services, &agent.followed.slices);
     services.synced().await;
     slices.synced().await;
     let changed = Arc::new(Notify::new());

@@ -48,7 +48,7 @@ pub(crate) async fn run(agent: Arc<Agent>) {
 /// Who sends lives no longer than who receives.
 fn listen(agent: &Agent, tell: &mpsc::UnboundedSender<News>) {
     let on_pod = tell.clone();
-    agent.pods.on_change(move |change| {
+    agent.followed.pods.on_change(move |change| {
         let seen = match (change.after, change.before) {
             (Some(pod), _) => Seen::Pod(pod.clone()),
             (None, Some(pod)) => Seen::Gone(pod.clone()),
@@ -57,13 +57,13 @@ fn listen(agent: &Agent, tell: &mpsc::UnboundedSender<News>) {
         let _ = on_pod.send(News::Pod(seen));
     });
     let on_config_map = tell.clone();
-    agent.config_maps.on_change(move |change| {
+    agent.followed.config_maps.on_change(move |change| {
         if let Some(object) = change.object() {
             let _ = on_config_map.send(News::Content(Content::ConfigMap(Key::of(&**object))));
         }
     });
     let on_secret = tell.clone();
-    agent.secrets.on_change(move |change| {
+    agent.followed.secrets.on_change(move |change| {
         if let Some(object) = change.object() {
             let _ = on_secret.send(News::Content(Content::Secret(Key::of(&**object))));
         }
@@ -98,7 +98,7 @@ struct Workers {
 impl Workers {
     /// Those the node has taken before come first, then those that have waited longest.
     fn take_in_known(&mut self) {
-        let mut pods = self.agent.pods.all();
+        let mut pods = self.agent.followed.pods.all();
         pods.sort_by_cached_key(|pod| {
             let created = pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
             (!self.is_taken(pod), created)

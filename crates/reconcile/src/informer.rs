@@ -7,7 +7,7 @@ use kube::{
     Api, Resource, ResourceExt as _,
     runtime::{WatchStreamExt as _, watcher},
 };
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use serde::de::DeserializeOwned;
 use tokio::{sync::watch, task::JoinSet};
 
@@ -38,7 +38,9 @@ pub struct Informer<K> {
 
 struct Shared<K> {
     cache: RwLock<Cache<K>>,
-    handlers: RwLock<Vec<Handler<K>>>,
+    /// Held from a change of the cache until all have been told of it: whoever follows an object is told
+    /// of its changes in their order, although several write.
+    handlers: Mutex<Vec<Handler<K>>>,
     is_synced: watch::Sender<bool>,
 }
 
@@ -66,7 +68,7 @@ where
         Self {
             shared: Arc::new(Shared {
                 cache: RwLock::new(Cache::new()),
-                handlers: RwLock::new(Vec::new()),
+                handlers: Mutex::new(Vec::new()),
                 is_synced: watch::Sender::new(false),
             }),
         }
@@ -79,10 +81,10 @@ where
         let _ = synced.wait_for(|synced| *synced).await;
     }
 
-    /// Calls `handler` at every change from now on, and at once for what is already known. Handlers
-    /// run on the watch's task: they put a key into a queue and return.
+    /// Calls `handler` at every change from now on, and at once for what is already known. Handlers run on
+    /// the task of the watch or of whoever wrote, and hold up both: they put a key into a queue and return.
     pub fn on_change(&self, handler: impl Fn(&Change<'_, K>) + Send + Sync + 'static) {
-        let mut handlers = self.shared.handlers.write();
+        let mut handlers = self.shared.handlers.lock();
         for object in self.all() {
             handler(&Change {
                 before: None,
@@ -129,8 +131,7 @@ where
     }
 
     fn publish(&self, change: impl FnOnce(&mut Cache<K>) -> Vec<Transition<K>>) {
-        // The list of handlers is held first, so that one that is being added misses nothing.
-        let handlers = self.shared.handlers.read();
+        let handlers = self.shared.handlers.lock();
         let transitions = change(&mut self.shared.cache.write());
         for (before, after) in &transitions {
             let change = Change {
@@ -180,5 +181,48 @@ where
             // The stream itself waits and starts again.
             Err(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicU64, Ordering},
+        thread,
+    };
+
+    use k8s_openapi::api::core::v1::Pod;
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(version: u64) -> Pod {
+        let metadata = json!({
+            "namespace": "n", "name": "p", "uid": "u", "resourceVersion": version.to_string(),
+        });
+        serde_json::from_value(json!({ "metadata": metadata })).unwrap()
+    }
+
+    #[test]
+    fn changes_are_told_in_their_order_although_several_write() {
+        let informer = Informer::detached();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let heard = told.clone();
+        informer.on_change(move |change: &Change<'_, Pod>| {
+            let version = change.after.and_then(|pod| pod.resource_version()).unwrap();
+            heard.lock().push(version.parse::<u64>().unwrap());
+        });
+        let next = AtomicU64::new(1);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        informer.wrote(pod(next.fetch_add(1, Ordering::Relaxed)));
+                    }
+                });
+            }
+        });
+        assert!(told.lock().is_sorted());
+        assert_eq!(told.lock().last(), Some(&2000));
     }
 }

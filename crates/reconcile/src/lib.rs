@@ -6,6 +6,7 @@ mod cache;
 pub mod demands;
 mod events;
 mod informer;
+mod informers;
 mod key;
 pub mod node_selectors;
 mod queue;
@@ -16,6 +17,7 @@ pub mod volumes;
 
 pub use events::Recorder;
 pub use informer::{Change, Informer};
+pub use informers::Informers;
 pub use key::Key;
 pub use queue::Queue;
 pub use run::{Next, run};

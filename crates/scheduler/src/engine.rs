@@ -18,9 +18,9 @@ use k8s_openapi::{
     },
     jiff::Timestamp,
 };
-use kube::{Api, Client, runtime::watcher};
+use kube::Client;
 use parking_lot::Mutex;
-use reconcile::{Informer, Key, Recorder};
+use reconcile::{Informer, Informers, Key, Recorder};
 use tokio::{
     sync::{Notify, Semaphore},
     task::JoinSet,
@@ -37,19 +37,19 @@ const PERIOD: Duration = Duration::from_millis(20);
 const WRITERS: usize = 64;
 
 /// Starts the scheduler. It runs until the tasks are dropped.
-pub fn start(client: Client) -> JoinSet<()> {
+pub fn start(client: Client, informers: &Informers) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let engine = Arc::new(Engine {
-        pods: follow(&client, &mut tasks),
-        nodes: follow(&client, &mut tasks),
-        namespaces: follow(&client, &mut tasks),
-        claims: follow(&client, &mut tasks),
-        volumes: follow(&client, &mut tasks),
-        classes: follow(&client, &mut tasks),
-        budgets: follow(&client, &mut tasks),
+        pods: informers.of(),
+        nodes: informers.of(),
+        namespaces: informers.of(),
+        claims: informers.of(),
+        volumes: informers.of(),
+        classes: informers.of(),
+        budgets: informers.of(),
         recorder: Recorder::new(client.clone(), "default-scheduler"),
-        picture: Mutex::default(),
-        changed: Notify::new(),
+        news: Mutex::default(),
+        heard: Notify::new(),
         claimed: Notify::new(),
         writers: Arc::new(Semaphore::new(WRITERS)),
         client,
@@ -59,13 +59,8 @@ pub fn start(client: Client) -> JoinSet<()> {
     tasks
 }
 
-fn follow<K>(client: &Client, tasks: &mut JoinSet<()>) -> Informer<K>
-where
-    K: kube::Resource<DynamicType = ()> + Clone + std::fmt::Debug + Send + Sync + 'static,
-    K: serde::de::DeserializeOwned,
-{
-    Informer::start(Api::all(client.clone()), watcher::Config::default(), tasks)
-}
+/// Brings the picture up to date, and says whether that may give a waiting pod a place.
+type News = Box<dyn FnOnce(&mut Picture) -> bool + Send>;
 
 struct Engine {
     client: Client,
@@ -77,9 +72,9 @@ struct Engine {
     volumes: Informer<PersistentVolume>,
     classes: Informer<StorageClass>,
     budgets: Informer<PodDisruptionBudget>,
-    picture: Mutex<Picture>,
-    /// Something happened that may give a waiting pod a place.
-    changed: Notify,
+    /// What has happened and is not in the picture yet. Who tells of it is never held up by a decision.
+    news: Mutex<Vec<News>>,
+    heard: Notify,
     /// A claim has changed.
     claimed: Notify,
     writers: Arc<Semaphore>,
@@ -93,20 +88,34 @@ async fn run(engine: Arc<Engine>) {
     engine.volumes.synced().await;
     engine.classes.synced().await;
     engine.budgets.synced().await;
+    let mut picture = Picture::default();
     let mut sizes = Sizes::default();
     let mut last: Option<Instant> = None;
     loop {
-        engine.changed.notified().await;
+        engine.heard.notified().await;
         if let Some(rest) = last.and_then(|last| PERIOD.checked_sub(last.elapsed())) {
             tokio::time::sleep(rest).await;
         }
+        if !engine.take_in_news(&mut picture) {
+            continue;
+        }
         last = Some(Instant::now());
-        let wanted = engine.picture.lock().groups();
-        sizes.learn(&engine.client, wanted).await;
-        for decision in engine.decide(&sizes) {
+        sizes.learn(&engine.client, picture.groups()).await;
+        for decision in decide_all(&mut picture, &sizes) {
             engine.clone().carry_out(decision).await;
         }
     }
+}
+
+fn decide_all(picture: &mut Picture, sizes: &Sizes) -> Vec<Decision> {
+    let units = picture.units(sizes);
+    let decisions = decide(&mut picture.cluster, units, Timestamp::now());
+    for decision in &decisions {
+        if let Decision::Bind { demand, .. } = decision {
+            picture.waiting.remove(&Key::of(&*demand.pod));
+        }
+    }
+    decisions
 }
 
 impl Engine {
@@ -122,7 +131,6 @@ impl Engine {
         self.claims.on_change(move |_| engine.claimed.notify_waiters());
     }
 
-    /// Brings the picture up to date with each change, and looks again if it may matter to who waits.
     fn tell<K>(
         self: &Arc<Self>,
         informer: &Informer<K>,
@@ -133,22 +141,24 @@ impl Engine {
     {
         let engine = self.clone();
         informer.on_change(move |seen| {
-            if change(&mut engine.picture.lock(), seen) {
-                engine.changed.notify_one();
-            }
+            let (before, after) = (seen.before.cloned(), seen.after.cloned());
+            engine.hear(move |picture| {
+                let (before, after) = (before.as_ref(), after.as_ref());
+                change(picture, &reconcile::Change { before, after })
+            });
         });
     }
 
-    fn decide(&self, sizes: &Sizes) -> Vec<Decision> {
-        let mut picture = self.picture.lock();
-        let units = picture.units(sizes);
-        let decisions = decide(&mut picture.cluster, units, Timestamp::now());
-        for decision in &decisions {
-            if let Decision::Bind { demand, .. } = decision {
-                picture.waiting.remove(&Key::of(&*demand.pod));
-            }
-        }
-        decisions
+    fn hear(&self, news: impl FnOnce(&mut Picture) -> bool + Send + 'static) {
+        self.news.lock().push(Box::new(news));
+        self.heard.notify_one();
+    }
+
+    /// Whether a waiting pod may have a place now.
+    fn take_in_news(&self, picture: &mut Picture) -> bool {
+        let news = std::mem::take(&mut *self.news.lock());
+        news.into_iter()
+            .fold(false, |may_matter, news| news(picture) | may_matter)
     }
 
     async fn carry_out(self: Arc<Self>, decision: Decision) {

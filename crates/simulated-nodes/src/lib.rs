@@ -17,9 +17,8 @@ use k8s_openapi::api::{
 use kube::{
     Api, Client, ResourceExt as _,
     api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
-    runtime::watcher,
 };
-use reconcile::{Informer, Key, Next, Queue, run};
+use reconcile::{Informer, Informers, Key, Next, Queue, run};
 use tokio::task::JoinSet;
 
 use lifecycle::Step;
@@ -60,10 +59,9 @@ impl Options {
 }
 
 /// Starts the nodes. They run until the tasks are dropped; their objects stay, and are found again.
-pub fn start(client: Client, options: Options) -> JoinSet<()> {
+pub fn start(client: Client, informers: &Informers, options: Options) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    let pods: Informer<Pod> =
-        Informer::start(Api::all(client.clone()), watcher::Config::default(), &mut tasks);
+    let pods: Informer<Pod> = informers.of();
     tasks.spawn(register(client.clone(), options));
     let queue = Queue::new();
     let touched = queue.clone();

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
-use rustix::fs::statfs;
+use anyhow::Result;
 
 use super::{
     Arguments, idle,
     load::{self, Generator},
-    measures::Samples,
+    measures::{API, Samples},
     report::Report,
+    work::{Work, argument},
 };
 use crate::{
     processes::Background,
@@ -18,43 +18,20 @@ use crate::{
 
 /// What the data directory holds when a start on an existing one is measured.
 const STORED_PODS: usize = 3_000;
-const TMPFS: i64 = 0x0102_1994;
 
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let mut sides = Vec::new();
-    if arguments.only != Some(Side::Real) {
-        sides.push(Side::Ours);
-    }
-    if arguments.only != Some(Side::Ours) && servers::is_real_available(arguments.only)? {
-        sides.push(Side::Real);
-    }
-    let folder = tempfile::Builder::new().prefix("trainyard-bench-").tempdir()?;
-    let work = folder.path().to_owned();
-    if arguments.keep {
-        eprintln!("data and logs: {}", folder.keep().display());
-    }
+    let sides = super::sides(arguments.only)?;
+    let work = Work::new(arguments.keep)?;
     let binaries = servers::build(Profile::Release, &[load::PACKAGE])?;
     let bench = Bench {
         generator: Generator::new(&binaries),
         binaries,
-        work: on_a_disk(work)?,
+        work: work.path.clone(),
         sides,
         rounds: arguments.rounds,
     };
     let samples = bench.run()?;
-    Ok(Report::new(samples, arguments.rounds))
-}
-
-/// In memory neither side would wait for a disk.
-fn on_a_disk(work: PathBuf) -> Result<PathBuf> {
-    let found = statfs(&work).context("cannot look at the file system of the temporary folder")?;
-    if found.f_type == TMPFS {
-        bail!(
-            "`{}` is in memory; set TMPDIR to a folder on a disk",
-            work.display()
-        );
-    }
-    Ok(work)
+    Ok(Report::new(API, samples, arguments.rounds))
 }
 
 struct Bench {
@@ -157,6 +134,7 @@ fn measure_idle(running: &[Running], prefix: &str, samples: &mut Samples) -> Res
         .iter()
         .map(|running| running.parts.iter().map(Background::pid).collect())
         .collect();
+    idle::settle();
     for (running, found) in running.iter().zip(idle::measure(&pids)?) {
         let name = running.server.name();
         samples.add(&format!("{prefix}_memory"), name, found.megabytes);
@@ -165,20 +143,8 @@ fn measure_idle(running: &[Running], prefix: &str, samples: &mut Samples) -> Res
     Ok(())
 }
 
-/// `NAME=URL,TOKEN,CA-FILE` of each.
 fn arguments(running: &[Running]) -> Result<Vec<String>> {
-    let argument = |running: &Running| {
-        let server = &running.server;
-        let authority = server.authority();
-        let token = server.token()?;
-        Ok(format!(
-            "{}={},{token},{}",
-            server.name(),
-            server.url(),
-            authority.display()
-        ))
-    };
-    running.iter().map(argument).collect()
+    running.iter().map(|running| argument(&*running.server)).collect()
 }
 
 fn stop_all(running: Vec<Running>) -> Result<Vec<Box<dyn Server>>> {

@@ -15,10 +15,14 @@ pub(super) struct Idle {
     pub(super) cpu_percent: f64,
 }
 
-/// Looks at several servers, each a group of processes, at the same time.
-pub(super) fn measure(servers: &[Vec<u32>]) -> Result<Vec<Idle>> {
+/// Gives servers the time to come to rest.
+pub(super) fn settle() {
     eprintln!("idle for {} seconds", (SETTLE + WINDOW).as_secs());
     thread::sleep(SETTLE);
+}
+
+/// Looks at several servers, each a group of processes, at the same time.
+pub(super) fn measure(servers: &[Vec<u32>]) -> Result<Vec<Idle>> {
     let ticks = |pids: &Vec<u32>| -> Result<u64> { pids.iter().map(|pid| cpu_ticks(*pid)).sum() };
     let before = servers.iter().map(ticks).collect::<Result<Vec<_>>>()?;
     thread::sleep(WINDOW);
@@ -27,7 +31,7 @@ pub(super) fn measure(servers: &[Vec<u32>]) -> Result<Vec<Idle>> {
         .zip(before)
         .map(|(pids, before)| {
             let spent = (ticks(pids)? - before) as f64 / TICKS_PER_SECOND;
-            let bytes: u64 = pids.iter().map(|pid| resident(*pid)).sum::<Result<_>>()?;
+            let bytes: u64 = pids.iter().map(|pid| memory(*pid)).sum::<Result<_>>()?;
             Ok(Idle {
                 megabytes: bytes as f64 / 1e6,
                 cpu_percent: 100.0 * spent / WINDOW.as_secs_f64(),
@@ -36,9 +40,11 @@ pub(super) fn measure(servers: &[Vec<u32>]) -> Result<Vec<Idle>> {
         .collect()
 }
 
-fn resident(pid: u32) -> Result<u64> {
-    let status = read(pid, "status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+/// What is resident, and of pages that several processes have their share: the program itself counts once
+/// however many run it.
+fn memory(pid: u32) -> Result<u64> {
+    let sums = read(pid, "smaps_rollup")?;
+    let line = sums.lines().find_map(|line| line.strip_prefix("Pss:"));
     let kilobytes: u64 = line
         .and_then(|line| line.split_whitespace().next()?.parse().ok())
         .context("a process without memory")?;

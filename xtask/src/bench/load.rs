@@ -56,9 +56,34 @@ impl Generator {
 
     /// Does rounds of work, and returns the samples of each figure by server.
     pub(super) fn load(&self, servers: &[String], rounds: u32) -> Result<Value> {
-        let output = Command::new(&self.binary)
-            .args(["load", "--rounds", &rounds.to_string()])
-            .args(servers)
+        self.figures(|command| {
+            command
+                .args(["load", "--rounds", &rounds.to_string()])
+                .args(servers)
+        })
+    }
+
+    /// Rounds of pods that are processes.
+    pub(super) fn lives(&self, servers: &[String], rounds: u32) -> Result<Value> {
+        self.figures(|command| {
+            command
+                .args(["lives", "--rounds", &rounds.to_string()])
+                .args(servers)
+        })
+    }
+
+    pub(super) fn nodes(&self, server: &str, count: usize) -> Result<()> {
+        run::check(Command::new(&self.binary).args(["nodes", "--count", &count.to_string(), server]))
+    }
+
+    /// Many pods for many nodes.
+    pub(super) fn crowd(&self, server: &str, nodes: usize, pods: usize) -> Result<Value> {
+        let (nodes, pods) = (nodes.to_string(), pods.to_string());
+        self.figures(|command| command.args(["crowd", "--nodes", &nodes, "--pods", &pods, server]))
+    }
+
+    fn figures(&self, arguments: impl FnOnce(&mut Command) -> &mut Command) -> Result<Value> {
+        let output = arguments(&mut Command::new(&self.binary))
             .stderr(Stdio::inherit())
             .output()
             .context("cannot start the load generator")?;

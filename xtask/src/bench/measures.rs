@@ -49,7 +49,44 @@ const fn more(id: &'static str, title: &'static str, unit: Unit, bars: &'static 
     }
 }
 
-pub(super) const MEASURES: &[Measure] = &[
+/// What `bench pods` measures.
+pub(super) const PODS: &[Measure] = &[
+    less(
+        "system_memory",
+        "idle memory, whole system",
+        Megabytes,
+        &[AtMost(40.0)],
+    ),
+    less("system_cpu", "idle CPU, whole system", Percent, &[AtMost(0.5)]),
+    less(
+        "first_line_p50",
+        "one pod: submit to its line, p50",
+        Milliseconds,
+        &[AtMost(90.0)],
+    ),
+    less(
+        "job_running",
+        "Job with 100 pods: submit to all running",
+        Milliseconds,
+        &[AtMost(2000.0)],
+    ),
+    more("crowd_made", "10,000 pods, 16 clients: made", PerSecond, &[]),
+    more(
+        "crowd_bound",
+        "10,000 pods on 1,000 nodes: bound",
+        PerSecond,
+        &[Times(1.0)],
+    ),
+    more(
+        "crowd_running",
+        "10,000 pods on 1,000 nodes: running",
+        PerSecond,
+        &[Times(1.0)],
+    ),
+];
+
+/// What `bench api` measures.
+pub(super) const API: &[Measure] = &[
     less("start_fresh", "start, new directory", Milliseconds, &[]),
     less(
         "start_existing",

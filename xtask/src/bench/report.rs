@@ -3,11 +3,13 @@
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
-use super::measures::{Bar, MEASURES, Measure, Samples, Unit};
+use super::measures::{Bar, Measure, Samples, Unit};
 
 pub(super) struct Report {
     lines: Vec<Line>,
     rounds: u32,
+    /// What the reader has to know besides.
+    note: Option<&'static str>,
 }
 
 /// One measure, as the median of its samples.
@@ -15,41 +17,59 @@ struct Line {
     measure: &'static Measure,
     ours: Option<f64>,
     real: Option<f64>,
+    /// What the machine itself takes.
+    floor: Option<f64>,
     samples: Value,
 }
 
 impl Report {
-    pub(super) fn new(samples: Samples, rounds: u32) -> Self {
+    pub(super) fn new(measures: &'static [Measure], samples: Samples, rounds: u32) -> Self {
         let line = |measure: &'static Measure| {
-            let (ours, real) = (samples.of(measure.id, "ours"), samples.of(measure.id, "real"));
+            let [ours, real, floor] = ["ours", "real", "floor"].map(|name| samples.of(measure.id, name));
             Line {
                 measure,
                 ours: median(ours),
                 real: median(real),
-                samples: json!({ "ours": ours, "real": real }),
+                floor: median(floor),
+                samples: json!({ "ours": ours, "real": real, "floor": floor }),
             }
         };
         Self {
-            lines: MEASURES.iter().map(line).collect(),
+            lines: measures.iter().map(line).collect(),
             rounds,
+            note: None,
+        }
+    }
+
+    pub(super) fn with_note(self, note: &'static str) -> Self {
+        Self {
+            note: Some(note),
+            ..self
         }
     }
 
     pub(super) fn text(&self) -> String {
-        let mut rows = vec![["", "ours", "real", "times", "bar", ""].map(str::to_owned)];
+        let mut rows = vec![["", "floor", "ours", "real", "times", "bar", ""].map(str::to_owned)];
         rows.extend(self.lines.iter().map(Line::row));
+        if self.lines.iter().all(|line| line.floor.is_none()) {
+            rows.iter_mut().for_each(|row| row[1].clear());
+        }
         let mut text = table(&rows);
         text.push_str(&format!("\nmedians of {} rounds", self.rounds));
         text.push_str(match self.misses().count() {
             0 => "; every bar is reached\n",
             _ => "; ✗ marks a missed bar\n",
         });
+        if let Some(note) = self.note {
+            text.push_str(note);
+            text.push('\n');
+        }
         text
     }
 
     pub(super) fn json(&self) -> Value {
         let lines: Vec<Value> = self.lines.iter().map(Line::json).collect();
-        json!({ "rounds": self.rounds, "measures": lines })
+        json!({ "rounds": self.rounds, "measures": lines, "note": self.note })
     }
 
     pub(super) fn check(&self) -> Result<()> {
@@ -91,11 +111,12 @@ impl Line {
         (!results.is_empty()).then(|| results.iter().all(|met| *met))
     }
 
-    fn row(&self) -> [String; 6] {
+    fn row(&self) -> Row {
         let unit = self.measure.unit;
         let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| unit.show(value));
         [
             self.measure.title.to_owned(),
+            value(self.floor),
             value(self.ours),
             value(self.real),
             self.times()
@@ -130,6 +151,7 @@ impl Line {
             "unit": self.measure.unit.name(),
             "ours": self.ours,
             "real": self.real,
+            "floor": self.floor,
             "times": self.times(),
             "bar": self.bar(),
             "met": self.is_met(),
@@ -170,22 +192,26 @@ fn median(samples: &[f64]) -> Option<f64> {
     })
 }
 
-/// Columns as wide as their widest cell; all but the first and the last two are numbers.
-fn table(rows: &[[String; 6]]) -> String {
+type Row = [String; 7];
+
+/// Columns as wide as their widest cell, and left out where all cells are empty; all but the first and
+/// the last two are numbers.
+fn table(rows: &[Row]) -> String {
     let width = |column: usize| {
         rows.iter()
             .map(|row| row[column].chars().count())
             .max()
             .unwrap_or(0)
     };
-    let widths: [usize; 6] = std::array::from_fn(width);
+    let widths: [usize; 7] = std::array::from_fn(width);
     let mut text = String::new();
     for row in rows {
         let cells: Vec<String> = row
             .iter()
             .enumerate()
+            .filter(|(column, _)| widths[*column] > 0)
             .map(|(column, cell)| match column {
-                1..=3 => format!("{cell:>width$}", width = widths[column]),
+                1..=4 => format!("{cell:>width$}", width = widths[column]),
                 _ => format!("{cell:<width$}", width = widths[column]),
             })
             .collect();
@@ -199,12 +225,14 @@ fn table(rows: &[[String; 6]]) -> String {
 mod tests {
     use super::*;
 
+    use crate::bench::measures::{API, PODS};
+
     fn report(figures: &[(&str, &str, f64)]) -> Report {
         let mut samples = Samples::default();
         for (measure, server, value) in figures {
             samples.add(measure, server, *value);
         }
-        Report::new(samples, 1)
+        Report::new(API, samples, 1)
     }
 
     #[test]
@@ -227,6 +255,16 @@ mod tests {
             line.and_then(Line::times)
         };
         assert_eq!((times("creates_16"), times("list_p50")), (Some(8.0), Some(5.0)));
+    }
+
+    #[test]
+    fn the_floor_is_shown_where_there_is_one() {
+        let mut samples = Samples::default();
+        samples.add("job_running", "floor", 70.0);
+        let text = Report::new(PODS, samples, 1).with_note("not run: a thing").text();
+        assert!(text.contains("floor") && text.contains("70.0 ms"));
+        assert!(text.ends_with("not run: a thing\n"));
+        assert!(!report(&[]).text().contains("floor"));
     }
 
     #[test]

@@ -92,26 +92,7 @@ impl Cluster {
         let file = self.work.join("nodes.yaml");
         fs::write(&file, nodes)?;
         self.kubectl(&["apply", "-f", &file.to_string_lossy()])?;
-        let stages = real_kubernetes::module_dir("sigs.k8s.io/kwok", "v0.8.0")?.join("kustomize/stage");
-        let mut kwok = Command::new(real_kubernetes::ensure(Component::Kwok)?);
-        kwok.arg("--kubeconfig")
-            .arg(&self.kubeconfig)
-            .args(["--manage-all-nodes", "--node-lease-duration-seconds=40"]);
-        for folder in ["node/fast", "node/heartbeat-with-lease", "pod/fast"] {
-            for entry in fs::read_dir(stages.join(folder))? {
-                let path = entry?.path();
-                let name = path
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned();
-                if path.extension().is_some_and(|extension| extension == "yaml")
-                    && name != "kustomization.yaml"
-                {
-                    kwok.arg("--config").arg(path);
-                }
-            }
-        }
+        let mut kwok = servers::kwok(&self.kubeconfig)?;
         self.add("kwok", &mut kwok)?;
         self.kubectl(&["wait", "--for=condition=Ready", "node", "--all", "--timeout=60s"])
     }

@@ -22,6 +22,14 @@ pub(crate) struct Ours {
     binary: PathBuf,
     work: PathBuf,
     port: u16,
+    extent: Extent,
+}
+
+/// How much of it runs.
+#[derive(Clone, Copy)]
+enum Extent {
+    Api,
+    Cluster { simulated_nodes: usize },
 }
 
 /// Builds ours and what else is wanted of the workspace, and says in which folder the binaries are.
@@ -48,13 +56,28 @@ impl Profile {
 }
 
 impl Ours {
+    /// The API server alone.
     pub(crate) fn prepare(binaries: &Path, work: &Path) -> Result<Self> {
+        Self::with(Extent::Api, binaries, work)
+    }
+
+    /// Everything, with so many simulated nodes beside this machine.
+    pub(crate) fn cluster(binaries: &Path, work: &Path, simulated_nodes: usize) -> Result<Self> {
+        Self::with(Extent::Cluster { simulated_nodes }, binaries, work)
+    }
+
+    fn with(extent: Extent, binaries: &Path, work: &Path) -> Result<Self> {
         let [port] = free_ports()?;
         Ok(Self {
             binary: binaries.join("trainyard"),
             work: work.to_owned(),
             port,
+            extent,
         })
+    }
+
+    pub(super) fn binary(&self) -> &Path {
+        &self.binary
     }
 
     /// Where its kubeconfig is once it is ready.
@@ -62,7 +85,7 @@ impl Ours {
         self.data().join("kubeconfig")
     }
 
-    fn data(&self) -> PathBuf {
+    pub(super) fn data(&self) -> PathBuf {
         self.work.join("data")
     }
 }
@@ -75,10 +98,16 @@ impl Server for Ours {
     fn start(&self) -> Result<Vec<Background>> {
         let mut command = Command::new(&self.binary);
         command
-            .args(["up", "--api-only"])
+            .arg("up")
             .arg(format!("--listen=127.0.0.1:{}", self.port))
             .arg("--data-dir")
             .arg(self.data());
+        match self.extent {
+            Extent::Api => command.arg("--api-only"),
+            Extent::Cluster { simulated_nodes } => {
+                command.arg(format!("--simulated-nodes={simulated_nodes}"))
+            }
+        };
         Ok(vec![Background::start("trainyard", &mut command, &self.work)?])
     }
 

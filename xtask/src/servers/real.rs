@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use super::{Server, free_ports, start_and_wait};
+use super::{Server, free_ports, kwok, start_and_wait};
 use crate::{
     processes::Background,
     real_kubernetes::{self, Component},
@@ -86,16 +86,44 @@ impl Real {
     pub(crate) fn start_with_controllers(&self) -> Result<Vec<Background>> {
         let mut parts = start_and_wait(self, Duration::from_mins(1))?;
         // Only now: the controllers give up when nobody answers for ten seconds.
-        parts.insert(0, self.start_controllers()?);
+        parts.insert(0, self.start_controllers(&CONTROLLERS.join(","))?);
         Ok(parts)
     }
 
-    fn start_controllers(&self) -> Result<Background> {
+    /// Starts a whole control plane: every controller, and the scheduler with its limits raised.
+    pub(crate) fn start_with_scheduler(&self) -> Result<Vec<Background>> {
+        let mut parts = start_and_wait(self, Duration::from_mins(1))?;
+        parts.insert(0, self.start_controllers("*")?);
+        parts.insert(0, self.start_scheduler()?);
+        Ok(parts)
+    }
+
+    /// Nodes that are only objects get somebody who looks after them.
+    pub(crate) fn start_kwok(&self) -> Result<Background> {
+        let mut command = kwok(&self.work.join("kubeconfig"))?;
+        Background::start("kwok", &mut command, &self.work)
+    }
+
+    fn start_scheduler(&self) -> Result<Background> {
+        let mut command = Command::new(real_kubernetes::ensure(Component::KubeScheduler)?);
+        command
+            .arg("--kubeconfig")
+            .arg(self.work.join("kubeconfig"))
+            .args([
+                "--leader-elect=false",
+                "--secure-port=0",
+                "--kube-api-qps=10000",
+                "--kube-api-burst=10000",
+            ]);
+        Background::start("kube-scheduler", &mut command, &self.work)
+    }
+
+    fn start_controllers(&self, which: &str) -> Result<Background> {
         let mut command = Command::new(real_kubernetes::ensure(Component::KubeControllerManager)?);
         command
             .arg("--kubeconfig")
             .arg(self.work.join("kubeconfig"))
-            .arg(format!("--controllers={}", CONTROLLERS.join(",")))
+            .arg(format!("--controllers={which}"))
             .arg("--service-account-private-key-file")
             .arg(self.work.join("accounts.key"))
             .arg("--root-ca-file")

@@ -23,7 +23,7 @@ const WARM_UP: usize = 10;
 
 pub(super) async fn run(site: &Site<'_>, watchers: usize) -> Result<Vec<Figure>> {
     let mut client = site.client().await?;
-    let path = watch_path(site, &mut client).await?;
+    let path = site.watch_path(&mut client).await?;
     let (sightings, mut seen) = unbounded_channel();
     let mut tasks = JoinSet::new();
     for _ in 0..watchers {
@@ -51,16 +51,6 @@ pub(super) async fn run(site: &Site<'_>, watchers: usize) -> Result<Vec<Figure>>
         (format!("watch_{watchers}_{name}"), milliseconds(value))
     };
     Ok(vec![figure("p50", 0.5), figure("p99", 0.99)])
-}
-
-/// The request for everything that happens in the namespace from now on.
-async fn watch_path(site: &Site<'_>, client: &mut Client) -> Result<String> {
-    let pods = site.pods();
-    let list = client.get(&format!("{pods}?limit=1")).await?.json()?;
-    let revision = list["metadata"]["resourceVersion"]
-        .as_str()
-        .context("a list without a revision")?;
-    Ok(format!("{pods}?watch=true&resourceVersion={revision}"))
 }
 
 /// Says when each event has arrived whole. Events are lines, and JSON has no other line ends.

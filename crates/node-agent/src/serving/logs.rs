@@ -26,7 +26,7 @@ pub(super) fn read(
     container: &str,
     options: LogOptions,
 ) -> Result<Logs, NodeError> {
-    let known = agent.pods.get(&Key::new(&pod.namespace, &pod.name));
+    let known = agent.followed.pods.get(&Key::new(&pod.namespace, &pod.name));
     let known = known.filter(|known| known.metadata.uid.as_deref() == Some(&pod.uid));
     let known = known.ok_or(NodeError::NoPod)?;
     let source = log_source(&json!(&*known), container, options.previous)

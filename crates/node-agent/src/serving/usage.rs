@@ -45,7 +45,7 @@ impl Meter {
             tokio::time::sleep(SHORTEST).await;
             after = look(agent).await;
         }
-        let pods = agent.pods.all();
+        let pods = agent.followed.pods.all();
         let usage = pods.iter().filter_map(|pod| {
             let uid = pod.metadata.uid.as_deref()?;
             Some(difference(pod, before.get(uid)?, after.get(uid)?))
@@ -81,7 +81,7 @@ impl Meter {
 
 async fn look(agent: &Agent) -> HashMap<String, Look> {
     let mut looks = HashMap::new();
-    for pod in agent.pods.all() {
+    for pod in agent.followed.pods.all() {
         let folder = agent.folders.pod(&pod);
         let Ok(sandbox) = Sandbox::adopt(folder.path()).await else {
             continue;

@@ -43,7 +43,7 @@ impl Worker {
         let patch = Patch::Strategic(json!({ "metadata": { "uid": meta.uid }, "status": change }));
         match pods.patch_status(name, &PatchParams::default(), &patch).await {
             Ok(written) => {
-                self.agent.pods.wrote(written.clone());
+                self.agent.followed.pods.wrote(written.clone());
                 self.pod = written.into();
             }
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}

@@ -60,7 +60,7 @@ impl Sources for Fetched<'_> {
     }
 
     fn services(&self) -> Vec<Arc<Service>> {
-        let services = &self.agent.services;
+        let services = &self.agent.followed.services;
         let mut all = services.in_namespace(namespace(self.pod));
         all.extend(services.get(&Key::new("default", "kubernetes")));
         all
@@ -85,7 +85,7 @@ impl VolumeSources for Fetched<'_> {
     }
 
     fn is_used_by_another_pod(&self, claim: &str) -> bool {
-        let others = self.agent.pods.in_namespace(namespace(self.pod));
+        let others = self.agent.followed.pods.in_namespace(namespace(self.pod));
         others.iter().any(|other| {
             let phase = other.status.as_ref().and_then(|status| status.phase.as_deref());
             other.metadata.uid != self.pod.metadata.uid

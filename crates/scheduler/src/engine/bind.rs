@@ -138,14 +138,13 @@ impl Engine {
     }
 
     fn give_up(&self, demand: &Demand) {
-        self.picture.lock().cluster.remove_pod(demand.uid());
-        self.changed.notify_one();
+        let uid = demand.uid().to_owned();
+        self.hear(move |picture| picture.cluster.remove_pod(&uid));
     }
 
     fn try_again(&self, demand: &Demand) {
         if let Some(pod) = self.pods.get(&Key::of(&*demand.pod)) {
-            self.picture.lock().put_back(&pod);
-            self.changed.notify_one();
+            self.hear(move |picture| picture.put_back(pod));
         }
     }
 }

@@ -143,11 +143,12 @@ impl Picture {
     }
 
     /// Puts a pod back among those that wait, as it is now.
-    pub(super) fn put_back(&mut self, pod: &Arc<Pod>) {
-        if is_ours(pod) {
-            self.waiting
-                .insert(Key::of(&**pod), Arc::new(Demand::of(pod.clone())));
+    pub(super) fn put_back(&mut self, pod: Arc<Pod>) -> bool {
+        let is_waiting = is_ours(&pod);
+        if is_waiting {
+            self.waiting.insert(Key::of(&*pod), Arc::new(Demand::of(pod)));
         }
+        is_waiting
     }
 }
 
@@ -165,10 +166,14 @@ fn keep<K: kube::Resource>(map: &mut std::collections::HashMap<Key, Arc<K>>, cha
 
 /// Others may look at a placed pod's labels, and a smaller pod leaves room.
 fn may_move_others(change: &Change<'_, Pod>) -> bool {
-    let looks = |pod: &Arc<Pod>| (pod.metadata.labels.clone(), pod.spec.clone());
-    let is_leaving = |pod: &Arc<Pod>| pod.metadata.deletion_timestamp.is_some();
-    change.before.map(looks) != change.after.map(looks)
-        || change.before.is_some_and(is_leaving) != change.after.is_some_and(is_leaving)
+    let (Some(before), Some(after)) = (change.before, change.after) else {
+        return true;
+    };
+    let is_leaving = |pod: &Pod| pod.metadata.deletion_timestamp.is_some();
+    before.metadata.labels != after.metadata.labels
+        || is_leaving(before) != is_leaving(after)
+        // Binding changes the spec as well, and is known.
+        || is_placed(before) && before.spec != after.spec
 }
 
 fn is_placed(pod: &Pod) -> bool {
@@ -193,4 +198,57 @@ pub(super) fn is_ours(pod: &Pod) -> bool {
         && !is_gated
         && !is_over(pod)
         && pod.metadata.deletion_timestamp.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn pod(node: Option<&str>, labels: &Value) -> Arc<Pod> {
+        let object = json!({
+            "metadata": {"name": "p", "namespace": "n", "uid": "u", "labels": labels},
+            "spec": {"nodeName": node, "containers": []},
+        });
+        Arc::new(serde_json::from_value(object).unwrap())
+    }
+
+    #[test]
+    fn a_binding_is_news_only_to_who_did_not_decide_it() {
+        let (waiting, bound) = (pod(None, &json!({})), pod(Some("here"), &json!({})));
+        let change = Change {
+            before: Some(&waiting),
+            after: Some(&bound),
+        };
+        assert!(Picture::default().pod_changed(&change));
+        let mut picture = Picture::default();
+        let demand = Arc::new(Demand::of(waiting.clone()));
+        picture.cluster.put(demand, "here");
+        assert!(!picture.pod_changed(&change));
+    }
+
+    #[test]
+    fn other_labels_of_a_placed_pod_are_news() {
+        let (before, after) = (
+            pod(Some("here"), &json!({})),
+            pod(Some("here"), &json!({"a": "b"})),
+        );
+        let mut picture = Picture::default();
+        let first = Change {
+            before: None,
+            after: Some(&before),
+        };
+        picture.pod_changed(&first);
+        let relabelled = Change {
+            before: Some(&before),
+            after: Some(&after),
+        };
+        assert!(picture.pod_changed(&relabelled));
+        let again = Change {
+            before: Some(&after),
+            after: Some(&after),
+        };
+        assert!(!picture.pod_changed(&again));
+    }
 }
