@@ -7,31 +7,38 @@ mod bytes;
 mod commit;
 mod compaction;
 mod create;
+mod draft;
 mod error;
+mod file;
+mod footing;
 mod header;
 mod load;
-mod lock;
 mod open;
+#[cfg(test)]
+mod platter;
+#[cfg(test)]
+mod power_failure;
 mod record;
+mod recover;
+mod salvage;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tracing::{debug, info, warn};
 use uuid::Uuid;
 
-pub(crate) use compaction::Snapshot;
+pub(crate) use draft::Snapshot;
 pub use error::{DiskError, OpenError};
 pub(crate) use open::open;
 
 use self::compaction::Compaction;
+use self::file::LockedFile;
+use self::footing::Footing;
 use self::header::Slot;
-use self::lock::LockedFile;
 use crate::event::Event;
 use crate::list::Objects;
 use crate::name::Collection;
@@ -59,18 +66,15 @@ pub(crate) struct Disk {
     file: LockedFile,
     cluster_id: Uuid,
     boot: u64,
-    /// What is durable.
+    /// What was acknowledged.
     current: Slot,
-    /// The file may hold more than the current slot vouches for.
-    has_leftovers: bool,
-    /// The file took another's place, which is not known to be durable.
-    has_moved: bool,
+    footing: Footing,
     failure: Option<Failure>,
     /// How many bytes beside those that are current, and as many again, the file may have.
     slack: u64,
     /// How many bytes of the file are current.
     live_bytes: u64,
-    /// A shorter file is not compacted: it was tried, and failed.
+    /// A file that is not longer is not compacted: it was tried, and failed.
     patience: u64,
     compaction: Option<Compaction>,
     buffer: Vec<u8>,
@@ -85,6 +89,8 @@ struct Failure {
 impl Disk {
     /// Makes the changes durable, all or none, `revision` being the last of them.
     pub(crate) fn commit(&mut self, changes: &[Change], revision: u64) -> Result<(), Arc<DiskError>> {
+        // A compaction may give back the very space that commits lack.
+        self.reap();
         let now = Instant::now();
         if let Some(failure) = self.failure.as_ref().filter(|failure| now < failure.retry_at) {
             return Err(Arc::clone(&failure.error));
@@ -101,7 +107,7 @@ impl Disk {
     }
 
     fn try_commit(&mut self, changes: &[Change], revision: u64) -> io::Result<()> {
-        self.clear()?;
+        self.settle()?;
         commit::build(revision, &mut self.buffer, |out| {
             for change in changes {
                 record::append(change, out);
@@ -113,11 +119,11 @@ impl Disk {
             revision,
             boot: self.boot,
         };
-        self.has_leftovers = true;
+        self.footing = Footing::after_failure();
         self.file.write_all_at(&self.buffer, self.current.length)?;
         next.write(&self.file)?;
         self.file.sync_data()?;
-        self.has_leftovers = false;
+        self.footing = Footing::Firm;
         self.current = next;
         self.buffer.shrink_to(BUFFER);
         for change in changes {
@@ -128,19 +134,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Settles what earlier failures have left open.
-    fn clear(&mut self) -> io::Result<()> {
-        if self.has_leftovers {
-            self.current.void_next(&self.file)?;
-            self.file.set_len(self.current.length)?;
-            self.file.sync_data()?;
-            self.has_leftovers = false;
-        }
-        if self.has_moved {
-            create::sync_directory(&self.path)?;
-            self.has_moved = false;
-        }
-        Ok(())
+    fn settle(&mut self) -> io::Result<()> {
+        self.footing.settle(&self.path, &self.file, &self.current)
     }
 
     fn fail(&mut self, source: io::Error) -> Arc<DiskError> {
@@ -157,10 +152,11 @@ impl Disk {
     /// Keeps the file from growing much beyond what is current. `snapshot` gives what the last commit
     /// has led to.
     pub(crate) fn compact_if_worthwhile(&mut self, snapshot: impl FnOnce() -> Snapshot) {
-        match self.compaction.take() {
-            Some(compaction) if compaction.is_finished() => self.finish(compaction),
-            None if self.is_worthwhile() => self.start(snapshot()),
-            unfinished => self.compaction = unfinished,
+        if self.compaction.is_none() && self.is_worthwhile() {
+            match Compaction::start(&self.path, self.cluster_id, snapshot(), &self.current) {
+                Ok(compaction) => self.compaction = Some(compaction),
+                Err(error) => self.postpone(&error),
+            }
         }
     }
 
@@ -168,32 +164,29 @@ impl Disk {
         self.current.length > (2 * self.live_bytes + self.slack).max(self.patience)
     }
 
-    fn start(&mut self, snapshot: Snapshot) {
-        match Compaction::start(&self.path, self.cluster_id, snapshot, &self.current) {
-            Ok(compaction) => self.compaction = Some(compaction),
-            Err(error) => self.postpone(&error),
-        }
-    }
-
-    fn finish(&mut self, compaction: Compaction) {
+    /// Takes the new file into use where a compaction has made one.
+    fn reap(&mut self) {
+        let Some(compaction) = self.compaction.take_if(|compaction| compaction.is_finished()) else {
+            return;
+        };
         let before = self.current.length;
         match compaction.finish(&self.file, &self.current) {
             Ok((file, slot)) => {
                 debug!(path = %self.path.display(), before, after = slot.length, "compacted the store");
                 self.file = file;
                 self.current = slot;
-                self.has_moved = true;
+                self.footing = Footing::Moved;
                 self.patience = 0;
             }
             Err(error) => self.postpone(&error),
         }
     }
 
-    /// A file that cannot be compacted now, for example because the disk is full, is good as it is.
+    /// A file that cannot be compacted now, for example because the disk is full, is good as it is. It
+    /// is tried again after as many bytes as the attempt may have cost.
     fn postpone(&mut self, error: &io::Error) {
         warn!(path = %self.path.display(), %error, "could not compact the store");
-        let _ = fs::remove_file(compaction::draft_path(&self.path));
-        self.patience = 2 * self.current.length;
+        self.patience = self.current.length + self.live_bytes + self.slack;
     }
 }
 
@@ -202,13 +195,9 @@ impl Drop for Disk {
         if let Some(compaction) = self.compaction.take() {
             compaction.abandon();
         }
+        // What was answered with a failure should not be found done, if that can be helped.
+        if let Err(error) = self.settle() {
+            warn!(path = %self.path.display(), %error, "the store is closed after a write that failed");
+        }
     }
-}
-
-/// A file next to the store's own, named after it.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".");
-    name.push(suffix);
-    path.with_file_name(name)
 }

@@ -6,6 +6,10 @@ use crate::disk::DiskError;
 use crate::name::{Collection, Key, SEPARATOR};
 use crate::object::{Body, Object};
 
+/// How many bytes a name or a body may have: their lengths are stored in four bytes, and the digits of the
+/// revision come on top.
+const LARGEST: usize = u32::MAX as usize - 20;
+
 /// One compare-and-swap on one object.
 pub struct Write {
     pub collection: Collection,
@@ -97,11 +101,34 @@ impl Write {
         if separators != 1 || self.collection.as_str().contains(SEPARATOR) {
             return Err(WriteError::Malformed("a name contains a NUL character"));
         }
-        match &self.change {
-            Change::Put { body, .. } | Change::Retire { last: body, .. } if !body.is_well_formed() => {
-                Err(WriteError::Malformed("the body has no place for its revision"))
-            }
-            _ => Ok(()),
+        let body = match &self.change {
+            Change::Put { body, .. } | Change::Retire { last: body, .. } => body,
+            Change::Delete { .. } => return Ok(()),
+        };
+        if !body.is_well_formed() {
+            return Err(WriteError::Malformed("the body has no place for its revision"));
         }
+        let name = self.collection.as_str().len() + self.key.joined().len();
+        if name.max(body.json.len()) > LARGEST {
+            return Err(WriteError::Malformed("the object is too large"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_whose_length_the_file_cannot_express_is_refused() {
+        let with_length = |length| {
+            let mut json = vec![0; length];
+            json[..2].copy_from_slice(b"\"\"");
+            let body = Body::new(json, 1);
+            Write::create(&Collection::new("", "pods"), Key::new("a", "b"), body).check_form()
+        };
+        assert!(with_length(LARGEST).is_ok());
+        assert!(matches!(with_length(LARGEST + 1), Err(WriteError::Malformed(_))));
     }
 }

@@ -36,32 +36,34 @@ pub(super) struct Commit<'a> {
 }
 
 impl<'a> Commit<'a> {
-    /// Reads the commit at an offset into a buffer; `None` where there is none up to `limit`.
+    /// Reads the commit at an offset into a buffer, as it stands there; `None` where there is none up to
+    /// `limit`.
     pub(super) fn read(
         file: &File,
         at: u64,
         limit: u64,
         buffer: &'a mut Vec<u8>,
     ) -> io::Result<Option<Self>> {
-        let mut head = [0; HEAD as usize];
-        if limit.saturating_sub(at) < HEAD || !read_at(file, &mut head, at)? {
+        buffer.resize(HEAD as usize, 0);
+        if limit.saturating_sub(at) < HEAD || !read_at(file, buffer, at)? {
             return Ok(None);
         }
-        let Some((length, revision, sum)) = parse_head(&head) else {
+        let Some((length, revision, sum)) = parse_head(buffer) else {
             return Ok(None);
         };
         if length > limit - at - HEAD {
             return Ok(None);
         }
-        buffer.resize(length as usize, 0);
-        if !read_at(file, buffer, at + HEAD)? {
+        buffer.resize((HEAD + length) as usize, 0);
+        let records = &mut buffer[HEAD as usize..];
+        if !read_at(file, records, at + HEAD)? {
             return Ok(None);
         }
         Ok(Some(Self {
             end: at + HEAD + length,
             revision,
-            sound: sum == checksum(revision, buffer),
-            records: buffer,
+            sound: sum == checksum(revision, records),
+            records,
         }))
     }
 

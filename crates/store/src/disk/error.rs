@@ -16,8 +16,8 @@ pub enum OpenError {
     Locked { path: PathBuf },
     #[error("`{}` is not a store", path.display())]
     NotAStore { path: PathBuf },
-    #[error("the store `{}` has format {found}, but this version reads up to {supported}", path.display())]
-    NewerFormat {
+    #[error("the store `{}` has format {found}, but this version reads format {supported}", path.display())]
+    OtherFormat {
         path: PathBuf,
         found: u32,
         supported: u32,
@@ -44,7 +44,9 @@ impl OpenError {
             },
             Self::Locked { .. } => Some("stop the other process, or choose another data directory"),
             Self::NotAStore { .. } => Some("move the file away, or choose another data directory"),
-            Self::NewerFormat { .. } => Some("run the version that wrote it, or a newer one"),
+            Self::OtherFormat { .. } => {
+                Some("run the version that wrote it, or choose another data directory")
+            }
             Self::Damaged { records, .. } if records.is_empty() => Some("restore a copy of the file"),
             Self::Damaged { .. } => {
                 Some("restore a copy of the file, or open it without the damaged records")
@@ -57,10 +59,12 @@ impl OpenError {
         matches!(self, Self::Damaged { records, .. } if !records.is_empty())
     }
 
+    /// What the system said of a file. Only a lock that another process holds would block.
     pub(super) fn io(path: &Path, source: io::Error) -> Self {
-        Self::Io {
-            path: path.to_owned(),
-            source,
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::WouldBlock => Self::Locked { path },
+            _ => Self::Io { path, source },
         }
     }
 

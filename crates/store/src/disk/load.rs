@@ -22,7 +22,10 @@ pub(super) struct Contents {
 /// How far reading got.
 pub(super) enum Reach {
     /// To the end the slot names.
-    End,
+    End {
+        /// The bytes of the last commit; none where there is no commit.
+        last_commit: Vec<u8>,
+    },
     /// To a commit at this offset, which is not there or not what was written.
     Broken(u64),
 }
@@ -47,7 +50,8 @@ pub(super) fn load(file: &File, slot: &Slot, may_be_cut_short: bool) -> io::Resu
         }
         (at, revision) = (commit.end, commit.revision);
     }
-    Ok((contents, Reach::End))
+    let last_commit = buffer;
+    Ok((contents, Reach::End { last_commit }))
 }
 
 impl Contents {

@@ -16,6 +16,21 @@ pub(crate) fn command(test: &str, path: &Path) -> Command {
     command
 }
 
+/// How a child ends that was to have a disk of its own and may not.
+pub(crate) const NO_DISK: i32 = 77;
+
+/// The command that runs `test` as a child on a store in `directory`, on which a disk of 8 MB is mounted.
+pub(crate) fn on_small_disk(test: &str, directory: &Path) -> Command {
+    let mount = r#"mount -t tmpfs -o size=8m tmpfs "$STORE_TEST_DISK" || exit 77; exec "$0" "$@""#;
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", mount]);
+    command.arg(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]);
+    command.env("STORE_TEST_DISK", directory);
+    command.env(PATH, directory.join("store.db"));
+    command
+}
+
 /// The path given to a child; `None` in the parent, where the child's test has nothing to do.
 pub(crate) fn path() -> Option<PathBuf> {
     std::env::var_os(PATH).map(PathBuf::from)

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use store::{OpenError, Options, Store};
@@ -213,14 +214,7 @@ async fn a_damaged_record_is_named_and_can_be_dropped() {
     );
     assert!(error.hint().unwrap().contains("restore a copy"));
 
-    let store = Store::open(
-        &place.path(),
-        Options {
-            drop_damaged: true,
-            ..Options::default()
-        },
-    )
-    .unwrap();
+    let store = dropping(&place).unwrap();
     expected.remove("default/12");
     assert_eq!(state(&store), expected);
     assert!(
@@ -229,8 +223,95 @@ async fn a_damaged_record_is_named_and_can_be_dropped() {
     );
     revision(store.create(&pods(), key("12"), body("again")).await);
     store.close().await;
-    assert!(place.path().with_file_name("store.db.damaged").exists());
+    assert_eq!(place.files(), ["store.db", "store.db.damaged"]);
     assert!(place.open().get(&pods(), "default", "12").is_some());
+}
+
+#[tokio::test]
+async fn each_damaged_file_is_set_aside_for_its_owner_under_a_name_of_its_own() {
+    let (_, closed, _) = specimen().await;
+    let place = Place::in_memory();
+    let copies = ["store.db.damaged", "store.db.damaged-2", "store.db.damaged-3"];
+    for (number, copy) in copies.into_iter().enumerate() {
+        let mut damaged = with_damaged_record(&closed);
+        // What is behind the end has no meaning, and tells the copies apart.
+        damaged.push(number as u8);
+        fs::write(place.path(), &damaged).unwrap();
+        dropping(&place).unwrap().close().await;
+        let copy = place.path().with_file_name(copy);
+        assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read(copy).unwrap(), damaged);
+    }
+    assert_eq!(
+        fs::read(place.path().with_file_name(copies[0])).unwrap().last(),
+        Some(&0)
+    );
+}
+
+fn dropping(place: &Place) -> Result<Store, OpenError> {
+    let options = Options {
+        drop_damaged: true,
+        ..Options::default()
+    };
+    Store::open(&place.path(), options)
+}
+
+#[tokio::test]
+async fn a_record_whose_key_is_damaged_is_not_taken_for_another() {
+    let (_, closed, _) = specimen().await;
+    let place = Place::in_memory();
+    let needle = b"/pods\0default\x0012";
+    let at = closed.windows(needle.len()).position(|window| window == needle);
+    let at = at.unwrap();
+    for bit in at * 8..(at + needle.len()) * 8 {
+        fs::write(place.path(), Damage::FlippedBit(bit).apply(&closed)).unwrap();
+        for opened in [Store::open(&place.path(), Options::default()), dropping(&place)] {
+            let error = opened.err().unwrap();
+            let is_whole = matches!(&error, OpenError::Damaged { records, .. } if records.is_empty());
+            assert!(is_whole, "bit {}: {error:?}", bit - at * 8);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_slot_of_zeros_is_damage_unless_the_power_failed() {
+    let (expected, closed, _) = specimen().await;
+    let place = Place::in_memory();
+    // One file whose slots differ, and one whose slots are the same.
+    assert_eq!(attempt(&place.path(), &closed).await.unwrap(), expected);
+    let reopened = fs::read(place.path()).unwrap();
+    assert_ne!(closed[512..552], closed[1024..1064]);
+    assert_eq!(reopened[512..552], reopened[1024..1064]);
+    for (bytes, slot) in [
+        (&closed, 512),
+        (&closed, 1024),
+        (&reopened, 512),
+        (&reopened, 1024),
+    ] {
+        let zeroed = Damage::Zeroed(slot..slot + 40).apply(bytes);
+        let error = attempt(&place.path(), &zeroed).await.unwrap_err();
+        assert!(error.to_string().ends_with("its header is unreadable"), "{error}");
+        let store = place.open_with(run_of_the_machine("the next run"));
+        assert_eq!(state(&store), expected);
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_commit_that_was_durable_before_the_power_failed_is_not_given_up() {
+    let (expected, closed, _) = specimen().await;
+    let place = Place::in_memory();
+    assert_eq!(attempt(&place.path(), &closed).await.unwrap(), expected);
+    let mut damaged = fs::read(place.path()).unwrap();
+    let needle = b"the last write";
+    let at = damaged.windows(needle.len()).position(|window| window == needle);
+    damaged[at.unwrap()] ^= 1;
+    fs::write(place.path(), damaged).unwrap();
+    let error = Store::open(&place.path(), run_of_the_machine("the next run")).err();
+    let Some(OpenError::Damaged { records, .. }) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(records, ["/pods default 8"]);
 }
 
 fn run_of_the_machine(boot_id: &str) -> Options {

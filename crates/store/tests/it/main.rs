@@ -7,9 +7,11 @@
 )]
 
 mod child;
+mod compaction;
 mod crash;
 mod damage;
 mod full_disk;
+mod hostile;
 mod model;
 mod opening;
 mod reading;

@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use std::time::Duration;
 
 use store::{OpenError, Options, Store};
 use xxhash_rust::xxh3::xxh3_64;
@@ -17,23 +16,52 @@ fn refused(place: &Place) -> OpenError {
 }
 
 #[tokio::test]
-async fn a_missing_or_empty_file_becomes_a_new_store_for_its_owner_only() {
-    for empty in [false, true] {
-        let place = Place::new();
-        if empty {
-            fs::write(place.path(), "").unwrap();
+async fn a_missing_file_becomes_a_new_store_for_its_owner_only() {
+    let place = Place::new();
+    // What a crash during an earlier creation leaves behind.
+    fs::write(place.path().with_file_name("store.db.new"), "half a file").unwrap();
+    let store = place.open();
+    revision(store.create(&pods(), key("a"), body("one")).await);
+    assert_eq!(
+        fs::metadata(place.path()).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert_eq!(place.files(), ["store.db"]);
+    store.close().await;
+    assert!(place.open().get(&pods(), "default", "a").is_some());
+}
+
+#[test]
+fn an_empty_file_is_damage_as_no_crash_leaves_one() {
+    let place = Place::new();
+    fs::write(place.path(), "").unwrap();
+    let error = refused(&place);
+    assert!(matches!(error, OpenError::Damaged { .. }), "{error:?}");
+    assert!(
+        error.to_string().ends_with("is damaged: the file is empty"),
+        "{error}"
+    );
+    assert_eq!(fs::read(place.path()).unwrap(), b"");
+}
+
+#[test]
+fn of_many_who_create_a_store_at_once_exactly_one_has_it() {
+    for round in 0..20 {
+        let place = Place::in_memory();
+        let opened: Vec<_> = std::thread::scope(|scope| {
+            let open = || Store::open(&place.path(), Options::default());
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let refused: Vec<_> = opened.iter().filter_map(|opened| opened.as_ref().err()).collect();
+        assert_eq!(refused.len(), 7, "round {round}: {refused:?}");
+        for error in refused {
+            assert!(
+                matches!(error, OpenError::Locked { .. }),
+                "round {round}: {error:?}"
+            );
         }
-        // What a crash during an earlier creation leaves behind.
-        fs::write(place.path().with_file_name("store.db.new"), "half a file").unwrap();
-        let store = place.open();
-        revision(store.create(&pods(), key("a"), body("one")).await);
-        assert_eq!(
-            fs::metadata(place.path()).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
-        assert_eq!(fs::read_dir(place.path().parent().unwrap()).unwrap().count(), 1);
-        store.close().await;
-        assert!(place.open().get(&pods(), "default", "a").is_some());
+        assert_eq!(place.files(), ["store.db"], "round {round}");
     }
 }
 
@@ -53,27 +81,23 @@ fn something_else_in_its_place_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_store_of_a_newer_version_is_not_touched() {
+async fn a_store_of_another_version_is_not_touched() {
     let place = Place::new();
     place.open().close().await;
-    let mut bytes = fs::read(place.path()).unwrap();
-    bytes[16..20].copy_from_slice(&9_u32.to_le_bytes());
-    let sum = xxh3_64(&bytes[..36]);
-    bytes[36..44].copy_from_slice(&sum.to_le_bytes());
-    fs::write(place.path(), &bytes).unwrap();
-    let error = refused(&place);
-    assert!(
-        matches!(
-            error,
-            OpenError::NewerFormat {
-                found: 9,
-                supported: 1,
-                ..
-            }
-        ),
-        "{error:?}"
-    );
-    assert!(error.hint().unwrap().contains("version"));
+    for version in [1, 9] {
+        let mut bytes = fs::read(place.path()).unwrap();
+        bytes[16..20].copy_from_slice(&u32::to_le_bytes(version));
+        let sum = xxh3_64(&bytes[..36]);
+        bytes[36..44].copy_from_slice(&sum.to_le_bytes());
+        fs::write(place.path(), &bytes).unwrap();
+        let error = refused(&place);
+        let OpenError::OtherFormat { found, supported, .. } = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!((found, supported), (version, 2));
+        assert!(error.hint().unwrap().contains("version"));
+        assert_eq!(fs::read(place.path()).unwrap(), bytes);
+    }
 }
 
 #[tokio::test]
@@ -112,52 +136,4 @@ async fn a_file_without_permission_is_an_error_with_advice() {
         return;
     }
     assert!(refused(&place).hint().unwrap().contains("readable"));
-}
-
-/// Writes until the file is smaller than a limit.
-async fn write_until_smaller(store: &Store, place: &Place, limit: u64) {
-    for number in 0..10_000 {
-        let name = format!("small-{}", number % 10);
-        let _ = store.delete(&pods(), key(&name), None).await;
-        revision(store.create(&pods(), key(&name), body(&number.to_string())).await);
-        if fs::metadata(place.path()).unwrap().len() < limit {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    panic!("the file was never compacted");
-}
-
-#[tokio::test]
-async fn space_left_by_deleted_objects_is_given_back_while_others_are_written() {
-    let place = Place::new();
-    let store = place.open();
-    let large = "x".repeat(900_000);
-    for number in 0..30 {
-        revision(
-            store
-                .create(&pods(), key(&number.to_string()), body(&large))
-                .await,
-        );
-    }
-    for number in 1..30 {
-        revision(store.delete(&pods(), key(&number.to_string()), None).await);
-    }
-    write_until_smaller(&store, &place, 8 << 20).await;
-    let expected = names_and_revisions(&store);
-    revision(store.create(&pods(), key("last"), body("last")).await);
-    store.close().await;
-    assert_eq!(fs::read_dir(place.path().parent().unwrap()).unwrap().count(), 1);
-    let store = place.open();
-    revision(store.delete(&pods(), key("last"), None).await);
-    assert_eq!(names_and_revisions(&store), expected);
-    assert!(matches!(refused(&place), OpenError::Locked { .. }));
-}
-
-fn names_and_revisions(store: &Store) -> Vec<(String, u64)> {
-    let list = store.list(&pods(), None, None, None);
-    list.items
-        .iter()
-        .map(|object| (object.key().to_string(), object.revision()))
-        .collect()
 }

@@ -61,6 +61,16 @@ impl Place {
         self.directory.path().join("store.db")
     }
 
+    /// The names of all files next to the store, and its own.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.directory.path()).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
     pub(crate) fn open(&self) -> Store {
         self.open_with(Options::default())
     }
