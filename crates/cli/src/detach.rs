@@ -8,7 +8,12 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use crate::{advised, data_dir::ClusterDir, instance::Instance, lock, log, up};
+use crate::{
+    advised,
+    data_dir::ClusterDir,
+    instance::{Found, Instance},
+    lock, log, up,
+};
 
 pub(crate) fn start(dir: &ClusterDir, arguments: &up::Arguments) -> Result<ExitCode> {
     // The lock decides in the end; asking first gives the clearer error.
@@ -32,7 +37,7 @@ pub(crate) fn start(dir: &ClusterDir, arguments: &up::Arguments) -> Result<ExitC
         .spawn()
         .context("cannot start the server")?;
     if says_it_is_ready(&mut child)
-        && let Some(instance) = Instance::running(&dir.path)?
+        && let Found::Running(instance) = Instance::find(&dir.path)?
     {
         up::print_ready(&instance, dir, &format!("`{}`", dir.command("down")));
         return Ok(ExitCode::SUCCESS);

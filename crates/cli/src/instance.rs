@@ -28,6 +28,16 @@ pub(crate) struct Instance {
     pub(crate) tier_reasons: Vec<String>,
 }
 
+/// What is found of a server in a directory.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Nothing,
+    Running(Instance),
+    /// A process has the directory but does not tell where it is reached: it is just starting, or its
+    /// file was removed.
+    Silent(u32),
+}
+
 const FILE: &str = "instance.json";
 
 impl Instance {
@@ -53,14 +63,16 @@ impl Instance {
 
     /// The server that runs in this directory now. The lock decides, not the file: a killed server
     /// leaves its file behind.
-    pub(crate) fn running(dir: &Path) -> Result<Option<Self>> {
+    pub(crate) fn find(dir: &Path) -> Result<Found> {
         let Some(pid) = lock::holder(dir)? else {
-            return Ok(None);
+            return Ok(Found::Nothing);
         };
-        // One that is just starting has not written it yet.
         let text = fs::read_to_string(dir.join(FILE)).unwrap_or_default();
         let instance: Option<Self> = serde_json::from_str(&text).ok();
-        Ok(instance.filter(|instance| instance.pid == pid))
+        Ok(match instance.filter(|instance| instance.pid == pid) {
+            Some(instance) => Found::Running(instance),
+            None => Found::Silent(pid),
+        })
     }
 
     pub(crate) fn remove(dir: &Path) {

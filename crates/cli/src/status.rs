@@ -6,9 +6,9 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::{
-    Output, Surroundings,
-    data_dir::DataDir,
-    instance::{self, Instance},
+    Output, Surroundings, advised,
+    data_dir::{ClusterDir, DataDir},
+    instance::{self, Found, Instance},
 };
 
 /// Show whether the embedded cluster runs, and how
@@ -29,7 +29,11 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let dir = arguments.data_dir.resolve(surroundings)?;
-    let instance = Instance::running(&dir.path)?;
+    let instance = match Instance::find(&dir.path)? {
+        Found::Running(instance) => Some(instance),
+        Found::Nothing => None,
+        Found::Silent(pid) => return Err(silent(pid, &dir)),
+    };
     let memory = instance
         .as_ref()
         .and_then(|instance| instance::memory(instance.pid));
@@ -72,6 +76,17 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     } else {
         ExitCode::from(1)
     })
+}
+
+fn silent(pid: u32, dir: &ClusterDir) -> anyhow::Error {
+    advised(
+        format!("process {pid} runs the cluster, but has not said where it is reached"),
+        format!(
+            "it may be just starting, then ask again; if not, `{}` and `{}` put it right",
+            dir.command("down --keep-pods"),
+            dir.command("up"),
+        ),
+    )
 }
 
 /// How pods are kept apart, and what stands in the way of more.

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     data_dir: DataDir,
 
     /// Address to listen on; port 0 picks a free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6443")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6443", value_parser = socket_address)]
     listen: SocketAddr,
 
     /// Start without the stored records that fail their checksum, after setting a copy of the
@@ -252,6 +252,12 @@ Stop it with {stop}; what it stores stays.
     );
     // Whoever started the server may have stopped reading, which is no reason to stop serving.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "an address in numbers and a port are meant, such as 127.0.0.1:6443 or [::1]:0".to_owned()
+    })
 }
 
 fn explain(error: cluster::StartError) -> anyhow::Error {

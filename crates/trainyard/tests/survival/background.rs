@@ -86,3 +86,19 @@ fn a_directory_that_cannot_be_looked_into_is_an_error() {
     let output = trainyard("status", Path::new("/nowhere")).output().unwrap();
     assert_eq!(code_and_text(&output).0, Some(1));
 }
+
+#[test]
+fn a_server_that_does_not_say_where_it_is_still_runs() {
+    let place = Place::new();
+    let started = trainyard("up", &place.data_dir())
+        .args(["--detach", "--api-only", "--listen", "127.0.0.1:0"])
+        .output()
+        .unwrap();
+    assert_eq!(code_and_text(&started).0, Some(0));
+    fs::remove_file(place.file("instance.json")).unwrap();
+    let (code, text) = code_and_text(&trainyard("status", &place.data_dir()).output().unwrap());
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("has not said where it is reached"), "{text}");
+    let (code, text) = code_and_text(&trainyard("down", &place.data_dir()).output().unwrap());
+    assert_eq!(code, Some(0), "{text}");
+}
