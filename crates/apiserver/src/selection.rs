@@ -157,14 +157,13 @@ fn selectable(kind: &Kind) -> Vec<(String, &'static str)> {
 
 impl FieldRequirement {
     fn matches(&self, facts: &Facts, stored: &store::Object) -> bool {
-        let is_equal = match facts.field(&self.path) {
-            Some(text) => text == self.value,
+        let is_equal = if let Some(text) = facts.field(&self.path) {
+            text == self.value
+        } else {
             // The facts were read for another version of a custom resource, or for an earlier state of
             // its definition, which has other selectable fields.
-            None => {
-                let value: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
-                text_at(&value, &self.path).unwrap_or_default() == self.value
-            }
+            let value: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+            text_at(&value, &self.path).unwrap_or_default() == self.value
         };
         is_equal == self.equals
     }

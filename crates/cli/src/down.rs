@@ -47,16 +47,12 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     } else {
         stop_leftovers(&dir)?
     };
-    match told(server, left) {
-        Some(text) => {
-            println!("{text}");
-            Ok(ExitCode::SUCCESS)
-        }
-        None => {
-            println!("Trainyard is not running in {}", dir.display());
-            Ok(ExitCode::from(1))
-        }
-    }
+    let Some(text) = told(server, left) else {
+        println!("Trainyard is not running in {}", dir.display());
+        return Ok(ExitCode::from(1));
+    };
+    println!("{text}");
+    Ok(ExitCode::SUCCESS)
 }
 
 /// What was stopped, in words; none if there was nothing.
