@@ -81,8 +81,8 @@ async fn an_end_that_no_server_saw_is_told_by_the_next() {
 
 /// Rounds of killing; more with `TRAINYARD_CRASHES`.
 fn rounds() -> u64 {
-    let wanted = std::env::var("TRAINYARD_CRASHES").ok();
-    wanted.and_then(|count| count.parse().ok()).unwrap_or(8)
+    let wanted = std::env::var_os("TRAINYARD_CRASHES");
+    wanted.and_then(|count| count.to_str()?.parse().ok()).unwrap_or(8)
 }
 
 /// A pod that holds one of everything that can be held.
