@@ -24,7 +24,7 @@ use super::{account::Account, session::random};
 /// The one protocol whose client can end its input without ending the connection.
 const PROTOCOL: &str = "v5.channel.k8s.io";
 /// How long the server may take for its answer, which needs the node of the pod.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const LONGEST_REFUSAL: usize = 1 << 20;
 const KEY_SUFFIX: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 

@@ -21,7 +21,7 @@ use super::channels::{self, Outcome, Reader, Said};
 
 /// How often the server is asked whether it is there, and after how long a silence it is not.
 const PING: Duration = Duration::from_secs(15);
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_mins(1);
 const LOST: &str = "the connection was lost before the command ended";
 
 type Socket = TokioIo<Upgraded>;
