@@ -52,7 +52,9 @@ impl Report {
         let mut rows = vec![["", "floor", "ours", "real", "times", "bar", ""].map(str::to_owned)];
         rows.extend(self.lines.iter().map(Line::row));
         if self.lines.iter().all(|line| line.floor.is_none()) {
-            rows.iter_mut().for_each(|row| row[1].clear());
+            for row in &mut rows {
+                row[1].clear();
+            }
         }
         let mut text = table(&rows);
         text.push_str(&format!("\nmedians of {} rounds", self.rounds));
