@@ -59,14 +59,14 @@ impl<'a> Site<'a> {
         format!("/apis/batch/v1/namespaces/{}/jobs", self.namespace)
     }
 
-    /// The request for everything that happens to the pods from now on.
-    pub(crate) async fn watch_path(&self, client: &mut Client) -> Result<String> {
+    /// The request for everything that happens to the pods, and the version that stands for now.
+    pub(crate) async fn watch_path(&self, client: &mut Client) -> Result<(String, String)> {
         let pods = self.pods();
         let list = client.get(&format!("{pods}?limit=1")).await?.json()?;
         let revision = list["metadata"]["resourceVersion"]
             .as_str()
             .context("a list without a revision")?;
-        Ok(format!("{pods}?watch=true&resourceVersion={revision}"))
+        Ok((format!("{pods}?watch=true"), revision.to_owned()))
     }
 
     pub(crate) fn pod(&self, number: usize) -> String {

@@ -10,9 +10,11 @@ use serde::Deserialize;
 use crate::{client::Client, site::Site};
 
 pub(crate) struct Watch {
-    /// Its connection.
-    _client: Client,
+    client: Client,
+    path: String,
     body: Incoming,
+    /// The version of the last event: where to go on when the server ends the watch.
+    reached: String,
     /// The beginning of an event whose end has not come yet.
     begun: Vec<u8>,
     events: VecDeque<Event>,
@@ -38,6 +40,8 @@ pub(crate) struct Glimpse {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Metadata {
     pub(crate) name: String,
+    #[serde(rename = "resourceVersion")]
+    version: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -71,10 +75,12 @@ impl Watch {
     /// Everything that happens to the pods of a namespace from now on.
     pub(crate) async fn open(site: &Site<'_>) -> Result<Self> {
         let mut client = site.client().await?;
-        let path = site.watch_path(&mut client).await?;
+        let (path, reached) = site.watch_path(&mut client).await?;
         Ok(Self {
-            body: client.stream(&path).await?,
-            _client: client,
+            body: client.stream(&from(&path, &reached)).await?,
+            client,
+            path,
+            reached,
             begun: Vec::new(),
             events: VecDeque::new(),
         })
@@ -85,7 +91,12 @@ impl Watch {
             if let Some(event) = self.events.pop_front() {
                 return Ok(event);
             }
-            let frame = self.body.frame().await.context("the watch ended")?;
+            // A server may end a watch at any time, and some do when much happens.
+            let Some(frame) = self.body.frame().await else {
+                self.begun.clear();
+                self.body = self.client.stream(&from(&self.path, &self.reached)).await?;
+                continue;
+            };
             if let Ok(data) = frame.context("the watch broke off")?.into_data() {
                 self.take_in(&data)?;
             }
@@ -98,11 +109,16 @@ impl Watch {
         let last = pieces.next_back().unwrap_or_default();
         for piece in pieces {
             self.begun.extend_from_slice(piece);
-            let event = serde_json::from_slice(&self.begun).context("an event is not as expected")?;
+            let event: Event = serde_json::from_slice(&self.begun).context("an event is not as expected")?;
+            self.reached.clone_from(&event.pod.metadata.version);
             self.events.push_back(event);
             self.begun.clear();
         }
         self.begun.extend_from_slice(last);
         Ok(())
     }
+}
+
+fn from(path: &str, version: &str) -> String {
+    format!("{path}&resourceVersion={version}")
 }

@@ -23,7 +23,8 @@ const WARM_UP: usize = 10;
 
 pub(super) async fn run(site: &Site<'_>, watchers: usize) -> Result<Vec<Figure>> {
     let mut client = site.client().await?;
-    let path = site.watch_path(&mut client).await?;
+    let (path, revision) = site.watch_path(&mut client).await?;
+    let path = format!("{path}&resourceVersion={revision}");
     let (sightings, mut seen) = unbounded_channel();
     let mut tasks = JoinSet::new();
     for _ in 0..watchers {
