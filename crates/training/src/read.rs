@@ -1,0 +1,133 @@
+//! From a custom resource to the model: canonical spellings, old layouts, defaults. What is wrong
+//! with a job is found by `check`; reading assumes the best.
+
+mod frameworks;
+mod mpi;
+mod run_policy;
+
+use manifests::field::{FieldError, Path};
+use resources::{Kind, ReplicaSpec, specs::Replicas};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    job::{Identity, Job, Replica, RestartPolicy, Warning},
+    template,
+};
+
+/// Reads a job of any kind but the standalone MxJob.
+pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError> {
+    let mut warnings = Vec::new();
+    let spec = &object["spec"];
+    let status = serde_json::from_value(object["status"].clone()).unwrap_or_default();
+    let read = frameworks::read(object, kind, &canonical(spec, kind))?;
+    let policy = run_policy::read(spec, read.run_policy, read.mpi_version, &mut warnings);
+    let replicas = kind.roles.iter().filter_map(|role| {
+        let spec = read.replicas.get(*role)?;
+        Some(replica(kind, role, spec, read.mpi_version))
+    });
+    let replicas: Vec<Replica> = replicas.collect();
+    warnings.extend(replicas.iter().filter_map(overwritten_restart_policy));
+    Ok(Job {
+        kind,
+        identity: identity(object, read.mpi_version),
+        replicas,
+        policy,
+        framework: read.framework,
+        status,
+        warnings,
+    })
+}
+
+/// What a kind's specification says, before defaults.
+pub(crate) struct Read {
+    pub run_policy: resources::RunPolicy,
+    pub replicas: Replicas,
+    pub framework: crate::job::Framework,
+    pub mpi_version: Option<crate::job::MpiVersion>,
+}
+
+pub(crate) fn identity(object: &Value, mpi_version: Option<crate::job::MpiVersion>) -> Identity {
+    let meta = &object["metadata"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let annotations = meta["annotations"].as_object().into_iter().flatten();
+    let namespace = text(&meta["namespace"]);
+    Identity {
+        api_version: mpi_version
+            .map_or_else(|| text(&object["apiVersion"]), |it| it.api_version().to_owned()),
+        kind: text(&object["kind"]),
+        name: text(&meta["name"]),
+        namespace: if namespace.is_empty() {
+            "default".to_owned()
+        } else {
+            namespace
+        },
+        uid: text(&meta["uid"]),
+        generation: meta["generation"].as_i64().unwrap_or_default(),
+        annotations: annotations
+            .map(|(name, value)| (name.clone(), text(value)))
+            .collect(),
+        is_being_deleted: !meta["deletionTimestamp"].is_null(),
+    }
+}
+
+/// The specification with the roles in the spelling of the table.
+pub(crate) fn canonical(spec: &Value, kind: &Kind) -> Value {
+    let mut spec = spec.clone();
+    if let Some(replicas) = spec.get_mut(kind.replicas_field).and_then(Value::as_object_mut) {
+        let renamed: Map<String, Value> = std::mem::take(replicas)
+            .into_iter()
+            .map(|(role, replica)| (kind.role(&role).map_or(role, str::to_owned), replica))
+            .collect();
+        *replicas = renamed;
+    }
+    spec
+}
+
+pub(crate) fn decode<T: serde::de::DeserializeOwned>(spec: &Value) -> Result<T, FieldError> {
+    T::deserialize(spec).map_err(|error| FieldError::invalid_unshown(&Path::new("spec"), error.to_string()))
+}
+
+fn replica(
+    kind: &Kind,
+    role: &'static str,
+    spec: &ReplicaSpec,
+    mpi_version: Option<crate::job::MpiVersion>,
+) -> Replica {
+    let (count, restart) = match mpi_version {
+        Some(version) => mpi::defaults(role, spec, version),
+        None => (
+            spec.replicas.unwrap_or(1),
+            spec.restart_policy.as_deref().unwrap_or_default(),
+        ),
+    };
+    let restart = RestartPolicy::named(restart).or_else(|| RestartPolicy::named(kind.restart_policy));
+    let mut replica = Replica {
+        role,
+        count: u32::try_from(count).unwrap_or_default(),
+        restart: restart.unwrap_or(RestartPolicy::Never),
+        template: spec.template.clone(),
+    };
+    add_port(kind, &mut replica.template);
+    replica
+}
+
+/// A framework container has its port; where the user has none, it stands behind the user's others.
+fn add_port(kind: &Kind, template: &mut Value) {
+    let Some(port) = kind.port else { return };
+    let Some(container) = template::container_mut(template, kind.container) else {
+        return;
+    };
+    if template::port(container, port.name).is_none() {
+        let added = json!({"name": port.name, "containerPort": port.number, "protocol": "TCP"});
+        template::list(container, "ports").push(added);
+    }
+}
+
+fn overwritten_restart_policy(replica: &Replica) -> Option<Warning> {
+    let policy = replica.template["spec"]["restartPolicy"].as_str()?;
+    (policy != replica.restart.of_pod()).then(|| Warning {
+        reason: "SetPodTemplateRestartPolicy",
+        message: "Restart policy in pod template will be overwritten by restart policy in replica spec"
+            .to_owned(),
+    })
+}
