@@ -77,7 +77,8 @@ impl Accelerators {
     }
 }
 
-/// The original's decoder does not mind the case of field names; resource names stay as they are.
+/// The original's decoder does not mind the case of field names. Names of resources begin with a small
+/// letter anyway.
 fn lower_first(value: Value) -> Value {
     let lower = |name: String| {
         let mut letters = name.chars();

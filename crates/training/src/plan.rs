@@ -199,6 +199,13 @@ impl Draft<'_> {
     fn judge_failures(&mut self, account: &Account<'_>) {
         let job = self.job;
         let failures = restarts::new_failures(job, account);
+        for failure in failures.iter().filter(|failure| failure.by_code) {
+            if let Some(exit) = failure.pod.exit(job.kind.container) {
+                let pod = &failure.pod.name;
+                let message = format!("Pod: {}.{pod} exited with code {}", job.namespace(), exit.code);
+                self.tell("Normal", "ExitedWithCode", &message);
+            }
+        }
         if let Some(permanent) = failures.iter().find(|failure| failure.is_permanent) {
             let ending = why::ending(job, permanent.pod);
             let evicted = failures

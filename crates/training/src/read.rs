@@ -3,6 +3,7 @@
 
 mod frameworks;
 mod mpi;
+mod quoted_numbers;
 mod run_policy;
 
 use manifests::field::{FieldError, Path};
@@ -10,22 +11,23 @@ use resources::{Kind, ReplicaSpec, specs::Replicas};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    job::{Identity, Job, Replica, RestartPolicy, Warning},
+    job::{Framework, Identity, Job, MpiVersion, Replica, RestartPolicy, Warning},
     template,
 };
 
 /// Reads a job of any kind but the standalone MxJob.
 pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError> {
     let mut warnings = Vec::new();
-    let spec = &object["spec"];
-    let status = serde_json::from_value(object["status"].clone()).unwrap_or_default();
-    let read = frameworks::read(object, kind, &canonical(spec, kind))?;
+    let spec = &canonical(&object["spec"], kind);
+    let status = serde_json::from_value(without_nulls(object["status"].clone())).unwrap_or_default();
+    let read = frameworks::read(object, kind, spec)?;
     let policy = run_policy::read(spec, read.run_policy, read.mpi_version, &mut warnings);
     let replicas = kind.roles.iter().filter_map(|role| {
         let spec = read.replicas.get(*role)?;
         Some(replica(kind, role, spec, read.mpi_version))
     });
-    let replicas: Vec<Replica> = replicas.collect();
+    let mut replicas: Vec<Replica> = replicas.collect();
+    warnings.extend(replicas.iter_mut().filter_map(quoted_numbers));
     warnings.extend(replicas.iter().filter_map(overwritten_restart_policy));
     Ok(Job {
         kind,
@@ -42,11 +44,11 @@ pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError
 pub(crate) struct Read {
     pub run_policy: resources::RunPolicy,
     pub replicas: Replicas,
-    pub framework: crate::job::Framework,
-    pub mpi_version: Option<crate::job::MpiVersion>,
+    pub framework: Framework,
+    pub mpi_version: Option<MpiVersion>,
 }
 
-pub(crate) fn identity(object: &Value, mpi_version: Option<crate::job::MpiVersion>) -> Identity {
+pub(crate) fn identity(object: &Value, mpi_version: Option<MpiVersion>) -> Identity {
     let meta = &object["metadata"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let annotations = meta["annotations"].as_object().into_iter().flatten();
@@ -70,9 +72,21 @@ pub(crate) fn identity(object: &Value, mpi_version: Option<crate::job::MpiVersio
     }
 }
 
+/// Operators written in Go store lists and maps that are empty as nulls.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let fields = map.into_iter().filter(|(_, value)| !value.is_null());
+            fields.map(|(name, value)| (name, without_nulls(value))).collect()
+        }
+        Value::Array(list) => list.into_iter().map(without_nulls).collect(),
+        other => other,
+    }
+}
+
 /// The specification with the roles in the spelling of the table.
 pub(crate) fn canonical(spec: &Value, kind: &Kind) -> Value {
-    let mut spec = spec.clone();
+    let mut spec = without_nulls(spec.clone());
     if let Some(replicas) = spec.get_mut(kind.replicas_field).and_then(Value::as_object_mut) {
         let renamed: Map<String, Value> = std::mem::take(replicas)
             .into_iter()
@@ -87,12 +101,7 @@ pub(crate) fn decode<T: serde::de::DeserializeOwned>(spec: &Value) -> Result<T, 
     T::deserialize(spec).map_err(|error| FieldError::invalid_unshown(&Path::new("spec"), error.to_string()))
 }
 
-fn replica(
-    kind: &Kind,
-    role: &'static str,
-    spec: &ReplicaSpec,
-    mpi_version: Option<crate::job::MpiVersion>,
-) -> Replica {
+fn replica(kind: &Kind, role: &'static str, spec: &ReplicaSpec, mpi_version: Option<MpiVersion>) -> Replica {
     let (count, restart) = match mpi_version {
         Some(version) => mpi::defaults(role, spec, version),
         None => (
@@ -121,6 +130,16 @@ fn add_port(kind: &Kind, template: &mut Value) {
         let added = json!({"name": port.name, "containerPort": port.number, "protocol": "TCP"});
         template::list(container, "ports").push(added);
     }
+}
+
+fn quoted_numbers(replica: &mut Replica) -> Option<Warning> {
+    quoted_numbers::mend(&mut replica.template).then(|| Warning {
+        reason: "QuotedNumbers",
+        message: format!(
+            "the pod template of {} has numbers in quotes, which are read as numbers",
+            replica.role
+        ),
+    })
 }
 
 fn overwritten_restart_policy(replica: &Replica) -> Option<Warning> {

@@ -118,6 +118,7 @@ impl World {
                 let mut object = child.object.clone();
                 object["metadata"]["uid"] = json!(uid);
                 if let Some(job) = self.observed.jobs.iter_mut().find(|job| job.name == name) {
+                    assert_eq!(child.make, crate::Make::Apply, "{name} is made twice");
                     job.is_suspended = object["spec"]["suspend"] == true;
                     return;
                 }

@@ -86,7 +86,7 @@ fn as_the_first(template: &Value, mut container: Value) -> Value {
 
 fn small() -> Value {
     json!({
-        "requests": {"cpu": "50m", "memory": "10Mi"},
-        "limits": {"cpu": "100m", "memory": "20Mi"},
+        "requests": {"cpu": "50m", "memory": "32Mi"},
+        "limits": {"cpu": "500m", "memory": "128Mi"},
     })
 }
