@@ -33,8 +33,8 @@ pub struct Port {
 
 const KUBEFLOW: &str = "kubeflow.org";
 
-const fn port(name: &'static str, number: u16) -> Option<Port> {
-    Some(Port { name, number })
+const fn port(name: &'static str, number: u16) -> Port {
+    Port { name, number }
 }
 
 pub static TF_JOB: Kind = Kind {
@@ -46,7 +46,7 @@ pub static TF_JOB: Kind = Kind {
     replicas_field: "tfReplicaSpecs",
     roles: &["Chief", "Evaluator", "Master", "PS", "Worker"],
     container: "tensorflow",
-    port: port("tfjob-port", 2222),
+    port: Some(port("tfjob-port", 2222)),
     operator: "tfjob-controller",
     restart_policy: "Never",
     scaled_role: None,
@@ -61,7 +61,7 @@ pub static PYTORCH_JOB: Kind = Kind {
     replicas_field: "pytorchReplicaSpecs",
     roles: &["Master", "Worker"],
     container: "pytorch",
-    port: port("pytorchjob-port", 23456),
+    port: Some(port("pytorchjob-port", 23456)),
     operator: "pytorchjob-controller",
     restart_policy: "OnFailure",
     scaled_role: Some("Worker"),
@@ -83,7 +83,7 @@ pub static MXNET_JOB: Kind = Kind {
         "Tuner",
     ],
     container: "mxnet",
-    port: port("mxjob-port", 9091),
+    port: Some(port("mxjob-port", 9091)),
     operator: "mxjob-controller",
     restart_policy: "Never",
     scaled_role: None,
@@ -98,7 +98,7 @@ pub static XGBOOST_JOB: Kind = Kind {
     replicas_field: "xgbReplicaSpecs",
     roles: &["Master", "Worker"],
     container: "xgboost",
-    port: port("xgboostjob-port", 9999),
+    port: Some(port("xgboostjob-port", 9999)),
     operator: "xgboostjob-controller",
     restart_policy: "Never",
     scaled_role: None,
@@ -113,7 +113,7 @@ pub static PADDLE_JOB: Kind = Kind {
     replicas_field: "paddleReplicaSpecs",
     roles: &["Master", "Worker"],
     container: "paddle",
-    port: port("master", 36543),
+    port: Some(port("master", 36543)),
     operator: "paddlejob-controller",
     restart_policy: "OnFailure",
     scaled_role: Some("Worker"),
@@ -128,7 +128,7 @@ pub static JAX_JOB: Kind = Kind {
     replicas_field: "jaxReplicaSpecs",
     roles: &["Worker"],
     container: "jax",
-    port: port("jaxjob-port", 6666),
+    port: Some(port("jaxjob-port", 6666)),
     operator: "jaxjob-controller",
     restart_policy: "Never",
     scaled_role: Some("Worker"),

@@ -18,8 +18,9 @@ fn corpus() -> Option<PathBuf> {
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    let entries = fs::read_dir(folder).expect("the folder can be read");
+    for entry in entries.filter_map(Result::ok) {
+        let path = entry.path();
         if path.is_dir() {
             collect(&path, files);
         } else if path

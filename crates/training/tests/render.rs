@@ -26,7 +26,8 @@ fn settings(case: &str) -> Settings {
 }
 
 fn rendered(case: &str, input: &str) -> String {
-    let mut object = yaml::parse_documents(input).unwrap().remove(0).value;
+    let documents = yaml::parse_documents(input).expect("the manifest is YAML");
+    let mut object = documents[0].value.clone();
     object["metadata"]["uid"] = "7c0d".into();
     match render(&object, &settings(case)) {
         Ok(children) => children

@@ -109,18 +109,15 @@ pub(super) fn labels(job: &Job, mpi: &Mpi, role: &str, index: u32) -> Map<String
             (labels::JOB_ROLE, role),
         ],
     };
-    match (mpi.version, is_launcher) {
-        (MpiVersion::V1Alpha2, _) => {}
-        (MpiVersion::V1, true) => found.push((labels::JOB_ROLE, labels::MASTER.to_owned())),
-        (MpiVersion::V1, false) => found.push((labels::REPLICA_INDEX, index.to_string())),
-        (MpiVersion::V2Beta1, true) if mpi.launcher_works => {
-            found.push((labels::REPLICA_INDEX, "0".to_owned()))
-        }
-        (MpiVersion::V2Beta1, true) => {}
-        (MpiVersion::V2Beta1, false) => {
-            let index = index + u32::from(mpi.launcher_works);
-            found.push((labels::REPLICA_INDEX, index.to_string()));
-        }
+    let number = match (mpi.version, is_launcher) {
+        (MpiVersion::V1, false) => Some(index),
+        (MpiVersion::V2Beta1, true) => mpi.launcher_works.then_some(0),
+        (MpiVersion::V2Beta1, false) => Some(index + u32::from(mpi.launcher_works)),
+        (MpiVersion::V1Alpha2, _) | (MpiVersion::V1, true) => None,
+    };
+    found.extend(number.map(|number| (labels::REPLICA_INDEX, number.to_string())));
+    if mpi.version == MpiVersion::V1 && is_launcher {
+        found.push((labels::JOB_ROLE, labels::MASTER.to_owned()));
     }
     found
         .into_iter()

@@ -12,14 +12,15 @@ pub(super) fn mend(template: &mut Value) -> bool {
 fn mend_value(ty: TypeRef, value: &mut Value) -> bool {
     match (ty.form(), value) {
         (Form::Struct(described), Value::Object(map)) => {
-            map.iter_mut().fold(false, |mended, (name, value)| {
-                let field = described.field(name);
-                field.is_some_and(|field| mend_value(field.ty, value)) || mended
-            })
+            let fields = map.iter_mut().filter_map(|(name, value)| {
+                let field = described.field(name)?;
+                Some(mend_value(field.ty, value))
+            });
+            count(fields) > 0
         }
-        (Form::List(item), Value::Array(list)) => list
-            .iter_mut()
-            .fold(false, |mended, value| mend_value(item, value) || mended),
+        (Form::List(item), Value::Array(list)) => {
+            count(list.iter_mut().map(|value| mend_value(item, value))) > 0
+        }
         (Form::Int32 | Form::Int64, value) => {
             let number = value.as_str().and_then(|text| text.parse::<i64>().ok());
             if let Some(number) = number {
@@ -29,6 +30,11 @@ fn mend_value(ty: TypeRef, value: &mut Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// How many were mended; unlike `any`, it does not stop at the first.
+fn count(mended: impl Iterator<Item = bool>) -> usize {
+    mended.filter(|mended| *mended).count()
 }
 
 #[cfg(test)]

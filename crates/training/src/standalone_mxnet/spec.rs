@@ -193,7 +193,8 @@ fn replica_errors(job: &MxJob, replica: &Replica, path: &Path, errors: &mut Vec<
         .identity
         .api_version
         .starts_with(&format!("{}/", OLD_MX_JOB.group));
-    if !is_named && !(is_old && containers.len() == 1) {
+    let is_the_only_one = is_old && containers.len() == 1;
+    if !is_named && !is_the_only_one {
         let detail = format!(
             "Replica type {} is missing a container for {CONTAINER}",
             replica.role

@@ -34,7 +34,7 @@ fn a_permanent_exit_code_fails_the_job_and_says_why() {
     world.run_all();
     world.end("j-worker-1", "jax", 1);
     world.change("j-worker-1", |pod| {
-        pod.exits[0].message = "Traceback\nValueError: no data\n".to_owned()
+        pod.exits[0].message = "Traceback\nValueError: no data\n".to_owned();
     });
     world.settle();
     assert_eq!(world.conditions(), "Created Failed");

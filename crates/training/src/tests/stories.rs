@@ -172,7 +172,7 @@ fn a_job_says_what_it_waits_for() {
     let mut world = World::new(&tensorflow("Worker:2", ""));
     world.settle();
     world.change("j-worker-1", |pod| {
-        pod.unscheduled = Some("0/3 nodes are available: 3 Insufficient nvidia.com/gpu.".to_owned())
+        pod.unscheduled = Some("0/3 nodes are available: 3 Insufficient nvidia.com/gpu.".to_owned());
     });
     world.settle();
     assert_eq!(
