@@ -37,14 +37,23 @@ pub struct Variable {
     pub value: String,
 }
 
+/// Why a configuration file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceleratorsError {
+    #[error("the configuration file is not YAML")]
+    Yaml(#[from] manifests::yaml::YamlError),
+    #[error("the configuration file does not describe accelerators")]
+    Shape(#[from] serde_json::Error),
+}
+
 impl Accelerators {
     /// Reads the configuration file.
-    pub fn parse(yaml: &str) -> Result<Self, String> {
-        let documents = manifests::yaml::parse_documents(yaml).map_err(|error| error.to_string())?;
+    pub fn parse(yaml: &str) -> Result<Self, AcceleratorsError> {
+        let documents = manifests::yaml::parse_documents(yaml)?;
         let Some(document) = documents.into_iter().next() else {
             return Ok(Self::default());
         };
-        serde_json::from_value(lower_first(document.value)).map_err(|error| error.to_string())
+        Ok(serde_json::from_value(lower_first(document.value))?)
     }
 
     /// Adds what the named container asks for, once, however often it says so.

@@ -42,7 +42,7 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
-pub use accelerators::{Accelerator, AcceleratorVolume, Accelerators, Variable};
+pub use accelerators::{Accelerator, AcceleratorVolume, Accelerators, AcceleratorsError, Variable};
 pub use check::check;
 pub use children::{Child, Make, render};
 pub use observed::{BatchJob, Existing, Exit, Observed, Phase, Pod, Refusal};

@@ -14,8 +14,8 @@ use resources::{
 use serde_json::Value;
 
 use crate::{
-    Child, Observed, Settings,
-    account::Account,
+    Child, Observed, Phase, Pod, Settings,
+    account::{Account, Role},
     check::check,
     conditions, finish,
     job::{Framework, Job},
@@ -307,14 +307,9 @@ impl Draft<'_> {
     /// Pods are still missing, or in the way of their successors.
     fn is_rebuilding(&self, account: &Account<'_>) -> bool {
         let restarts = self.status.restarts.as_ref();
-        let is_old = |pod: &crate::observed::Pod| {
-            restarts.is_some_and(|restarts| {
-                restarts.replaced.contains(&pod.uid)
-                    || (self.job.restarts_together() && pod.gang < restarts.gang)
-            })
-        };
-        let missing = |role: &crate::account::Role<'_>| role.places.iter().any(Option::is_none);
-        account.roles.iter().any(missing) || account.pods().any(is_old)
+        let is_old = |pod: &Pod| restarts::is_replaced_by(self.job, restarts, pod);
+        let misses = |role: &Role<'_>| role.places.iter().any(Option::is_none);
+        account.roles.iter().any(misses) || account.pods().any(is_old)
     }
 }
 
@@ -331,10 +326,7 @@ fn launcher_failure(job: &Job, account: &Account<'_>) -> Option<(String, String)
     if message.is_empty() {
         message = format!("MPIJob {}/{} has failed", job.namespace(), job.name());
     }
-    let failed = role
-        .pods
-        .iter()
-        .filter(|pod| pod.phase == crate::observed::Phase::Failed);
+    let failed = role.pods.iter().filter(|pod| pod.phase == Phase::Failed);
     if let Some(last) = failed.max_by_key(|pod| pod.created) {
         if why == "BackoffLimitExceeded" && !last.reason.is_empty() {
             why = format!("{why}/{}", last.reason);

@@ -71,12 +71,16 @@ fn failure<'a>(job: &Job, role: &'static str, policy: RestartPolicy, pod: &'a Po
     })
 }
 
-/// Whether a pod has been counted and makes room for its successor.
+/// Whether a pod has been counted, by the stored status, and makes room for its successor.
 pub(crate) fn is_replaced(job: &Job, pod: &Pod) -> bool {
-    let Some(restarts) = &job.status.restarts else {
-        return false;
-    };
-    restarts.replaced.contains(&pod.uid) || (job.restarts_together() && pod.gang < restarts.gang)
+    is_replaced_by(job, job.status.restarts.as_ref(), pod)
+}
+
+/// The same by a status that is not stored yet.
+pub(crate) fn is_replaced_by(job: &Job, restarts: Option<&Restarts>, pod: &Pod) -> bool {
+    restarts.is_some_and(|restarts| {
+        restarts.replaced.contains(&pod.uid) || (job.restarts_together() && pod.gang < restarts.gang)
+    })
 }
 
 /// Restarts so far: those that were written down, and those the kubelet makes in pods that live.
