@@ -72,10 +72,11 @@ pub fn plan(object: &Value, observed: &Observed, settings: &Settings, now: Times
     }
     let is_new = object["status"]["observedGeneration"].as_i64() != object["metadata"]["generation"].as_i64()
         || object["status"]["observedGeneration"].is_null();
-    let errors = if is_new { check(object) } else { Vec::new() };
-    let Ok(job) = read::job(object, kind) else {
-        return Plan::default();
-    };
+    let mut errors = if is_new { check(object) } else { Vec::new() };
+    let job = read::job(object, kind).unwrap_or_else(|error| {
+        errors.push(error);
+        read::unreadable(object, kind)
+    });
     if job.identity.is_being_deleted || job.is_managed_by_another() {
         return Plan::default();
     }

@@ -7,11 +7,11 @@ mod quoted_numbers;
 mod run_policy;
 
 use manifests::field::{FieldError, Path};
-use resources::{Kind, ReplicaSpec, specs::Replicas};
+use resources::{JobStatus, Kind, ReplicaSpec, specs::Replicas};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    job::{Framework, Identity, Job, MpiVersion, Replica, RestartPolicy, Warning},
+    job::{Framework, Identity, Job, MpiVersion, Policy, Replica, RestartPolicy, Warning},
     template,
 };
 
@@ -19,7 +19,6 @@ use crate::{
 pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError> {
     let mut warnings = Vec::new();
     let spec = &canonical(&object["spec"], kind);
-    let status = serde_json::from_value(without_nulls(object["status"].clone())).unwrap_or_default();
     let read = frameworks::read(object, kind, spec)?;
     let policy = run_policy::read(spec, read.run_policy, read.mpi_version, &mut warnings);
     let replicas = kind.roles.iter().filter_map(|role| {
@@ -35,9 +34,26 @@ pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError
         replicas,
         policy,
         framework: read.framework,
-        status,
+        status: status(object),
         warnings,
     })
+}
+
+/// A job whose specification cannot be read: enough of it to say so.
+pub(crate) fn unreadable(object: &Value, kind: &'static Kind) -> Job {
+    Job {
+        kind,
+        identity: identity(object, None),
+        replicas: Vec::new(),
+        policy: Policy::default(),
+        framework: Framework::Jax,
+        status: status(object),
+        warnings: Vec::new(),
+    }
+}
+
+fn status(object: &Value) -> JobStatus {
+    serde_json::from_value(without_nulls(object["status"].clone())).unwrap_or_default()
 }
 
 /// What a kind's specification says, before defaults.

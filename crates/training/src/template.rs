@@ -12,7 +12,7 @@ pub(crate) fn container<'a>(template: &'a Value, name: &str) -> Option<&'a Value
 }
 
 pub(crate) fn container_mut<'a>(template: &'a mut Value, name: &str) -> Option<&'a mut Value> {
-    let containers = template["spec"]["containers"].as_array_mut()?;
+    let containers = template.pointer_mut("/spec/containers")?.as_array_mut()?;
     let place = containers
         .iter()
         .position(|container| container["name"] == name)
@@ -21,10 +21,8 @@ pub(crate) fn container_mut<'a>(template: &'a mut Value, name: &str) -> Option<&
 }
 
 pub(crate) fn containers_mut(template: &mut Value) -> impl Iterator<Item = &mut Value> {
-    template["spec"]["containers"]
-        .as_array_mut()
-        .into_iter()
-        .flatten()
+    let containers = template.pointer_mut("/spec/containers");
+    containers.and_then(Value::as_array_mut).into_iter().flatten()
 }
 
 /// The number of a container's port.
@@ -36,10 +34,11 @@ pub(crate) fn port(container: &Value, name: &str) -> Option<u16> {
 
 /// The list of a field, made if it is not there.
 pub(crate) fn list<'a>(object: &'a mut Value, field: &str) -> &'a mut Vec<Value> {
-    if !object[field].is_array() {
-        object[field] = json!([]);
+    let value = field_of(object, field);
+    if !value.is_array() {
+        *value = json!([]);
     }
-    match &mut object[field] {
+    match value {
         Value::Array(list) => list,
         _ => unreachable!("it was just made a list"),
     }
@@ -47,13 +46,22 @@ pub(crate) fn list<'a>(object: &'a mut Value, field: &str) -> &'a mut Vec<Value>
 
 /// The map of a field, made if it is not there.
 pub(crate) fn map<'a>(object: &'a mut Value, field: &str) -> &'a mut Map<String, Value> {
-    if !object[field].is_object() {
-        object[field] = json!({});
+    let value = field_of(object, field);
+    if !value.is_object() {
+        *value = json!({});
     }
-    match &mut object[field] {
+    match value {
         Value::Object(map) => map,
         _ => unreachable!("it was just made a map"),
     }
+}
+
+/// What is no object is none of ours to keep: the job is refused anyway.
+fn field_of<'a>(object: &'a mut Value, field: &str) -> &'a mut Value {
+    if !object.is_object() {
+        *object = json!({});
+    }
+    &mut object[field]
 }
 
 /// Appends variables behind the user's own. Of two of the same name the last one counts.

@@ -1,5 +1,6 @@
 //! What becomes of jobs, told as stories; and what must hold in any story.
 
+mod any_input;
 mod mpi;
 mod mxnet;
 mod properties;

@@ -48,10 +48,11 @@ pub(super) fn supports(job: &Job, mpi: &Mpi, settings: &Settings, running_worker
     children
 }
 
-/// The launcher of v1alpha2 and v2beta1. Retries, deadline and time to live are the Job's.
+/// The launcher of v1alpha2 and v2beta1; retries and deadline are the Job's. It has no time to live: one
+/// that is gone before it was seen to end would be made again.
 pub(super) fn launcher_job(job: &Job, launcher: &Replica, settings: &Settings) -> Value {
     let mut meta = labelled(job, &job.child_name(launcher.role, 0));
-    let mut template = super::pods::template(job, launcher, 0, settings);
+    let template = super::pods::template(job, launcher, 0, settings);
     let mut spec = json!({});
     if let Some(limit) = job.policy.backoff_limit {
         spec["backoffLimit"] = json!(limit);
@@ -62,9 +63,6 @@ pub(super) fn launcher_job(job: &Job, launcher: &Replica, settings: &Settings) -
     if let Some(mpi) = job.mpi().filter(|mpi| mpi.version == MpiVersion::V1Alpha2) {
         meta["labels"] = json!(labels(job, mpi, launcher.role, 0));
     } else {
-        if let Some(seconds) = job.policy.ttl_seconds {
-            spec["ttlSecondsAfterFinished"] = json!(seconds);
-        }
         spec["podReplacementPolicy"] = json!("Failed");
         if job.policy.suspend {
             spec["suspend"] = json!(true);
@@ -74,8 +72,6 @@ pub(super) fn launcher_job(job: &Job, launcher: &Replica, settings: &Settings) -
     if !restart.is_null() {
         meta["annotations"] = json!({resources::names::annotations::RESTART: restart});
     }
-    template["metadata"]["ownerReferences"] = Value::Null;
-    template::map(&mut template, "metadata").remove("ownerReferences");
     spec["template"] = template;
     json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec})
 }
