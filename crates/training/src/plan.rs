@@ -1,10 +1,11 @@
 //! What to do about a job: one function from what is to what to do next.
 
 mod draft;
+mod judge;
 
 use std::collections::HashSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use manifests::field::FieldError;
 use resources::{
     Kind,
@@ -14,12 +15,10 @@ use resources::{
 use serde_json::Value;
 
 use crate::{
-    Child, Observed, Phase, Pod, Settings,
+    Child, Observed, Pod, Settings,
     account::{Account, Role},
     check::check,
-    conditions, finish,
-    job::{Framework, Job},
-    read, restarts, standalone_mxnet, suspend, verdict, why,
+    conditions, finish, read, restarts, standalone_mxnet, suspend, verdict, why,
 };
 
 pub(crate) use draft::Draft;
@@ -168,116 +167,6 @@ impl Draft<'_> {
         restarts.replaced.retain(|uid| there.contains(uid.as_str()));
     }
 
-    /// Success first: what fails after the work is done does not undo it.
-    fn judge(&mut self, account: &Account<'_>) {
-        let job = self.job;
-        if verdict::has_succeeded(job, account) {
-            let why = reason(job.kind.kind, SUCCEEDED);
-            self.end(SUCCEEDED, &why, &verdict::succeeded(job), "Normal");
-            return;
-        }
-        if let Some(seconds) = job.policy.deadline_seconds {
-            let start = self.status.start_time.unwrap_or(self.now);
-            let deadline = start
-                .saturating_add(SignedDuration::from_secs(seconds))
-                .unwrap_or(self.now);
-            if deadline <= self.now {
-                let name = job.name();
-                self.fail(&format!(
-                    "Job {name} has failed because it was active longer than specified deadline"
-                ));
-                return;
-            }
-            self.wake(deadline);
-        }
-        if let Some((why, message)) = launcher_failure(job, account) {
-            self.end(FAILED, &why, &message, "Warning");
-            return;
-        }
-        self.judge_failures(account);
-    }
-
-    fn judge_failures(&mut self, account: &Account<'_>) {
-        let job = self.job;
-        let failures = restarts::new_failures(job, account);
-        for failure in failures.iter().filter(|failure| failure.by_code) {
-            if let Some(exit) = failure.pod.exit(job.kind.container) {
-                let pod = &failure.pod.name;
-                let message = format!("Pod: {}.{pod} exited with code {}", job.namespace(), exit.code);
-                self.tell("Normal", "ExitedWithCode", &message);
-            }
-        }
-        if let Some(permanent) = failures.iter().find(|failure| failure.is_permanent) {
-            let ending = why::ending(job, permanent.pod);
-            let evicted = failures
-                .iter()
-                .filter(|failure| failure.pod.reason == "Evicted")
-                .count();
-            if job.mpi().is_some() && evicted > 0 && permanent.role == "Worker" {
-                let message = format!("{evicted}/{} workers are evicted", job.count("Worker"));
-                self.end(FAILED, "MPIJobEvicted", &message, "Warning");
-            } else if permanent.by_code {
-                let message = format!(
-                    "job {:?} is failing because {:?} replica(s) failed.",
-                    job.name(),
-                    permanent.role
-                );
-                self.fail(&format!("{message} {ending}"));
-            } else {
-                let count = failures
-                    .iter()
-                    .filter(|failure| failure.role == permanent.role)
-                    .count();
-                self.fail(&format!(
-                    "{} {ending}",
-                    verdict::failed(job, permanent.role, count as i32)
-                ));
-            }
-            return;
-        }
-        let used =
-            restarts::used(job, account) + restarts::cost(job, &failures) * i32::from(!failures.is_empty());
-        if restarts::exceeds(job, used) {
-            let cause = restarts::cause(job, &failures);
-            let cause = if cause.is_empty() {
-                String::new()
-            } else {
-                format!(": {cause}")
-            };
-            let name = job.name();
-            self.fail(&format!(
-                "Job {name} has failed because it has reached the specified backoff limit{cause}"
-            ));
-            return;
-        }
-        if let Some(first) = failures.first() {
-            let remembered = restarts::remember(job, account, &failures, self.now);
-            let said = restarts::announcement(job, used, &remembered.cause);
-            let count = failures
-                .iter()
-                .filter(|failure| failure.role == first.role)
-                .count();
-            let message = format!("{} {said}", verdict::restarting(job, first.role, count as i32));
-            let why = reason(job.kind.kind, RESTARTING);
-            self.set(RESTARTING, true, &why, &message);
-            self.tell("Warning", &why, &message);
-            self.status.restarts = Some(remembered);
-        }
-    }
-
-    fn fail(&mut self, message: &str) {
-        let why = reason(self.job.kind.kind, FAILED);
-        self.end(FAILED, &why, message, "Warning");
-    }
-
-    /// Writes a verdict down. It is acted on when it has been stored.
-    fn end(&mut self, kind: &str, why: &str, message: &str, severity: &'static str) {
-        if self.set(kind, true, why, message) {
-            self.tell(severity, why, message);
-        }
-        self.status.completion_time.get_or_insert(self.now);
-    }
-
     /// Says whether the job runs, and what it still waits for.
     fn describe(&mut self, account: &Account<'_>) {
         let job = self.job;
@@ -295,7 +184,9 @@ impl Draft<'_> {
             if self.set(RUNNING, true, &why, &with(verdict::running(job))) && !is_restarting {
                 self.tell("Normal", &why, &verdict::running(job));
             }
-        } else if !is_restarting && conditions::find(&self.status.conditions, RUNNING).is_none() {
+        } else if is_restarting {
+            self.add_to_restarting(waits.as_deref());
+        } else if conditions::find(&self.status.conditions, RUNNING).is_none() {
             self.set(
                 CREATED,
                 true,
@@ -305,6 +196,21 @@ impl Draft<'_> {
         }
     }
 
+    /// The cause of a restart stays what it was; what its pods wait for now is said behind it.
+    fn add_to_restarting(&mut self, waits: Option<&str>) {
+        const NOW: &str = "; now ";
+        let Some(condition) = conditions::find(&self.status.conditions, RESTARTING) else {
+            return;
+        };
+        let cause = condition.message.split(NOW).next().unwrap_or_default();
+        let message = match waits {
+            Some(waits) => format!("{cause}{NOW}{waits}"),
+            None => cause.to_owned(),
+        };
+        let why = condition.reason.clone();
+        self.set(RESTARTING, true, &why, &message);
+    }
+
     /// Pods are still missing, or in the way of their successors.
     fn is_rebuilding(&self, account: &Account<'_>) -> bool {
         let restarts = self.status.restarts.as_ref();
@@ -312,27 +218,4 @@ impl Draft<'_> {
         let misses = |role: &Role<'_>| role.places.iter().any(Option::is_none);
         account.roles.iter().any(misses) || account.pods().any(is_old)
     }
-}
-
-/// How the batch Job of a launcher has failed, if it has.
-fn launcher_failure(job: &Job, account: &Account<'_>) -> Option<(String, String)> {
-    let Framework::Mpi(_) = job.framework else {
-        return None;
-    };
-    let role = account.roles.iter().find(|role| role.launcher.is_some())?;
-    let (mut why, mut message) = role.launcher?.failure.clone()?;
-    if why.is_empty() {
-        why = reason(job.kind.kind, FAILED);
-    }
-    if message.is_empty() {
-        message = format!("MPIJob {}/{} has failed", job.namespace(), job.name());
-    }
-    let failed = role.pods.iter().filter(|pod| pod.phase == Phase::Failed);
-    if let Some(last) = failed.max_by_key(|pod| pod.created) {
-        if why == "BackoffLimitExceeded" && !last.reason.is_empty() {
-            why = format!("{why}/{}", last.reason);
-        }
-        message = format!("{message}: {}", why::ending(job, last));
-    }
-    Some((why, message))
 }

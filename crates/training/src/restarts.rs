@@ -133,10 +133,11 @@ pub(crate) fn remember(
 
 /// How many restarts these failures take.
 pub(crate) fn cost(job: &Job, failures: &[Failure<'_>]) -> i32 {
+    let failures = failures.len() as i32;
     if job.restarts_together() {
-        1
+        failures.min(1)
     } else {
-        failures.len() as i32
+        failures
     }
 }
 

@@ -165,3 +165,18 @@ fn a_dynamic_worker_may_leave() {
     world.settle();
     assert_eq!(world.conditions(), "Created Running");
 }
+
+#[test]
+fn a_restart_that_finds_no_place_says_so_behind_its_cause() {
+    let mut world = World::new(&jax("Worker:1:ExitCode", ""));
+    world.settle();
+    world.run_all();
+    world.end("j-worker-0", "jax", 137);
+    world.settle();
+    world.change("j-worker-0", |pod| {
+        pod.unscheduled = Some("0/1 nodes are available".to_owned())
+    });
+    world.settle();
+    let wanted = "restart 1: worker-0 exit 137, OOMKilled; now worker-0: 0/1 nodes are available";
+    assert!(world.message().ends_with(wanted), "{}", world.message());
+}
