@@ -137,3 +137,28 @@ fn an_image_with_sshd_keeps_talking_by_ssh() {
     let text = plan.make[3].object.to_string();
     assert!(!text.contains("trainyard") && text.contains("OMPI_MCA_plm_rsh_args"));
 }
+
+#[test]
+fn a_gang_has_its_launcher_restarted_with_it() {
+    let yaml = job("v2beta1", "  runPolicy: {backoffLimit: 3}\n", "")
+        .replace(
+            "{name: j}",
+            "{name: j, annotations: {trainyard.dev/gang-restart: \"true\"}}",
+        )
+        .replace(
+            "Worker: {replicas: 2",
+            "Worker: {replicas: 2, restartPolicy: OnFailure",
+        );
+    let mut world = World::new(&yaml);
+    world.settle();
+    world.run_all();
+    let before = launcher(&mut world).uid.clone();
+    world.change("j-worker-1", |pod| {
+        pod.phase = crate::Phase::Failed;
+        pod.reason = "Evicted".to_owned();
+    });
+    world.settle();
+    assert_ne!(launcher(&mut world).uid, before);
+    assert_eq!((launcher(&mut world).gang, world.names().len()), (1, 2));
+    assert_eq!(world.job["status"]["restarts"]["cause"], "worker-1 Evicted");
+}

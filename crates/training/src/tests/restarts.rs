@@ -174,7 +174,7 @@ fn a_restart_that_finds_no_place_says_so_behind_its_cause() {
     world.end("j-worker-0", "jax", 137);
     world.settle();
     world.change("j-worker-0", |pod| {
-        pod.unscheduled = Some("0/1 nodes are available".to_owned())
+        pod.unscheduled = Some("0/1 nodes are available".to_owned());
     });
     world.settle();
     let wanted = "restart 1: worker-0 exit 137, OOMKilled; now worker-0: 0/1 nodes are available";
