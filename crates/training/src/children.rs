@@ -98,6 +98,51 @@ pub fn render(object: &Value, settings: &Settings) -> Result<Vec<Value>, Vec<Fie
     Ok(children)
 }
 
+/// The kinds and names of everything a job makes, so that a caller knows where to look for what is in
+/// the way. Cheaper than `render`: no pod is written out.
+pub fn names(object: &Value, settings: &Settings) -> Vec<(&'static str, String)> {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let Some(kind) = Kind::of(text("apiVersion"), text("kind")) else {
+        return Vec::new();
+    };
+    if kind.kind == resources::kinds::MX_JOB.kind {
+        return standalone_mxnet::names(object);
+    }
+    let Ok(job) = read::job(object, kind) else {
+        return Vec::new();
+    };
+    let supports = supports(&job, settings, &[]);
+    let mut names: Vec<(&'static str, String)> = supports
+        .iter()
+        .filter_map(|child| {
+            let kind = SUPPORTS.into_iter().find(|kind| *kind == child.kind())?;
+            Some((kind, child.name().to_owned()))
+        })
+        .collect();
+    for replica in &job.replicas {
+        let is_batch = replica.role == "Launcher" && job.launches_by_batch_job();
+        for name in (0..replica.count).map(|index| job.child_name(replica.role, index)) {
+            if job.kind.port.is_some() {
+                names.push(("Service", name.clone()));
+            }
+            names.push((if is_batch { "Job" } else { "Pod" }, name));
+        }
+    }
+    names
+}
+
+/// Kinds of what pods need.
+const SUPPORTS: [&str; 8] = [
+    "ConfigMap",
+    "Secret",
+    "Service",
+    "ServiceAccount",
+    "Role",
+    "RoleBinding",
+    "PodGroup",
+    "HorizontalPodAutoscaler",
+];
+
 /// What pods need: made before them.
 pub(crate) fn supports(job: &Job, settings: &Settings, running_workers: &[String]) -> Vec<Child> {
     let mut children = match &job.framework {

@@ -11,7 +11,7 @@
 //! - Give [`plan`] a job whose status is at least as new as the last one written for it. Restarts
 //!   are counted in the status, so an older one would count twice.
 //! - Observe every pod and batch Job that the job controls, the pods of those Jobs, and every object
-//!   that has the name of a child ([`Observed`]).
+//!   that has the name of a child ([`names`]) whoever owns it ([`Observed`]).
 //! - Apply in the order of [`Plan`]: `make` (absent ones are created; [`Make::Apply`] ones are
 //!   applied whole by one field manager), then `delete`, then `status`. Names are deterministic, so
 //!   "already exists" is a success if the job controls the object. Everything may be cut short
@@ -44,7 +44,7 @@ mod tests;
 
 pub use accelerators::{Accelerator, AcceleratorVolume, Accelerators, AcceleratorsError, Variable};
 pub use check::check;
-pub use children::{Child, Make, render};
+pub use children::{Child, Make, names, render};
 pub use observed::{BatchJob, Existing, Exit, Observed, Phase, Pod, Refusal};
 pub use plan::{Delete, Event, Plan, plan};
 pub use settings::{Delivery, Gang, Settings};

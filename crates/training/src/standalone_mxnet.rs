@@ -37,6 +37,23 @@ pub(crate) fn render(object: &Value, settings: &Settings) -> Vec<Value> {
         .collect()
 }
 
+pub(crate) fn names(object: &Value) -> Vec<(&'static str, String)> {
+    let Ok(job) = spec::read(object) else {
+        return Vec::new();
+    };
+    let mut names = Vec::new();
+    for replica in &job.replicas {
+        for index in job.indexes(replica) {
+            let name = job.child_name(&replica.role, index);
+            if job.is_distributed() && replica.role == "SCHEDULER" {
+                names.push(("Service", name.clone()));
+            }
+            names.push(("Job", name));
+        }
+    }
+    names
+}
+
 pub(crate) fn plan(object: &Value, observed: &Observed, settings: &Settings, _now: Timestamp) -> Plan {
     let identity = read::identity(object, None);
     let stored: MxJobStatus = serde_json::from_value(object["status"].clone()).unwrap_or_default();

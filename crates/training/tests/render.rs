@@ -3,7 +3,8 @@
 use std::{fs, path::Path};
 
 use manifests::yaml;
-use training::{Delivery, Gang, Settings, render};
+use serde_json::Value;
+use training::{Delivery, Gang, Settings, names, render};
 
 fn settings(case: &str) -> Settings {
     let gang = match case {
@@ -25,11 +26,23 @@ fn settings(case: &str) -> Settings {
     }
 }
 
+fn names_of(children: &[Value]) -> Vec<(&str, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let name = |child: &Value| text(&child["metadata"]["name"]);
+    children
+        .iter()
+        .map(|child| (child["kind"].as_str().unwrap_or_default(), name(child)))
+        .collect()
+}
+
 fn rendered(case: &str, input: &str) -> String {
     let documents = yaml::parse_documents(input).expect("the manifest is YAML");
     let mut object = documents[0].value.clone();
     object["metadata"]["uid"] = "7c0d".into();
     match render(&object, &settings(case)) {
+        Ok(children) if names_of(&children) != names(&object, &settings(case)) => {
+            format!("`names` gives {:?}", names(&object, &settings(case)))
+        }
         Ok(children) => children
             .iter()
             .map(|child| format!("---\n{}", yaml::to_string(child)))
