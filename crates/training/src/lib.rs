@@ -13,7 +13,7 @@
 //! - Observe every pod and batch Job that the job controls, the pods of those Jobs, and every object
 //!   that has the name of a child ([`names`]) whoever owns it ([`Observed`]).
 //! - Apply in the order of [`Plan`]: `make` (absent ones are created; [`Make::Apply`] ones are
-//!   applied whole by one field manager), then `delete`, then `status`. Names are deterministic, so
+//!   applied whole, with force, by one field manager), then `delete`, then `status`. Names are deterministic, so
 //!   "already exists" is a success if the job controls the object. Everything may be cut short
 //!   anywhere and begun again: what counts is written before it is acted on, in a plan of its own.
 //! - Plan again when the job or a child changes, at `wake_at`, and after a status was written.
