@@ -40,12 +40,21 @@ const ROWS: &[(&str, &[&str])] = &[
             "trainer",
         ],
     ),
-    ("pure", &["kinds", "schemas", "field-docs"]),
+    ("plans", &["training"]),
+    ("pure", &["kinds", "schemas", "field-docs", "resources"]),
     ("documents", &["manifests", "spdy", "websocket"]),
 ];
 
 /// Crates that may not know of time, files, network or threads.
-const PURE: &[&str] = &["kinds", "manifests", "schemas", "spdy", "websocket"];
+const PURE: &[&str] = &[
+    "kinds",
+    "manifests",
+    "resources",
+    "schemas",
+    "spdy",
+    "training",
+    "websocket",
+];
 const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "rustls", "ring"];
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",

@@ -1,0 +1,127 @@
+//! The CustomResourceDefinitions, made from the types and the table of kinds.
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Kind,
+    kinds::{self, ALL},
+    mpi, mxnet, rules, schema, specs,
+    status::JobStatus,
+};
+
+/// The definition of every kind, in the order of the table.
+pub fn all() -> Vec<Value> {
+    ALL.into_iter().map(definition).collect()
+}
+
+/// The definition of one kind.
+pub fn definition(kind: &Kind) -> Value {
+    let mut names = json!({
+        "kind": kind.kind,
+        "listKind": format!("{}List", kind.kind),
+        "plural": kind.plural,
+        "singular": kind.kind.to_lowercase(),
+        "categories": ["all", "training"],
+    });
+    if !kind.short_names.is_empty() {
+        names["shortNames"] = json!(kind.short_names);
+    }
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": kind.definition()},
+        "spec": {
+            "group": kind.group,
+            "names": names,
+            "scope": "Namespaced",
+            "versions": kind.versions.iter().enumerate().map(|(i, name)| version(kind, name, i == 0)).collect::<Vec<_>>(),
+        },
+    })
+}
+
+fn version(kind: &Kind, name: &str, storage: bool) -> Value {
+    let mut subresources = Map::from_iter([("status".to_owned(), json!({}))]);
+    if let Some(role) = kind.scaled_role {
+        let scale = json!({
+            "specReplicasPath": format!(".spec.{}.{role}.replicas", kind.replicas_field),
+            "statusReplicasPath": format!(".status.replicaStatuses.{role}.active"),
+            "labelSelectorPath": format!(".status.replicaStatuses.{role}.selector"),
+        });
+        subresources.insert("scale".to_owned(), scale);
+    }
+    json!({
+        "name": name,
+        "served": true,
+        "storage": storage,
+        "additionalPrinterColumns": columns(kind),
+        "subresources": subresources,
+        "schema": {"openAPIV3Schema": root(kind)},
+    })
+}
+
+fn columns(kind: &Kind) -> Value {
+    let state = if is_standalone_mxnet(kind) {
+        ".status.phase"
+    } else {
+        ".status.conditions[-1:].type"
+    };
+    json!([
+        {"name": "State", "type": "string", "jsonPath": state},
+        {"name": "Progress", "type": "string", "jsonPath": ".status.progress"},
+        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+    ])
+}
+
+fn root(kind: &Kind) -> Value {
+    json!({
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "spec": spec(kind),
+            "status": status(kind),
+        },
+    })
+}
+
+fn spec(kind: &Kind) -> Value {
+    let mut spec = match kind.kind {
+        "TFJob" => schema::of::<specs::TfJobSpec>(),
+        "PyTorchJob" => schema::of::<specs::PyTorchJobSpec>(),
+        "MXJob" => schema::of::<specs::MxJobSpec>(),
+        "XGBoostJob" => schema::of::<specs::XgBoostJobSpec>(),
+        "PaddleJob" => schema::of::<specs::PaddleJobSpec>(),
+        "JAXJob" => schema::of::<specs::JaxJobSpec>(),
+        "MPIJob" => schema::of::<mpi::MpiJobSpec>(),
+        _ => schema::of::<mxnet::MxJobSpec>(),
+    };
+    // Old layouts (run policy directly in the specification, other spellings) are kept and read.
+    spec["x-kubernetes-preserve-unknown-fields"] = json!(true);
+    if is_standalone_mxnet(kind) {
+        return spec;
+    }
+    spec["required"] = json!([kind.replicas_field]);
+    let replicas = &mut spec["properties"][kind.replicas_field];
+    replicas["maxProperties"] = json!(10);
+    replicas["x-kubernetes-validations"] = json!(rules::of_replicas(kind));
+    replicas["additionalProperties"]["x-kubernetes-validations"] = json!(rules::of_replica(kind));
+    let run_policy = &mut spec["properties"]["runPolicy"];
+    run_policy["x-kubernetes-validations"] = json!(rules::of_run_policy());
+    spec
+}
+
+fn status(kind: &Kind) -> Value {
+    let mut status = if is_standalone_mxnet(kind) {
+        schema::of::<mxnet::MxJobStatus>()
+    } else {
+        schema::of::<JobStatus>()
+    };
+    status["x-kubernetes-preserve-unknown-fields"] = json!(true);
+    status
+}
+
+fn is_standalone_mxnet(kind: &Kind) -> bool {
+    [kinds::MX_JOB.group, kinds::OLD_MX_JOB.group].contains(&kind.group)
+}

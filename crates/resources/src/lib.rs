@@ -1,0 +1,19 @@
+//! The custom resources of the training operator: the types users write, the table of kinds, the
+//! names of labels, annotations and conditions, and the definitions made of all that. What a job
+//! does is decided in `training`.
+
+pub mod conditions;
+pub mod definitions;
+pub mod kinds;
+pub mod mpi;
+pub mod mxnet;
+pub mod names;
+mod rules;
+pub mod run_policy;
+mod schema;
+pub mod specs;
+pub mod status;
+
+pub use kinds::{Kind, Port};
+pub use run_policy::{ReplicaSpec, RunPolicy, SchedulingPolicy};
+pub use status::{JobCondition, JobStatus, ReplicaStatus, Restarts};

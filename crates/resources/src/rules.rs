@@ -1,0 +1,76 @@
+//! The CEL rules of the definitions. The words are those of the original webhooks.
+
+use serde_json::{Value, json};
+
+use crate::kinds::Kind;
+
+fn rule(rule: &str, reason: &str, path: &str, message: &str) -> Value {
+    let mut value = json!({"rule": rule, "message": message, "reason": reason});
+    if !path.is_empty() {
+        value["fieldPath"] = json!(path);
+    }
+    value
+}
+
+const REQUIRED: &str = "FieldValueRequired";
+const FORBIDDEN: &str = "FieldValueForbidden";
+const INVALID: &str = "FieldValueInvalid";
+
+const CONTAINERS: &str = ".template.spec.containers";
+const HAS_CONTAINERS: &str = "has(self.template) && has(self.template.spec) && has(self.template.spec.containers) && size(self.template.spec.containers) > 0";
+
+/// Rules of one replica specification of a kind.
+pub(crate) fn of_replica(kind: &Kind) -> Vec<Value> {
+    let unless_missing = |condition: &str| format!("!({HAS_CONTAINERS}) || {condition}");
+    let images = unless_missing("self.template.spec.containers.all(c, has(c.image) && c.image != '')");
+    let mut rules = vec![
+        rule(HAS_CONTAINERS, REQUIRED, CONTAINERS, "must be specified"),
+        rule(&images, REQUIRED, CONTAINERS, "image must be required"),
+    ];
+    if !kind.container.is_empty() {
+        let name = kind.container;
+        let condition = format!("self.template.spec.containers.exists(c, c.name == '{name}')");
+        let message = format!("must have at least one container with name {name}");
+        rules.push(rule(&unless_missing(&condition), REQUIRED, CONTAINERS, &message));
+    }
+    rules
+}
+
+/// Rules of the map from roles to replica specifications.
+pub(crate) fn of_replicas(kind: &Kind) -> Vec<Value> {
+    let exactly_one = |role: &str| {
+        let condition =
+            format!("!('{role}' in self) || !has(self['{role}'].replicas) || self['{role}'].replicas == 1");
+        rule(&condition, FORBIDDEN, "", &format!("{role} replicas must be 1"))
+    };
+    let mut rules = vec![rule("size(self) > 0", REQUIRED, "", "must be required")];
+    match kind.kind {
+        "TFJob" => rules.push(rule(
+            "(('Chief' in self) ? (has(self['Chief'].replicas) ? self['Chief'].replicas : 1) : 0) + (('Master' in self) ? (has(self['Master'].replicas) ? self['Master'].replicas : 1) : 0) <= 1",
+            FORBIDDEN,
+            "",
+            "must not have more than 1 Chief or Master role",
+        )),
+        "PyTorchJob" => rules.push(exactly_one("Master")),
+        "XGBoostJob" => {
+            rules.push(rule("'Master' in self || 'master' in self", REQUIRED, "", "Master must be present"));
+            rules.push(exactly_one("Master"));
+        }
+        "MPIJob" => {
+            rules.push(rule("'Launcher' in self", REQUIRED, "", "must have Launcher replica spec"));
+            rules.push(exactly_one("Launcher"));
+        }
+        _ => {}
+    }
+    rules
+}
+
+/// Rules of the run policy.
+pub(crate) fn of_run_policy() -> Vec<Value> {
+    vec![rule(
+        "(has(self.managedBy) ? self.managedBy : '') == (has(oldSelf.managedBy) ? oldSelf.managedBy : '')",
+        INVALID,
+        ".managedBy",
+        "field is immutable",
+    )]
+}

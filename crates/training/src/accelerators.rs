@@ -1,0 +1,141 @@
+//! The accelerators of the controller's configuration file: what a container gets that asks for a
+//! resource, as volumes of the node and variables.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::template;
+
+/// By the name of the resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Accelerators {
+    pub accelerators: BTreeMap<String, Accelerator>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Accelerator {
+    pub volumes: Vec<AcceleratorVolume>,
+    pub env_vars: Vec<Variable>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AcceleratorVolume {
+    pub name: String,
+    pub host_path: String,
+    pub mount_path: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Variable {
+    pub name: String,
+    pub value: String,
+}
+
+/// Why a configuration file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceleratorsError {
+    #[error("the configuration file is not YAML")]
+    Yaml(#[from] manifests::yaml::YamlError),
+    #[error("the configuration file does not describe accelerators")]
+    Shape(#[from] serde_json::Error),
+}
+
+impl Accelerators {
+    /// Reads the configuration file.
+    pub fn parse(yaml: &str) -> Result<Self, AcceleratorsError> {
+        let documents = manifests::yaml::parse_documents(yaml)?;
+        let Some(document) = documents.into_iter().next() else {
+            return Ok(Self::default());
+        };
+        Ok(serde_json::from_value(lower_first(document.value))?)
+    }
+
+    /// Adds what the named container asks for, once, however often it says so.
+    pub(crate) fn equip(&self, template: &mut Value, container: &str) {
+        for (resource, accelerator) in &self.accelerators {
+            let Some(found) = template::container_mut(template, container) else {
+                return;
+            };
+            let asked = ["limits", "requests"]
+                .iter()
+                .any(|list| !found["resources"][list][resource].is_null());
+            if !asked {
+                continue;
+            }
+            for volume in &accelerator.volumes {
+                let mounts = template::list(found, "volumeMounts");
+                if mounts.iter().all(|mount| mount["name"] != *volume.name) {
+                    mounts.push(json!({"name": volume.name, "mountPath": volume.mount_path}));
+                }
+            }
+            let variables = accelerator.env_vars.iter();
+            template::append_env(found, variables.map(|it| (it.name.clone(), it.value.clone())));
+            let volumes = template::list(&mut template["spec"], "volumes");
+            for volume in &accelerator.volumes {
+                if volumes.iter().all(|existing| existing["name"] != *volume.name) {
+                    volumes.push(json!({"name": volume.name, "hostPath": {"path": volume.host_path}}));
+                }
+            }
+        }
+    }
+}
+
+/// The original's decoder does not mind the case of field names. Names of resources begin with a small
+/// letter anyway.
+fn lower_first(value: Value) -> Value {
+    let lower = |name: String| {
+        let mut letters = name.chars();
+        letters.next().map_or(String::new(), |first| {
+            first.to_lowercase().collect::<String>() + letters.as_str()
+        })
+    };
+    match value {
+        Value::Object(map) => map
+            .into_iter()
+            .map(|(name, value)| (lower(name), lower_first(value)))
+            .collect(),
+        Value::Array(list) => list.into_iter().map(lower_first).collect(),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "accelerators:\n  example.com/gpu:\n    volumes:\n    - {name: lib, mountPath: /usr/local/gpu, hostPath: /opt/gpu}\n    envVars:\n    - {name: GPU_HOME, value: /usr/local/gpu}\n";
+
+    #[test]
+    fn what_a_container_asks_for_it_gets_once() {
+        let accelerators = Accelerators::parse(FILE).unwrap();
+        let mut template = json!({"spec": {"containers": [
+            {"name": "other", "resources": {"limits": {"example.com/gpu": 1}}},
+            {"name": "mxnet", "env": [{"name": "A", "value": "1"}],
+             "resources": {"limits": {"example.com/gpu": 1}, "requests": {"example.com/gpu": 1}}},
+        ]}});
+        accelerators.equip(&mut template, "mxnet");
+        assert_eq!(
+            template["spec"]["containers"][1]["env"],
+            json!([{"name": "A", "value": "1"}, {"name": "GPU_HOME", "value": "/usr/local/gpu"}])
+        );
+        assert_eq!(
+            template["spec"]["volumes"],
+            json!([{"name": "lib", "hostPath": {"path": "/opt/gpu"}}])
+        );
+        assert_eq!(template["spec"]["containers"][0]["volumeMounts"], Value::Null);
+    }
+
+    #[test]
+    fn a_container_that_asks_for_nothing_stays_as_it_is() {
+        let accelerators = Accelerators::parse(FILE).unwrap();
+        let mut template = json!({"spec": {"containers": [{"name": "mxnet"}]}});
+        accelerators.equip(&mut template, "mxnet");
+        assert_eq!(template, json!({"spec": {"containers": [{"name": "mxnet"}]}}));
+    }
+}

@@ -1,0 +1,190 @@
+//! What is wrong with a job, with the path of each field. The rules are those of the kind's
+//! definition, evaluated by the same engine as in the API server, so the words are the same
+//! everywhere; the pod templates are checked as pods are.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use kinds::pods::{Options, template};
+use manifests::{
+    field::{FieldError, Path},
+    names,
+};
+use resources::{Kind, definitions, kinds as table};
+use schemas::Structural;
+use serde_json::{Value, json};
+
+use crate::{
+    job::{Framework, Job, Mpi, MpiVersion},
+    read, standalone_mxnet,
+};
+
+/// Everything that keeps the job from being run; empty when it is fine. An object of another kind
+/// has nothing wrong that this crate could tell.
+pub fn check(object: &Value) -> Vec<FieldError> {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    match Kind::of(text("apiVersion"), text("kind")) {
+        Some(kind) => of_kind(object, kind),
+        None => Vec::new(),
+    }
+}
+
+fn of_kind(object: &Value, kind: &'static Kind) -> Vec<FieldError> {
+    if kind.kind == table::MX_JOB.kind {
+        return standalone_mxnet::check(object);
+    }
+    let mut canonical = object.clone();
+    canonical["spec"] = read::canonical(&object["spec"], kind);
+    let mut errors = of_schema(&canonical, kind);
+    if !errors.is_empty() {
+        return errors;
+    }
+    match read::job(&canonical, kind) {
+        Ok(job) => of_job(&canonical, &job, &mut errors),
+        Err(error) => errors.push(error),
+    }
+    errors
+}
+
+/// What the definition says of an object.
+pub(crate) fn of_schema(object: &Value, kind: &Kind) -> Vec<FieldError> {
+    static SCHEMAS: LazyLock<BTreeMap<String, Structural>> = LazyLock::new(|| {
+        let schema = |kind: &&Kind| {
+            let definition = definitions::definition(kind);
+            Structural::new(&definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+        };
+        table::ALL
+            .iter()
+            .map(|kind| (kind.definition(), schema(kind)))
+            .collect()
+    });
+    let mut errors = Vec::new();
+    if let Some(schema) = SCHEMAS.get(&kind.definition()) {
+        schemas::validate(object, schema, &mut errors);
+    }
+    errors
+}
+
+/// What no rule of a definition can say.
+fn of_job(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
+    let replicas_path = Path::new("spec").child(job.kind.replicas_field);
+    let written = object["spec"][job.kind.replicas_field].as_object();
+    for (role, replica) in written.into_iter().flatten() {
+        let path = replicas_path.key(role);
+        if job.kind.role(role).is_none() {
+            errors.push(FieldError::not_supported(&path, &json!(role), job.kind.roles));
+        }
+        if let Some(policy) = replica["restartPolicy"].as_str() {
+            one_of(
+                &path.child("restartPolicy"),
+                policy,
+                restart_policies(job),
+                errors,
+            );
+        }
+    }
+    run_policy(object, job, errors);
+    let name = &job.identity.name;
+    for replica in &job.replicas {
+        let path = replicas_path.key(replica.role);
+        let longest = job.child_name(replica.role, replica.count.saturating_sub(1));
+        if let Some(problem) = names::dns1035_label(&longest).into_iter().next() {
+            let detail = format!(
+                "will not able to create pod and service with invalid DNS label {}: {problem}",
+                manifests::field::quoted(&longest)
+            );
+            errors.push(FieldError::invalid(
+                &Path::new("metadata").child("name"),
+                &json!(name),
+                detail,
+            ));
+        }
+        pod_template(&replica.template, &path.child("template"), errors);
+    }
+    if let Framework::PyTorch {
+        elastic: Some(elastic),
+        ..
+    } = &job.framework
+    {
+        let spec = Path::new("spec");
+        if job.replica("Worker").is_none() {
+            let detail = "must be configured if elastic policy is used";
+            errors.push(FieldError::required(&replicas_path.key("Worker"), detail));
+        }
+        if elastic.nproc_per_node.is_some() && !object["spec"]["nprocPerNode"].is_null() {
+            let path = spec.child("elasticPolicy").child("nProcPerNode");
+            errors.push(FieldError::forbidden(
+                &path,
+                "must not be used with spec.nprocPerNode",
+            ));
+        }
+    }
+    if let Some(mpi) = job.mpi() {
+        workers(job, mpi, &replicas_path.key("Worker"), errors);
+    }
+}
+
+fn restart_policies(job: &Job) -> &'static [&'static str] {
+    match job.mpi() {
+        Some(mpi) if mpi.version == MpiVersion::V2Beta1 => &["Never", "OnFailure"],
+        _ => &["Always", "OnFailure", "Never", "ExitCode"],
+    }
+}
+
+/// Workers may only be missing where the launcher is one.
+fn workers(job: &Job, mpi: &Mpi, path: &Path, errors: &mut Vec<FieldError>) {
+    match job.replica("Worker") {
+        None if mpi.version == MpiVersion::V1Alpha2 => {
+            errors.push(FieldError::required(path, "must have Worker replica spec"));
+        }
+        Some(worker) if worker.count == 0 && !mpi.launcher_works => {
+            let detail = "must be greater than or equal to 1";
+            errors.push(FieldError::invalid(&path.child("replicas"), &json!(0), detail));
+        }
+        _ => {}
+    }
+}
+
+fn run_policy(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
+    let path = Path::new("spec").child("runPolicy");
+    let policy = &object["spec"]["runPolicy"];
+    if let Some(clean) = policy["cleanPodPolicy"].as_str() {
+        one_of(
+            &path.child("cleanPodPolicy"),
+            clean,
+            &["All", "Running", "None"],
+            errors,
+        );
+    }
+    if let Some(manager) = policy["managedBy"].as_str() {
+        let own = if job.mpi().is_some() {
+            resources::names::MPI_MANAGED_BY
+        } else {
+            resources::names::MANAGED_BY
+        };
+        let allowed = &[own, resources::names::MULTIKUEUE];
+        if job.mpi().is_none() || manager != resources::names::MANAGED_BY {
+            one_of(&path.child("managedBy"), manager, allowed, errors);
+        }
+    }
+}
+
+fn one_of(path: &Path, value: &str, allowed: &[&str], errors: &mut Vec<FieldError>) {
+    if !allowed.contains(&value) {
+        errors.push(FieldError::not_supported(path, &json!(value), allowed));
+    }
+}
+
+/// Checks a template as the API server checks a pod that is made of it.
+pub(crate) fn pod_template(value: &Value, path: &Path, errors: &mut Vec<FieldError>) {
+    let mut value = value.clone();
+    if let Some(ty) = kinds::types::by_name("io.k8s.api.core.v1.PodTemplateSpec")
+        && let Err(error) = kinds::decode::normalize(ty, &mut value)
+    {
+        errors.push(FieldError::invalid_unshown(path, error.to_string()));
+        return;
+    }
+    template::default(&mut value);
+    // The operator says what the pod's restart policy is.
+    value["spec"]["restartPolicy"] = json!("Never");
+    template::validate(&value, Options::NEW, path, errors);
+}

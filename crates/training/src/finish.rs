@@ -1,0 +1,56 @@
+//! A job that has ended: what is cleaned up, and when it goes itself.
+
+use jiff::{SignedDuration, Timestamp};
+use resources::conditions::{FAILED, SUCCEEDED};
+
+use crate::{
+    account::Account,
+    conditions,
+    job::CleanPodPolicy,
+    observed::{Phase, Pod},
+    plan::Draft,
+};
+
+/// Acts on a verdict that has been written down before.
+pub(crate) fn finish(draft: &mut Draft<'_>, account: &Account<'_>) {
+    let policy = draft.job.policy.clean;
+    let goes = |pod: &Pod| match policy {
+        CleanPodPolicy::None => false,
+        CleanPodPolicy::Running => matches!(pod.phase, Phase::Running | Phase::Pending),
+        CleanPodPolicy::All => true,
+    };
+    // The pods of a batch Job are its own affair.
+    let uid = draft.job.identity.uid.as_str();
+    for pod in account
+        .pods()
+        .filter(|pod| pod.controller.as_deref() == Some(uid) && goes(pod))
+    {
+        draft.delete_pod(pod);
+    }
+    if policy != CleanPodPolicy::None
+        && let Some(launcher) = account.roles.iter().find_map(|role| role.launcher)
+        && !launcher.is_complete
+        && launcher.failure.is_none()
+    {
+        draft.delete_batch_job(launcher);
+    }
+    draft.delete_pod_group();
+    if let Some(seconds) = draft.job.policy.ttl_seconds {
+        let due = ended(draft)
+            .saturating_add(SignedDuration::from_secs(seconds))
+            .unwrap_or(draft.now);
+        if due <= draft.now {
+            draft.delete_job = true;
+        } else {
+            draft.wake(due);
+        }
+    }
+}
+
+/// Jobs that another operator has ended may lack their completion time.
+fn ended(draft: &Draft<'_>) -> Timestamp {
+    let conditions = &draft.status.conditions;
+    let end = conditions::find(conditions, SUCCEEDED).or_else(|| conditions::find(conditions, FAILED));
+    let noted = draft.status.completion_time.or_else(|| end?.last_transition_time);
+    noted.unwrap_or(draft.now)
+}

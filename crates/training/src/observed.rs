@@ -1,0 +1,247 @@
+//! The children of a job as they are, reduced to what decisions need: small enough to be kept for
+//! every pod of a cluster.
+
+use jiff::Timestamp;
+use resources::names::annotations;
+use serde_json::Value;
+
+/// Everything that is there of a job but the job itself.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// Pods the job controls, pods of its batch Jobs, and pods that have the name of one of its own.
+    pub pods: Vec<Pod>,
+    /// Batch Jobs the job controls, or that have the name of one of its own.
+    pub jobs: Vec<BatchJob>,
+    /// Other objects that have the name of a child.
+    pub others: Vec<Existing>,
+    /// What the API refused when the last plan was applied. Need not survive a restart.
+    pub refusals: Vec<Refusal>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pod {
+    pub name: String,
+    pub uid: String,
+    /// The uid of its controller.
+    pub controller: Option<String>,
+    pub phase: Phase,
+    pub created: Option<Timestamp>,
+    /// When it was asked to stop.
+    pub deleted: Option<Timestamp>,
+    /// Evicted, preempted, or on a lost node.
+    pub is_disrupted: bool,
+    /// How often the kubelet has restarted its containers.
+    pub restarts: i32,
+    /// How its first failed container ended; of containers that run again, how they did before.
+    pub exits: Vec<Exit>,
+    /// What a container waits for: reason and message.
+    pub waiting: Option<(String, String)>,
+    /// Why it has no node, in the scheduler's words.
+    pub unscheduled: Option<String>,
+    pub reason: String,
+    pub message: String,
+    /// The gang restart it was made for.
+    pub gang: i32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    #[default]
+    Pending,
+    Running,
+    Succeeded,
+    Failed,
+}
+
+/// How a container ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    pub container: String,
+    pub code: i32,
+    pub reason: String,
+    pub message: String,
+    /// It ended before the container was started again.
+    pub is_previous: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BatchJob {
+    pub name: String,
+    pub uid: String,
+    pub controller: Option<String>,
+    pub succeeded: i32,
+    pub failed: i32,
+    pub is_suspended: bool,
+    pub is_being_deleted: bool,
+    pub is_complete: bool,
+    /// Reason and message of its Failed condition.
+    pub failure: Option<(String, String)>,
+    pub gang: i32,
+}
+
+/// Any other child.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Existing {
+    pub kind: String,
+    pub name: String,
+    pub controller: Option<String>,
+    /// `data` of a ConfigMap, `rules` of a Role, the phase of a PodGroup; nothing of others.
+    pub content: Value,
+}
+
+/// An object that could not be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub name: String,
+    pub message: String,
+}
+
+impl Pod {
+    /// Reads a pod as the API shows it.
+    pub fn read(pod: &Value) -> Self {
+        let (meta, status) = (&pod["metadata"], &pod["status"]);
+        let containers = || {
+            let lists = ["initContainerStatuses", "containerStatuses"];
+            lists
+                .into_iter()
+                .flat_map(|list| status[list].as_array().into_iter().flatten())
+        };
+        Self {
+            name: text(&meta["name"]),
+            uid: text(&meta["uid"]),
+            controller: controller(meta),
+            phase: phase(&status["phase"]),
+            created: time(&meta["creationTimestamp"]),
+            deleted: time(&meta["deletionTimestamp"]),
+            is_disrupted: condition(status, "DisruptionTarget", "True").is_some()
+                || status["reason"] == "Evicted",
+            restarts: containers()
+                .map(|container| number(&container["restartCount"]))
+                .sum(),
+            exits: containers().filter_map(exit).collect(),
+            waiting: containers().find_map(waiting),
+            unscheduled: condition(status, "PodScheduled", "False")
+                .map(|condition| text(&condition["message"])),
+            reason: text(&status["reason"]),
+            message: text(&status["message"]),
+            gang: gang(meta),
+        }
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.deleted.is_some()
+    }
+
+    /// The exit of the named container, or of any that failed.
+    pub(crate) fn exit(&self, container: &str) -> Option<&Exit> {
+        let named = self
+            .exits
+            .iter()
+            .find(|exit| exit.container == container && !exit.is_previous);
+        named.or_else(|| self.exits.iter().find(|exit| exit.code != 0))
+    }
+}
+
+impl BatchJob {
+    /// Reads a Job as the API shows it.
+    pub fn read(job: &Value) -> Self {
+        let (meta, status) = (&job["metadata"], &job["status"]);
+        let failed = condition(status, "Failed", "True");
+        Self {
+            name: text(&meta["name"]),
+            uid: text(&meta["uid"]),
+            controller: controller(meta),
+            succeeded: number(&status["succeeded"]),
+            failed: number(&status["failed"]),
+            is_suspended: job["spec"]["suspend"] == true,
+            is_being_deleted: !meta["deletionTimestamp"].is_null(),
+            is_complete: condition(status, "Complete", "True").is_some(),
+            failure: failed.map(|condition| (text(&condition["reason"]), text(&condition["message"]))),
+            gang: gang(meta),
+        }
+    }
+}
+
+impl Existing {
+    /// Reads any other object; `kind` is given because lists do not repeat it in their items.
+    pub fn read(kind: &str, object: &Value) -> Self {
+        let content = match kind {
+            "ConfigMap" => object["data"].clone(),
+            "Role" => object["rules"].clone(),
+            "PodGroup" => object["status"]["phase"].clone(),
+            _ => Value::Null,
+        };
+        Self {
+            kind: kind.to_owned(),
+            name: text(&object["metadata"]["name"]),
+            controller: controller(&object["metadata"]),
+            content,
+        }
+    }
+}
+
+fn controller(meta: &Value) -> Option<String> {
+    let owners = meta["ownerReferences"].as_array()?;
+    let owner = owners.iter().find(|owner| owner["controller"] == true)?;
+    owner["uid"].as_str().map(str::to_owned)
+}
+
+fn gang(meta: &Value) -> i32 {
+    let number = meta["annotations"][annotations::RESTART].as_str();
+    number.and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+fn phase(phase: &Value) -> Phase {
+    match phase.as_str() {
+        Some("Running") => Phase::Running,
+        Some("Succeeded") => Phase::Succeeded,
+        Some("Failed") => Phase::Failed,
+        _ => Phase::Pending,
+    }
+}
+
+fn condition<'a>(status: &'a Value, kind: &str, value: &str) -> Option<&'a Value> {
+    let conditions = status["conditions"].as_array()?;
+    conditions
+        .iter()
+        .find(|condition| condition["type"] == kind && condition["status"] == value)
+}
+
+fn exit(container: &Value) -> Option<Exit> {
+    let (now, before) = (
+        &container["state"]["terminated"],
+        &container["lastState"]["terminated"],
+    );
+    let (ended, is_previous) = if now.is_object() {
+        (now, false)
+    } else {
+        (before, true)
+    };
+    ended.is_object().then(|| Exit {
+        container: text(&container["name"]),
+        code: number(&ended["exitCode"]),
+        reason: text(&ended["reason"]),
+        message: text(&ended["message"]),
+        is_previous,
+    })
+}
+
+fn waiting(container: &Value) -> Option<(String, String)> {
+    let waiting = &container["state"]["waiting"];
+    let reason = waiting["reason"].as_str()?;
+    // These come and go by themselves and explain nothing.
+    let is_passing = ["ContainerCreating", "PodInitializing"].contains(&reason);
+    (!is_passing).then(|| (reason.to_owned(), text(&waiting["message"])))
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn number(value: &Value) -> i32 {
+    value.as_i64().unwrap_or_default() as i32
+}
+
+fn time(value: &Value) -> Option<Timestamp> {
+    value.as_str()?.parse().ok()
+}

@@ -1,0 +1,221 @@
+//! What to do about a job: one function from what is to what to do next.
+
+mod draft;
+mod judge;
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use manifests::field::FieldError;
+use resources::{
+    Kind,
+    conditions::{CREATED, FAILED, FAILED_VALIDATION, RESTARTING, RUNNING, SUCCEEDED, SUSPENDED, reason},
+    kinds::MX_JOB,
+};
+use serde_json::Value;
+
+use crate::{
+    Child, Observed, Pod, Settings,
+    account::{Account, Role},
+    check::check,
+    conditions, finish, read, restarts, standalone_mxnet, suspend, verdict, why,
+};
+
+pub(crate) use draft::Draft;
+
+/// Everything one look at a job has decided, in the order in which it is to be done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// What to make; what pods need comes before them.
+    pub make: Vec<Child>,
+    pub delete: Vec<Delete>,
+    /// The whole new status, where it differs from the one the job has.
+    pub status: Option<Value>,
+    pub events: Vec<Event>,
+    /// The job's time is over: delete it, with everything it owns.
+    pub delete_job: bool,
+    /// When to look again although nothing has happened.
+    pub wake_at: Option<Timestamp>,
+}
+
+/// An object to delete, if it is still the one that was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delete {
+    pub kind: &'static str,
+    pub name: String,
+    /// Empty where the name says it all.
+    pub uid: String,
+    /// Without waiting for a node that is lost.
+    pub force: bool,
+}
+
+/// Something to tell about the job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// `Normal` or `Warning`.
+    pub severity: &'static str,
+    pub reason: String,
+    pub message: String,
+}
+
+/// Decides. Total: any object of any kind gets a plan, if only an empty one.
+pub fn plan(object: &Value, observed: &Observed, settings: &Settings, now: Timestamp) -> Plan {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let Some(kind) = Kind::of(text("apiVersion"), text("kind")) else {
+        return Plan::default();
+    };
+    // Times are written to the second; what is decided by must be what is written.
+    let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    if kind.kind == MX_JOB.kind {
+        return standalone_mxnet::plan(object, observed, settings, now);
+    }
+    let is_new = object["status"]["observedGeneration"].as_i64() != object["metadata"]["generation"].as_i64()
+        || object["status"]["observedGeneration"].is_null();
+    let mut errors = if is_new { check(object) } else { Vec::new() };
+    let job = read::job(object, kind).unwrap_or_else(|error| {
+        errors.push(error);
+        read::unreadable(object, kind)
+    });
+    if job.identity.is_being_deleted || job.is_managed_by_another() {
+        return Plan::default();
+    }
+    let mut draft = Draft::new(&job, observed, settings, now);
+    let account = Account::new(&job, observed);
+    if errors.is_empty() {
+        draft.decide(&account, is_new);
+    } else {
+        draft.refuse(&errors);
+    }
+    draft.finish(&account, object)
+}
+
+impl Draft<'_> {
+    fn decide(&mut self, account: &Account<'_>, is_new: bool) {
+        let job = self.job;
+        if is_new {
+            for warning in &job.warnings {
+                self.tell("Warning", warning.reason, &warning.message);
+            }
+        }
+        if self.is_refused() {
+            if !is_new {
+                return;
+            }
+            self.status
+                .conditions
+                .retain(|condition| condition.kind != FAILED);
+        }
+        if self.has_ended() {
+            finish::finish(self, account);
+            return;
+        }
+        if conditions::find(&self.status.conditions, CREATED).is_none() {
+            self.set(
+                CREATED,
+                true,
+                &reason(job.kind.kind, CREATED),
+                &verdict::created(job),
+            );
+        }
+        if job.policy.suspend {
+            suspend::suspend(self, account);
+            return;
+        }
+        if conditions::is_true(&self.status.conditions, SUSPENDED) {
+            suspend::resume(self);
+        }
+        self.status.start_time.get_or_insert(self.now);
+        self.forget_replaced(account);
+        self.judge(account);
+        if !self.has_ended() {
+            self.bring_in_line(account);
+            self.describe(account);
+        }
+    }
+
+    /// A job that cannot be run stays as it is until its specification changes.
+    fn refuse(&mut self, errors: &[FieldError]) {
+        if self.has_ended() && !self.is_refused() {
+            return;
+        }
+        let job = self.job;
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let message = format!("{} failed validation because {}", job.kind.kind, texts.join("; "));
+        let why = reason(job.kind.kind, FAILED_VALIDATION);
+        if self.set(FAILED, true, &why, &message) {
+            self.tell("Warning", &why, &message);
+        }
+    }
+
+    fn is_refused(&self) -> bool {
+        let failed = conditions::find(&self.status.conditions, FAILED);
+        failed.is_some_and(|failed| failed.is_true() && failed.reason.ends_with(FAILED_VALIDATION))
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        [SUCCEEDED, FAILED]
+            .iter()
+            .any(|kind| conditions::is_true(&self.status.conditions, kind))
+    }
+
+    /// Pods that were replaced and are gone need not be remembered.
+    fn forget_replaced(&mut self, account: &Account<'_>) {
+        let Some(restarts) = &mut self.status.restarts else {
+            return;
+        };
+        let there: HashSet<&str> = account.pods().map(|pod| pod.uid.as_str()).collect();
+        restarts.replaced.retain(|uid| there.contains(uid.as_str()));
+    }
+
+    /// Says whether the job runs, and what it still waits for.
+    fn describe(&mut self, account: &Account<'_>) {
+        let job = self.job;
+        let waits = match self.conflict(account) {
+            Some(conflict) => Some(conflict),
+            None => why::waiting(job, account, self.observed),
+        };
+        let with = |message: String| match &waits {
+            Some(waits) => format!("{message} {waits}"),
+            None => message,
+        };
+        let is_restarting = conditions::is_true(&self.status.conditions, RESTARTING);
+        if verdict::runs(job, account) && !(is_restarting && self.is_rebuilding(account)) {
+            let why = reason(job.kind.kind, RUNNING);
+            if self.set(RUNNING, true, &why, &with(verdict::running(job))) && !is_restarting {
+                self.tell("Normal", &why, &verdict::running(job));
+            }
+        } else if is_restarting {
+            self.add_to_restarting(waits.as_deref());
+        } else if conditions::find(&self.status.conditions, RUNNING).is_none() {
+            self.set(
+                CREATED,
+                true,
+                &reason(job.kind.kind, CREATED),
+                &with(verdict::created(job)),
+            );
+        }
+    }
+
+    /// The cause of a restart stays what it was; what its pods wait for now is said behind it.
+    fn add_to_restarting(&mut self, waits: Option<&str>) {
+        const NOW: &str = "; now ";
+        let Some(condition) = conditions::find(&self.status.conditions, RESTARTING) else {
+            return;
+        };
+        let cause = condition.message.split(NOW).next().unwrap_or_default();
+        let message = match waits {
+            Some(waits) => format!("{cause}{NOW}{waits}"),
+            None => cause.to_owned(),
+        };
+        let why = condition.reason.clone();
+        self.set(RESTARTING, true, &why, &message);
+    }
+
+    /// Pods are still missing, or in the way of their successors.
+    fn is_rebuilding(&self, account: &Account<'_>) -> bool {
+        let restarts = self.status.restarts.as_ref();
+        let is_old = |pod: &Pod| restarts::is_replaced_by(self.job, restarts, pod);
+        let misses = |role: &Role<'_>| role.places.iter().any(Option::is_none);
+        account.roles.iter().any(misses) || account.pods().any(is_old)
+    }
+}

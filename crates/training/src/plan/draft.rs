@@ -1,0 +1,322 @@
+//! A plan in the making: the children that are missing or too many, and the status so far.
+
+use jiff::{SignedDuration, Timestamp};
+use resources::JobStatus;
+use serde_json::{Value, json};
+
+use super::{Delete, Event, Plan};
+use crate::{
+    Child, Gang, Make, Observed, Settings,
+    account::{Account, Role},
+    children, conditions,
+    job::Job,
+    observed::{BatchJob, Pod},
+    restarts,
+};
+
+/// A pod of a lost node that still counts as stopping after this long is given up.
+const LOST: SignedDuration = SignedDuration::from_mins(5);
+
+pub(crate) struct Draft<'a> {
+    pub job: &'a Job,
+    pub observed: &'a Observed,
+    pub settings: &'a Settings,
+    pub now: Timestamp,
+    pub status: JobStatus,
+    pub delete_job: bool,
+    make: Vec<Child>,
+    delete: Vec<Delete>,
+    events: Vec<Event>,
+    wake_at: Option<Timestamp>,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(job: &'a Job, observed: &'a Observed, settings: &'a Settings, now: Timestamp) -> Self {
+        Self {
+            job,
+            observed,
+            settings,
+            now,
+            status: job.status.clone(),
+            delete_job: false,
+            make: Vec::new(),
+            delete: Vec::new(),
+            events: Vec::new(),
+            wake_at: None,
+        }
+    }
+
+    pub(crate) fn set(&mut self, kind: &str, status: bool, reason: &str, message: &str) -> bool {
+        conditions::set(
+            &mut self.status.conditions,
+            kind,
+            status,
+            reason,
+            message,
+            self.now,
+        )
+    }
+
+    pub(crate) fn tell(&mut self, severity: &'static str, reason: &str, message: &str) {
+        self.events.push(Event {
+            severity,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        });
+    }
+
+    pub(crate) fn wake(&mut self, at: Timestamp) {
+        self.wake_at = Some(self.wake_at.map_or(at, |earlier| earlier.min(at)));
+    }
+
+    /// Counts, and leaves the status out where it is what the job has already.
+    pub(super) fn finish(mut self, account: &Account<'_>, object: &Value) -> Plan {
+        let roles = account.roles.iter();
+        let late = self.job.mpi().is_some_and(|mpi| mpi.launcher_waits);
+        let counted =
+            roles.filter(|role| !late || role.replica.role != "Launcher" || role.launcher.is_some());
+        self.status.replica_statuses = counted
+            .map(|role| (role.replica.role.to_owned(), role.status(self.job)))
+            .collect();
+        self.status.progress = Some(account.progress());
+        self.status.observed_generation = Some(self.job.identity.generation);
+        let status = serde_json::to_value(&self.status).unwrap_or_default();
+        Plan {
+            make: self.make,
+            delete: self.delete,
+            status: (object["status"] != status).then_some(status),
+            events: self.events,
+            delete_job: self.delete_job,
+            wake_at: self.wake_at,
+        }
+    }
+
+    /// Makes what is missing and deletes what is too much.
+    pub(super) fn bring_in_line(&mut self, account: &Account<'_>) {
+        let job = self.job;
+        let replaced = account.pods().filter(|pod| restarts::is_replaced(job, pod));
+        for pod in account.surplus.iter().copied().chain(replaced) {
+            self.delete_pod(pod);
+        }
+        if let Some(launcher) = account.roles.iter().find_map(|role| role.launcher)
+            && self.job.restarts_together()
+            && launcher.gang < self.gang()
+        {
+            self.delete_batch_job(launcher);
+        }
+        // Half a job is worse than none: it is made when every name is free.
+        if let Some(conflict) = self.conflict(account) {
+            self.tell("Warning", "ErrResourceExists", &conflict);
+            return;
+        }
+        self.make_supports(account);
+        self.suspend_launcher(account, false);
+        self.make_replicas(account);
+    }
+
+    fn gang(&self) -> i32 {
+        self.job
+            .status
+            .restarts
+            .as_ref()
+            .map_or(0, |restarts| restarts.gang)
+    }
+
+    fn make_replicas(&mut self, account: &Account<'_>) {
+        let missing: Vec<(&Role<'_>, u32)> = account.roles.iter().flat_map(missing).collect();
+        if missing.is_empty() {
+            return;
+        }
+        // Failures of this moment are not in the status that the pods would be made by.
+        if self.status.restarts != self.job.status.restarts && self.job.restarts_together() {
+            return;
+        }
+        if let Some(until) = self
+            .status
+            .restarts
+            .as_ref()
+            .and_then(|restarts| restarts.not_before)
+            && until > self.now
+        {
+            self.wake(until);
+            return;
+        }
+        if self.waits_for_pod_group() {
+            return;
+        }
+        // A gang is made again when all of it is gone.
+        if self.job.restarts_together() && account.pods().any(|pod| restarts::is_replaced(self.job, pod)) {
+            return;
+        }
+        for (role, index) in missing {
+            self.make_replica(account, role, index);
+        }
+    }
+
+    /// Volcano takes pods when it has let their group in.
+    fn waits_for_pod_group(&self) -> bool {
+        let group = self.existing("PodGroup", self.job.name());
+        let phase = group.and_then(|group| group.content.as_str()).unwrap_or_default();
+        self.settings.gang == Gang::Volcano && ["", "Pending"].contains(&phase)
+    }
+
+    fn make_replica(&mut self, account: &Account<'_>, role: &Role<'_>, index: u32) {
+        let is_launcher = role.replica.role == "Launcher";
+        let waits = is_launcher && self.job.mpi().is_some_and(|mpi| mpi.launcher_waits);
+        if waits && !account.role("Worker").is_none_or(Role::all_run) {
+            return;
+        }
+        if let Some(service) = children::service(self.job, role.replica, index) {
+            self.make_if_absent(Child {
+                object: service,
+                make: Make::Create,
+            });
+        }
+        let object = children::replica_object(self.job, role.replica, index, self.settings);
+        self.make.push(Child {
+            object,
+            make: Make::Create,
+        });
+    }
+
+    pub(crate) fn make_supports(&mut self, account: &Account<'_>) {
+        for child in children::supports(self.job, self.settings, &account.running_workers()) {
+            self.make_if_absent(child);
+        }
+    }
+
+    fn make_if_absent(&mut self, child: Child) {
+        let existing = self.existing(child.kind(), child.name());
+        let is_same = existing.is_some_and(|existing| {
+            child.make != Make::Apply
+                || existing.content
+                    == match child.kind() {
+                        "Role" => child.object["rules"].clone(),
+                        _ => child.object["data"].clone(),
+                    }
+        });
+        if !is_same {
+            self.make.push(child);
+        }
+    }
+
+    fn existing(&self, kind: &str, name: &str) -> Option<&'a crate::Existing> {
+        self.observed
+            .others
+            .iter()
+            .find(|existing| existing.kind == kind && existing.name == name)
+    }
+
+    /// A launcher that is a batch Job is suspended with its job, and goes on with it.
+    pub(crate) fn suspend_launcher(&mut self, account: &Account<'_>, suspend: bool) {
+        let Some(role) = account.roles.iter().find(|role| role.replica.role == "Launcher") else {
+            return;
+        };
+        if !self.job.launches_by_batch_job() || self.job.mpi().is_some_and(|mpi| mpi.launcher_waits) {
+            return;
+        }
+        let is_as_wanted = match role.launcher {
+            Some(launcher) => {
+                launcher.is_suspended == suspend || launcher.is_complete || launcher.failure.is_some()
+            }
+            None => !suspend,
+        };
+        if !is_as_wanted {
+            let mut object = children::replica_object(self.job, role.replica, 0, self.settings);
+            object["spec"]["suspend"] = json!(suspend);
+            self.make.push(Child {
+                object,
+                make: Make::Apply,
+            });
+        }
+    }
+
+    /// Somebody else's object with the name of a child, in the words of the originals.
+    pub(super) fn conflict(&self, account: &Account<'_>) -> Option<String> {
+        let others = self.observed.others.iter();
+        let foreign =
+            others.filter(|other| other.controller.as_deref() != Some(self.job.identity.uid.as_str()));
+        let foreign = foreign.map(|other| (other.kind.clone(), other.name.clone()));
+        let (kind, name) = account.conflicts.iter().cloned().chain(foreign).next()?;
+        let owner = self.job.kind.kind;
+        Some(format!(
+            "Resource {name:?} of Kind {kind:?} already exists and is not managed by {owner}"
+        ))
+    }
+
+    pub(crate) fn delete_pod(&mut self, pod: &Pod) {
+        let mut force = false;
+        if let Some(deleted) = pod.deleted {
+            let given_up = deleted.saturating_add(LOST).unwrap_or(self.now);
+            if !pod.is_disrupted {
+                return;
+            }
+            if given_up > self.now {
+                self.wake(given_up);
+                return;
+            }
+            force = true;
+        }
+        self.delete.push(Delete {
+            kind: "Pod",
+            name: pod.name.clone(),
+            uid: pod.uid.clone(),
+            force,
+        });
+        // Its name is needed again only when the job still has this replica.
+        if self.has_ended() || self.job.policy.suspend {
+            self.delete_if_there("Service", &pod.name);
+        }
+    }
+
+    pub(crate) fn delete_batch_job(&mut self, launcher: &BatchJob) {
+        if !launcher.is_being_deleted {
+            let (name, uid) = (launcher.name.clone(), launcher.uid.clone());
+            self.delete.push(Delete {
+                kind: "Job",
+                name,
+                uid,
+                force: false,
+            });
+        }
+    }
+
+    pub(crate) fn delete_pod_group(&mut self) {
+        if !matches!(self.settings.gang, Gang::None | Gang::Embedded) {
+            let name = self.job.name().to_owned();
+            self.delete_if_there("PodGroup", &name);
+        }
+    }
+
+    fn delete_if_there(&mut self, kind: &'static str, name: &str) {
+        let is_own = |existing: &crate::Existing| {
+            existing.controller.as_deref() == Some(self.job.identity.uid.as_str())
+        };
+        if self.existing(kind, name).is_some_and(is_own) {
+            self.delete.push(Delete {
+                kind,
+                name: name.to_owned(),
+                uid: String::new(),
+                force: false,
+            });
+        }
+    }
+}
+
+/// The numbers of a role that have nobody.
+fn missing<'a, 'b>(role: &'a Role<'b>) -> Vec<(&'a Role<'b>, u32)> {
+    let is_batch = role.places.is_empty() && role.replica.count > 0;
+    if is_batch {
+        return if role.launcher.is_some() {
+            Vec::new()
+        } else {
+            vec![(role, 0)]
+        };
+    }
+    let numbers = role
+        .places
+        .iter()
+        .enumerate()
+        .filter(|(_, place)| place.is_none());
+    numbers.map(|(index, _)| (role, index as u32)).collect()
+}

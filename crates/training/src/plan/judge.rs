@@ -1,0 +1,147 @@
+//! Whether a job has come to its end, and if not, which failures are answered by restarts.
+
+use jiff::SignedDuration;
+use resources::conditions::{EVICTED, FAILED, RESTARTING, SUCCEEDED, reason};
+
+use super::Draft;
+use crate::{
+    Phase,
+    account::Account,
+    job::Job,
+    restarts::{self, Failure},
+    verdict, why,
+};
+
+impl Draft<'_> {
+    /// Success first: what fails after the work is done does not undo it.
+    pub(super) fn judge(&mut self, account: &Account<'_>) {
+        let job = self.job;
+        if verdict::has_succeeded(job, account) {
+            let why = reason(job.kind.kind, SUCCEEDED);
+            self.end(SUCCEEDED, &why, &verdict::succeeded(job), "Normal");
+        } else if self.is_past_deadline() {
+            let name = job.name();
+            let message = "has failed because it was active longer than specified deadline";
+            self.fail(&format!("Job {name} {message}"));
+        } else if let Some((why, message)) = launcher_failure(job, account) {
+            self.end(FAILED, &why, &message, "Warning");
+        } else {
+            self.judge_failures(account);
+        }
+    }
+
+    fn is_past_deadline(&mut self) -> bool {
+        let Some(seconds) = self.job.policy.deadline_seconds else {
+            return false;
+        };
+        let start = self.status.start_time.unwrap_or(self.now);
+        let deadline = start
+            .saturating_add(SignedDuration::from_secs(seconds))
+            .unwrap_or(self.now);
+        if deadline > self.now {
+            self.wake(deadline);
+        }
+        deadline <= self.now
+    }
+
+    fn judge_failures(&mut self, account: &Account<'_>) {
+        let job = self.job;
+        let failures = restarts::new_failures(job, account);
+        self.tell_exit_codes(&failures);
+        if let Some(permanent) = failures.iter().find(|failure| failure.is_permanent) {
+            self.give_up(permanent, &failures);
+            return;
+        }
+        let used = restarts::used(job, account) + restarts::cost(job, &failures);
+        if restarts::exceeds(job, used) {
+            let cause = restarts::cause(job, &failures);
+            let cause = if cause.is_empty() {
+                String::new()
+            } else {
+                format!(": {cause}")
+            };
+            let message = "has failed because it has reached the specified backoff limit";
+            self.fail(&format!("Job {} {message}{cause}", job.name()));
+        } else if let Some(first) = failures.first() {
+            let remembered = restarts::remember(job, account, &failures, self.now);
+            let said = restarts::announcement(job, used, &remembered.cause);
+            let message = verdict::restarting(job, first.role, of_role(&failures, first.role));
+            let message = format!("{message} {said}");
+            let why = reason(job.kind.kind, RESTARTING);
+            self.set(RESTARTING, true, &why, &message);
+            self.tell("Warning", &why, &message);
+            self.status.restarts = Some(remembered);
+        }
+    }
+
+    fn tell_exit_codes(&mut self, failures: &[Failure<'_>]) {
+        let job = self.job;
+        for failure in failures.iter().filter(|failure| failure.by_code) {
+            if let Some(exit) = failure.pod.exit(job.kind.container) {
+                let pod = &failure.pod.name;
+                let message = format!("Pod: {}.{pod} exited with code {}", job.namespace(), exit.code);
+                self.tell("Normal", "ExitedWithCode", &message);
+            }
+        }
+    }
+
+    /// A failure that no restart would mend, or that the policy does not want mended.
+    fn give_up(&mut self, permanent: &Failure<'_>, failures: &[Failure<'_>]) {
+        let (job, role) = (self.job, permanent.role);
+        let evicted = failures
+            .iter()
+            .filter(|failure| failure.pod.reason == "Evicted")
+            .count();
+        if job.mpi().is_some() && evicted > 0 && role == "Worker" {
+            let message = format!("{evicted}/{} workers are evicted", job.count("Worker"));
+            self.end(FAILED, &reason(job.kind.kind, EVICTED), &message, "Warning");
+            return;
+        }
+        let message = if permanent.by_code {
+            format!(
+                "job {:?} is failing because {role:?} replica(s) failed.",
+                job.name()
+            )
+        } else {
+            verdict::failed(job, role, of_role(failures, role))
+        };
+        self.fail(&format!("{message} {}", why::ending(job, permanent.pod)));
+    }
+
+    fn fail(&mut self, message: &str) {
+        let why = reason(self.job.kind.kind, FAILED);
+        self.end(FAILED, &why, message, "Warning");
+    }
+
+    /// Writes a verdict down. It is acted on when it has been stored.
+    fn end(&mut self, kind: &str, why: &str, message: &str, severity: &'static str) {
+        if self.set(kind, true, why, message) {
+            self.tell(severity, why, message);
+        }
+        self.status.completion_time.get_or_insert(self.now);
+    }
+}
+
+fn of_role(failures: &[Failure<'_>], role: &str) -> i32 {
+    failures.iter().filter(|failure| failure.role == role).count() as i32
+}
+
+/// How the batch Job of a launcher has failed, if it has.
+fn launcher_failure(job: &Job, account: &Account<'_>) -> Option<(String, String)> {
+    let role = account.roles.iter().find(|role| role.launcher.is_some())?;
+    let (mut why, mut message) = role.launcher?.failure.clone()?;
+    if why.is_empty() {
+        why = reason(job.kind.kind, FAILED);
+    }
+    if message.is_empty() {
+        message = format!("MPIJob {}/{} has failed", job.namespace(), job.name());
+    }
+    let failed = role.pods.iter().filter(|pod| pod.phase == Phase::Failed);
+    if let Some(last) = failed.max_by_key(|pod| pod.created) {
+        if why == "BackoffLimitExceeded" && !last.reason.is_empty() {
+            why = format!("{why}/{}", last.reason);
+        }
+        message = format!("{message}: {}", why::ending(job, last));
+    }
+    Some((why, message))
+}

@@ -1,0 +1,179 @@
+//! Failed replicas: which of them end the job, which are replaced, and how often and how soon.
+//!
+//! A failure is first written into the status (counted, with the uid of the pod) and acted on only
+//! by a later plan that finds it there. So whatever is interrupted, each failure counts once.
+
+use jiff::{SignedDuration, Timestamp};
+use resources::Restarts;
+
+use crate::{
+    account::Account,
+    job::{Framework, Job, RestartPolicy},
+    observed::{Phase, Pod},
+    why,
+};
+
+/// The wait before the second restart in a row; it doubles up to the longest.
+const FIRST_WAIT: SignedDuration = SignedDuration::from_secs(10);
+const LONGEST_WAIT: SignedDuration = SignedDuration::from_secs(300);
+/// After this long without a failure the next one is the first of a row.
+const QUIET: SignedDuration = SignedDuration::from_mins(10);
+/// Exit codes from here on come from a signal and are worth another try.
+const FIRST_RETRYABLE_CODE: i32 = 128;
+
+pub(crate) struct Failure<'a> {
+    pub role: &'static str,
+    pub pod: &'a Pod,
+    pub is_permanent: bool,
+    /// Judged by its exit code.
+    pub by_code: bool,
+}
+
+/// Failures that the status does not know of yet.
+pub(crate) fn new_failures<'a>(job: &Job, account: &Account<'a>) -> Vec<Failure<'a>> {
+    let roles = account.roles.iter().filter(|role| role.launcher.is_none());
+    let failures = roles.flat_map(|role| {
+        let pods = role.places.iter().copied().flatten();
+        pods.filter(|pod| has_failed(pod) && !is_replaced(job, pod))
+            .filter_map(|pod| failure(job, role.replica.role, role.replica.restart, pod))
+    });
+    failures.collect()
+}
+
+fn has_failed(pod: &Pod) -> bool {
+    pod.phase == Phase::Failed || (pod.is_deleted() && pod.is_disrupted && pod.phase != Phase::Succeeded)
+}
+
+fn failure<'a>(job: &Job, role: &'static str, policy: RestartPolicy, pod: &'a Pod) -> Option<Failure<'a>> {
+    let by_code = policy == RestartPolicy::ExitCode;
+    let is_permanent = match policy {
+        RestartPolicy::Never => {
+            // The others go on without a worker that may come and go.
+            let is_expected =
+                matches!(job.framework, Framework::TensorFlow { dynamic: true, .. }) && role == "Worker";
+            if is_expected {
+                return None;
+            }
+            true
+        }
+        RestartPolicy::ExitCode => {
+            // A pod that never came to an end of its own (evicted, lost) may try again.
+            let exit = pod.exit(job.kind.container);
+            exit.is_some_and(|exit| exit.code < FIRST_RETRYABLE_CODE)
+        }
+        RestartPolicy::Always | RestartPolicy::OnFailure => false,
+    };
+    Some(Failure {
+        role,
+        pod,
+        is_permanent,
+        by_code,
+    })
+}
+
+/// Whether a pod has been counted, by the stored status, and makes room for its successor.
+pub(crate) fn is_replaced(job: &Job, pod: &Pod) -> bool {
+    is_replaced_by(job, job.status.restarts.as_ref(), pod)
+}
+
+/// The same by a status that is not stored yet.
+pub(crate) fn is_replaced_by(job: &Job, restarts: Option<&Restarts>, pod: &Pod) -> bool {
+    restarts.is_some_and(|restarts| {
+        restarts.replaced.contains(&pod.uid) || (job.restarts_together() && pod.gang < restarts.gang)
+    })
+}
+
+/// Restarts so far: those that were written down, and those the kubelet makes in pods that live.
+pub(crate) fn used(job: &Job, account: &Account<'_>) -> i32 {
+    let counted = job.status.restarts.as_ref().map_or(0, |restarts| restarts.count);
+    let live = account
+        .pods()
+        .filter(|pod| !is_replaced(job, pod))
+        .map(|pod| pod.restarts);
+    let by_batch = account
+        .roles
+        .iter()
+        .filter_map(|role| role.launcher)
+        .map(|launcher| launcher.failed);
+    counted + live.sum::<i32>() + by_batch.sum::<i32>()
+}
+
+pub(crate) fn exceeds(job: &Job, used: i32) -> bool {
+    job.policy.backoff_limit.is_some_and(|limit| used > limit)
+}
+
+/// What is remembered once these failures are to be answered by restarts.
+pub(crate) fn remember(
+    job: &Job,
+    account: &Account<'_>,
+    failures: &[Failure<'_>],
+    now: Timestamp,
+) -> Restarts {
+    let mut restarts = job.status.restarts.clone().unwrap_or_default();
+    let together = job.restarts_together();
+    let gone = account.pods().filter(|pod| {
+        !is_replaced(job, pod) && (together || failures.iter().any(|failure| failure.pod.uid == pod.uid))
+    });
+    let carried: i32 = gone.map(|pod| pod.restarts).sum();
+    restarts.count += carried + cost(job, failures);
+    let wait = wait(&restarts, now);
+    restarts.not_before = (!wait.is_zero()).then(|| now.saturating_add(wait).unwrap_or(now));
+    restarts.last_time = Some(now);
+    if together {
+        restarts.gang += 1;
+        restarts.replaced.clear();
+    } else {
+        restarts
+            .replaced
+            .extend(failures.iter().map(|failure| failure.pod.uid.clone()));
+    }
+    restarts.cause = cause(job, failures);
+    restarts
+}
+
+/// How many restarts these failures take.
+pub(crate) fn cost(job: &Job, failures: &[Failure<'_>]) -> i32 {
+    let failures = failures.len() as i32;
+    if job.restarts_together() {
+        failures.min(1)
+    } else {
+        failures
+    }
+}
+
+/// `restart 2 of 5: worker-7 exit 137, OOMKilled`.
+pub(crate) fn announcement(job: &Job, number: i32, cause: &str) -> String {
+    match job.policy.backoff_limit {
+        Some(limit) => format!("restart {number} of {limit}: {cause}"),
+        None => format!("restart {number}: {cause}"),
+    }
+}
+
+pub(crate) fn cause(job: &Job, failures: &[Failure<'_>]) -> String {
+    let Some(first) = failures.first() else {
+        return String::new();
+    };
+    let ending = why::ending(job, first.pod);
+    match failures.len() {
+        1 => ending,
+        more => format!("{ending} (and {} more)", more - 1),
+    }
+}
+
+/// The first restart is at once; those that follow soon after each other wait longer and longer.
+fn wait(restarts: &Restarts, now: Timestamp) -> SignedDuration {
+    let Some(last) = restarts
+        .last_time
+        .filter(|last| now.duration_since(*last) < QUIET)
+    else {
+        return SignedDuration::ZERO;
+    };
+    let previous = restarts
+        .not_before
+        .map_or(SignedDuration::ZERO, |until| until.duration_since(last));
+    if previous.is_zero() {
+        FIRST_WAIT
+    } else {
+        (previous * 2).min(LONGEST_WAIT)
+    }
+}

@@ -1,0 +1,203 @@
+//! A world of one job for tests: pods that do what a script says, an operator that is cut short
+//! anywhere, and a clock that jumps. Nothing survives between plans but what is in the objects.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::{BatchJob, Child, Existing, Exit, Observed, Phase, Plan, Pod, Settings, plan};
+
+pub(crate) struct World {
+    pub job: Value,
+    pub observed: Observed,
+    pub now: Timestamp,
+    pub settings: Settings,
+    /// How many pods and batch Jobs were ever made.
+    pub made: usize,
+    pub events: Vec<crate::Event>,
+    uids: usize,
+}
+
+impl World {
+    pub(crate) fn new(yaml: &str) -> Self {
+        let mut job = manifests::yaml::parse_documents(yaml).unwrap().remove(0).value;
+        job["metadata"]["uid"] = json!("job-uid");
+        job["metadata"]["namespace"] = json!("team");
+        job["metadata"]["generation"] = json!(1);
+        Self {
+            job,
+            observed: Observed::default(),
+            now: "2026-01-01T00:00:00Z".parse().unwrap(),
+            settings: Settings::default(),
+            made: 0,
+            events: Vec::new(),
+            uids: 0,
+        }
+    }
+
+    pub(crate) fn wait(&mut self, seconds: i64) {
+        self.now += SignedDuration::from_secs(seconds);
+    }
+
+    pub(crate) fn plan(&self) -> Plan {
+        plan(&self.job, &self.observed, &self.settings, self.now)
+    }
+
+    /// One look and everything it leads to.
+    pub(crate) fn reconcile(&mut self) -> Plan {
+        let plan = self.plan();
+        self.apply(&plan, usize::MAX);
+        plan
+    }
+
+    /// Until nothing more is to be done now.
+    pub(crate) fn settle(&mut self) {
+        for _ in 0..20 {
+            let plan = self.reconcile();
+            self.bury();
+            if plan.make.is_empty() && plan.delete.is_empty() && plan.status.is_none() {
+                return;
+            }
+        }
+        panic!("it does not settle: {:#?}", self.plan());
+    }
+
+    /// Does the first steps of a plan, in the order that is promised.
+    pub(crate) fn apply(&mut self, plan: &Plan, steps: usize) {
+        let mut left = steps;
+        let mut may_go_on = || {
+            left = left.saturating_sub(1);
+            left > 0
+        };
+        for child in &plan.make {
+            if !may_go_on() {
+                return;
+            }
+            self.make(child);
+        }
+        for delete in &plan.delete {
+            if !may_go_on() {
+                return;
+            }
+            let now = self.now;
+            self.observed
+                .others
+                .retain(|other| !(other.kind == delete.kind && other.name == delete.name));
+            self.observed
+                .jobs
+                .retain(|job| delete.kind != "Job" || job.name != delete.name);
+            for pod in self.observed.pods.iter_mut().filter(|pod| pod.uid == delete.uid) {
+                pod.deleted.get_or_insert(now);
+            }
+        }
+        if !may_go_on() {
+            return;
+        }
+        if let Some(status) = &plan.status {
+            self.job["status"] = status.clone();
+        }
+        self.events.extend(plan.events.iter().cloned());
+    }
+
+    fn make(&mut self, child: &Child) {
+        let (kind, name) = (child.kind(), child.name().to_owned());
+        self.uids += 1;
+        let uid = format!("uid-{}", self.uids);
+        match kind {
+            "Pod" => {
+                assert!(self.pod(&name).is_none(), "{name} is made twice");
+                self.made += 1;
+                let mut pod = child.object.clone();
+                pod["metadata"]["uid"] = json!(uid);
+                let created = Some(self.now);
+                self.observed.pods.push(Pod {
+                    created,
+                    ..Pod::read(&pod)
+                });
+            }
+            "Job" => {
+                let mut object = child.object.clone();
+                object["metadata"]["uid"] = json!(uid);
+                if let Some(job) = self.observed.jobs.iter_mut().find(|job| job.name == name) {
+                    assert_eq!(child.make, crate::Make::Apply, "{name} is made twice");
+                    job.is_suspended = object["spec"]["suspend"] == true;
+                    return;
+                }
+                self.made += 1;
+                self.observed.jobs.push(BatchJob::read(&object));
+            }
+            _ => {
+                self.observed
+                    .others
+                    .retain(|other| !(other.kind == kind && other.name == name));
+                self.observed.others.push(Existing::read(kind, &child.object));
+            }
+        }
+    }
+
+    /// Pods that were asked to stop are gone.
+    pub(crate) fn bury(&mut self) {
+        self.observed.pods.retain(|pod| pod.deleted.is_none());
+    }
+
+    pub(crate) fn pod(&self, name: &str) -> Option<&Pod> {
+        self.observed.pods.iter().find(|pod| pod.name == name)
+    }
+
+    #[track_caller]
+    pub(crate) fn change(&mut self, name: &str, change: impl FnOnce(&mut Pod)) {
+        let pod = self.observed.pods.iter_mut().find(|pod| pod.name == name);
+        change(pod.unwrap_or_else(|| panic!("there is no pod {name}")));
+    }
+
+    pub(crate) fn run(&mut self, name: &str) {
+        self.change(name, |pod| pod.phase = Phase::Running);
+    }
+
+    pub(crate) fn run_all(&mut self) {
+        for pod in &mut self.observed.pods {
+            if pod.phase == Phase::Pending {
+                pod.phase = Phase::Running;
+            }
+        }
+    }
+
+    pub(crate) fn end(&mut self, name: &str, container: &str, code: i32) {
+        self.change(name, |pod| end(pod, container, code));
+    }
+
+    /// The types of conditions, with a `-` before those that are not true.
+    pub(crate) fn conditions(&self) -> String {
+        let conditions = self.job["status"]["conditions"].as_array().into_iter().flatten();
+        let shown = conditions.map(|condition| {
+            let sign = if condition["status"] == "True" { "" } else { "-" };
+            format!("{sign}{}", condition["type"].as_str().unwrap_or_default())
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    pub(crate) fn message(&self) -> String {
+        let conditions = self.job["status"]["conditions"].as_array();
+        let last = conditions.and_then(|conditions| conditions.last());
+        last.map(|last| last["message"].as_str().unwrap_or_default().to_owned())
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.observed.pods.iter().map(|pod| pod.name.as_str()).collect()
+    }
+}
+
+pub(crate) fn end(pod: &mut Pod, container: &str, code: i32) {
+    pod.phase = if code == 0 {
+        Phase::Succeeded
+    } else {
+        Phase::Failed
+    };
+    pod.exits = vec![Exit {
+        container: container.to_owned(),
+        code,
+        reason: if code == 137 { "OOMKilled" } else { "" }.to_owned(),
+        message: String::new(),
+        is_previous: false,
+    }];
+}

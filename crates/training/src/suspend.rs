@@ -1,0 +1,48 @@
+//! A suspended job: it has no pods, and says so.
+
+use resources::conditions::{RESUMED, RUNNING, SUSPENDED, reason};
+
+use crate::{account::Account, conditions, job::MpiVersion, plan::Draft};
+
+/// Lets go of every pod. What a v2beta1 job needs besides pods is made already, as the original does.
+pub(crate) fn suspend(draft: &mut Draft<'_>, account: &Account<'_>) {
+    let job = draft.job;
+    let why = reason(job.kind.kind, SUSPENDED);
+    let message = match job.mpi() {
+        Some(mpi) if mpi.version == MpiVersion::V2Beta1 => "MPIJob suspended".to_owned(),
+        _ => format!("{} {} is suspended.", job.kind.kind, job.name()),
+    };
+    if conditions::is_true(&draft.status.conditions, RUNNING) {
+        draft.set(RUNNING, false, &why, &message);
+    }
+    if draft.set(SUSPENDED, true, &why, &message) {
+        draft.tell("Normal", &why, &message);
+    }
+    for pod in account.pods().chain(account.surplus.iter().copied()) {
+        // The pods of a batch Job go with its suspension.
+        if pod.controller.as_deref() == Some(job.identity.uid.as_str()) {
+            draft.delete_pod(pod);
+        }
+    }
+    draft.delete_pod_group();
+    if job.mpi().is_some_and(|mpi| mpi.version == MpiVersion::V2Beta1) {
+        draft.make_supports(account);
+        draft.suspend_launcher(account, true);
+    } else if let Some(launcher) = account.roles.iter().find_map(|role| role.launcher) {
+        draft.delete_batch_job(launcher);
+    }
+}
+
+/// The job goes on: its time starts anew.
+pub(crate) fn resume(draft: &mut Draft<'_>) {
+    let job = draft.job;
+    let why = reason(job.kind.kind, RESUMED);
+    let message = match job.mpi() {
+        Some(mpi) if mpi.version == MpiVersion::V2Beta1 => "MPIJob resumed".to_owned(),
+        _ => format!("{} {} is resumed.", job.kind.kind, job.name()),
+    };
+    if draft.set(SUSPENDED, false, &why, &message) {
+        draft.tell("Normal", &why, &message);
+    }
+    draft.status.start_time = Some(draft.now);
+}

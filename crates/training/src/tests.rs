@@ -1,0 +1,41 @@
+//! What becomes of jobs, told as stories; and what must hold in any story.
+
+mod any_input;
+mod mpi;
+mod mxnet;
+mod properties;
+mod restarts;
+mod stories;
+mod validation;
+
+/// A job of one role or two, as short as it gets.
+pub(super) fn job(kind: &str, field: &str, container: &str, roles: &str, rest: &str) -> String {
+    let mut yaml = format!(
+        "apiVersion: kubeflow.org/v1\nkind: {kind}\nmetadata: {{name: j}}\nspec:\n{rest}  {field}:\n"
+    );
+    for role in roles.split_whitespace() {
+        let mut parts = role.split(':');
+        let name = parts.next().unwrap_or_default();
+        let count = parts.next().unwrap_or("1");
+        let policy = parts
+            .next()
+            .map(|policy| format!(", restartPolicy: {policy}"))
+            .unwrap_or_default();
+        yaml.push_str(&format!(
+            "    {name}: {{replicas: {count}{policy}, template: {{spec: {{containers: [{{name: {container}, image: i}}]}}}}}}\n"
+        ));
+    }
+    yaml
+}
+
+pub(super) fn tensorflow(roles: &str, rest: &str) -> String {
+    job("TFJob", "tfReplicaSpecs", "tensorflow", roles, rest)
+}
+
+pub(super) fn pytorch(roles: &str, rest: &str) -> String {
+    job("PyTorchJob", "pytorchReplicaSpecs", "pytorch", roles, rest)
+}
+
+pub(super) fn jax(roles: &str, rest: &str) -> String {
+    job("JAXJob", "jaxReplicaSpecs", "jax", roles, rest)
+}

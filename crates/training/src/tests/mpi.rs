@@ -1,0 +1,164 @@
+use serde_json::json;
+
+use crate::{BatchJob, simulation::World};
+
+fn job(version: &str, rest: &str, worker: &str) -> String {
+    format!(
+        "apiVersion: kubeflow.org/{version}\nkind: MPIJob\nmetadata: {{name: j}}\nspec:\n{rest}  mpiReplicaSpecs:\n    \
+         Launcher: {{replicas: 1, template: {{spec: {{containers: [{{name: l, image: i, command: [mpirun]}}]}}}}}}\n    \
+         Worker: {{replicas: 2, template: {{spec: {{containers: [{{name: w, image: i{worker}}}]}}}}}}\n"
+    )
+}
+
+fn launcher(world: &mut World) -> &mut BatchJob {
+    &mut world.observed.jobs[0]
+}
+
+#[test]
+fn a_v1_job_is_one_launcher_pod_and_its_workers() {
+    let mut world = World::new(&job("v1", "", ""));
+    world.settle();
+    assert_eq!(world.names(), ["j-launcher", "j-worker-0", "j-worker-1"]);
+    world.run("j-launcher");
+    world.settle();
+    assert_eq!(world.conditions(), "Created");
+    world.run_all();
+    world.settle();
+    assert_eq!(world.conditions(), "Created Running");
+    let config = world
+        .observed
+        .others
+        .iter()
+        .find(|other| other.kind == "ConfigMap")
+        .unwrap();
+    assert_eq!(
+        config.content["discover_hosts.sh"],
+        "#!/bin/sh\necho j-worker-0:1\necho j-worker-1:1"
+    );
+    world.end("j-launcher", "l", 0);
+    world.settle();
+    assert_eq!(world.message(), "MPIJob j is successfully completed.");
+}
+
+#[test]
+fn a_v2beta1_launcher_is_a_batch_job_and_its_end_is_the_jobs() {
+    let mut world = World::new(&job("v2beta1", "  runPolicy: {cleanPodPolicy: Running}\n", ""));
+    world.settle();
+    assert_eq!(world.names(), ["j-worker-0", "j-worker-1"]);
+    assert_eq!(launcher(&mut world).name, "j-launcher");
+    world.run_all();
+    launcher(&mut world).is_complete = true;
+    world.settle();
+    assert_eq!(world.message(), "MPIJob team/j successfully completed.");
+    assert!(world.names().is_empty());
+}
+
+#[test]
+fn a_v2beta1_launcher_that_gives_up_says_why() {
+    let mut world = World::new(&job("v2beta1", "", ""));
+    world.settle();
+    launcher(&mut world).failure = Some((
+        "BackoffLimitExceeded".to_owned(),
+        "Job has reached the specified backoff limit".to_owned(),
+    ));
+    world.settle();
+    assert_eq!(world.message(), "Job has reached the specified backoff limit");
+    assert_eq!(
+        world.job["status"]["conditions"][1]["reason"],
+        "BackoffLimitExceeded"
+    );
+}
+
+#[test]
+fn a_launcher_can_wait_for_its_workers() {
+    let mut world = World::new(&job(
+        "v2beta1",
+        "  launcherCreationPolicy: WaitForWorkersReady\n",
+        "",
+    ));
+    world.settle();
+    assert!(world.observed.jobs.is_empty());
+    assert!(world.job["status"]["replicaStatuses"]["Launcher"].is_null());
+    world.run_all();
+    world.settle();
+    assert_eq!(world.observed.jobs.len(), 1);
+}
+
+#[test]
+fn a_suspended_v2beta1_job_has_everything_but_pods() {
+    let mut world = World::new(&job("v2beta1", "  runPolicy: {suspend: true}\n", ""));
+    world.settle();
+    assert!(world.names().is_empty());
+    assert!(launcher(&mut world).is_suspended);
+    let mut kinds: Vec<&str> = world
+        .observed
+        .others
+        .iter()
+        .map(|other| other.kind.as_str())
+        .collect();
+    kinds.sort_unstable();
+    assert_eq!(
+        kinds,
+        [
+            "ConfigMap",
+            "Role",
+            "RoleBinding",
+            "Secret",
+            "Service",
+            "ServiceAccount"
+        ]
+    );
+    world.job["spec"]["runPolicy"]["suspend"] = json!(false);
+    world.settle();
+    assert!(!launcher(&mut world).is_suspended);
+    assert_eq!(world.names().len(), 2);
+}
+
+#[test]
+fn evicted_workers_end_a_job_that_does_not_restart_them() {
+    let mut world = World::new(&job("v2beta1", "", ""));
+    world.settle();
+    world.run_all();
+    world.change("j-worker-1", |pod| {
+        pod.phase = crate::Phase::Failed;
+        pod.reason = "Evicted".to_owned();
+    });
+    world.settle();
+    assert_eq!(world.message(), "1/2 workers are evicted");
+    assert!(!world.job["status"]["completionTime"].is_null());
+}
+
+#[test]
+fn an_image_with_sshd_keeps_talking_by_ssh() {
+    let mut world = World::new(&job("v2beta1", "", ", command: [/usr/sbin/sshd, -De]"));
+    let plan = world.reconcile();
+    let made: Vec<&str> = plan.make.iter().map(crate::Child::kind).collect();
+    assert_eq!(made, ["Service", "ConfigMap", "Secret", "Job", "Pod", "Pod"]);
+    let text = plan.make[3].object.to_string();
+    assert!(!text.contains("trainyard") && text.contains("OMPI_MCA_plm_rsh_args"));
+}
+
+#[test]
+fn a_gang_has_its_launcher_restarted_with_it() {
+    let yaml = job("v2beta1", "  runPolicy: {backoffLimit: 3}\n", "")
+        .replace(
+            "{name: j}",
+            "{name: j, annotations: {trainyard.dev/gang-restart: \"true\"}}",
+        )
+        .replace(
+            "Worker: {replicas: 2",
+            "Worker: {replicas: 2, restartPolicy: OnFailure",
+        );
+    let mut world = World::new(&yaml);
+    world.settle();
+    world.run_all();
+    let before = launcher(&mut world).uid.clone();
+    world.change("j-worker-1", |pod| {
+        pod.phase = crate::Phase::Failed;
+        pod.reason = "Evicted".to_owned();
+    });
+    world.settle();
+    assert_ne!(launcher(&mut world).uid, before);
+    assert_eq!((launcher(&mut world).gang, world.names().len()), (1, 2));
+    assert_eq!(world.job["status"]["restarts"]["cause"], "worker-1 Evicted");
+}

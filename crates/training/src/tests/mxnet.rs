@@ -1,0 +1,89 @@
+use crate::{Phase, Pod, simulation::World};
+
+fn distributed() -> String {
+    let replica = |role: &str, count: u32| {
+        format!(
+            "  - {{replicas: {count}, mxReplicaType: {role}, template: {{spec: {{restartPolicy: OnFailure, containers: [{{name: mxnet, image: i}}]}}}}}}\n"
+        )
+    };
+    format!(
+        "apiVersion: mxnet.mlkube.io/v1beta1\nkind: MxJob\nmetadata: {{name: j}}\nspec:\n  jobMode: dist\n  RuntimeId: 1kkf\n  replicaSpecs:\n{}{}{}",
+        replica("SCHEDULER", 1),
+        replica("SERVER", 2),
+        replica("WORKER", 3)
+    )
+}
+
+#[test]
+fn each_replica_is_a_batch_job_and_the_scheduler_decides() {
+    let mut world = World::new(&distributed());
+    world.settle();
+    let names: Vec<&str> = world.observed.jobs.iter().map(|job| job.name.as_str()).collect();
+    assert_eq!(names.len(), 6);
+    assert_eq!((names[0], names[5]), ("j-scheduler-1kkf-0", "j-worker-1kkf-2"));
+    assert_eq!(world.job["status"]["phase"], "Running");
+    world.observed.jobs[0].is_complete = true;
+    world.settle();
+    assert_eq!(
+        (&world.job["status"]["phase"], &world.job["status"]["state"]),
+        (&"Done".into(), &"Succeeded".into())
+    );
+}
+
+#[test]
+fn a_finished_job_stays_finished() {
+    let mut world = World::new(&distributed());
+    world.settle();
+    world.observed.jobs[0].is_complete = true;
+    world.settle();
+    world.observed.jobs.clear();
+    assert_eq!(world.plan(), crate::Plan::default());
+}
+
+#[test]
+fn a_program_that_says_why_it_ends_fails_the_job() {
+    let mut world = World::new(&distributed());
+    world.settle();
+    let uid = world.observed.jobs[5].uid.clone();
+    let mut pod = Pod {
+        controller: Some(uid),
+        ..Pod::default()
+    };
+    crate::simulation::end(&mut pod, "mxnet", 1);
+    pod.phase = Phase::Running;
+    world.observed.pods.push(pod);
+    world.settle();
+    assert_eq!(
+        world.job["status"]["phase"], "Running",
+        "no last words: it may be tried again"
+    );
+    world.observed.pods[0].exits[0].message = "no such file".to_owned();
+    world.settle();
+    assert_eq!(world.job["status"]["state"], "Failed");
+    assert_eq!(
+        world.job["status"]["reason"],
+        "worker-1kkf-2 exit 1: no such file"
+    );
+}
+
+#[test]
+fn a_job_without_a_scheduler_is_refused_with_the_reason() {
+    let yaml = distributed().replace("mxReplicaType: SCHEDULER", "mxReplicaType: WORKER");
+    let mut world = World::new(&yaml);
+    world.reconcile();
+    assert_eq!(world.job["status"]["phase"], "Failed");
+    assert_eq!(
+        world.job["status"]["reason"],
+        "invalid job spec: spec.replicaSpecs: Required value: a dist job must have SCHEDULER replicas"
+    );
+    assert!(world.observed.jobs.is_empty());
+}
+
+#[test]
+fn the_spelling_of_the_readme_is_accepted() {
+    let yaml = "apiVersion: mlkube.io/v1beta1\nkind: MxJob\nmetadata: {name: smoke}\nspec:\n  replica_specs:\n  - {replicas: 1, mxReplicaType: MASTER, template: {spec: {restartPolicy: OnFailure, containers: [{name: tensorflow, image: i}]}}}\n";
+    let mut world = World::new(yaml);
+    world.settle();
+    assert_eq!(world.observed.jobs.len(), 1);
+    assert!(world.observed.jobs[0].name.starts_with("smoke-worker-"));
+}

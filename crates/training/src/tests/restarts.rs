@@ -1,0 +1,182 @@
+use super::{jax, pytorch, tensorflow};
+use crate::simulation::World;
+
+#[test]
+fn a_signal_is_worth_another_try_and_is_counted_before_it_is_acted_on() {
+    let mut world = World::new(&tensorflow(
+        "Worker:2:ExitCode",
+        "  runPolicy: {backoffLimit: 5}\n",
+    ));
+    world.settle();
+    world.run_all();
+    world.settle();
+    let first = world.pod("j-worker-1").unwrap().uid.clone();
+    world.end("j-worker-1", "tensorflow", 137);
+    let plan = world.reconcile();
+    assert!(plan.delete.is_empty() && plan.make.is_empty());
+    assert_eq!(world.conditions(), "Created Restarting");
+    assert_eq!(
+        world.message(),
+        "TFJob j is restarting because 1 Worker replica(s) failed. restart 1 of 5: worker-1 exit 137, OOMKilled"
+    );
+    world.settle();
+    assert_ne!(world.pod("j-worker-1").unwrap().uid, first);
+    world.run_all();
+    world.settle();
+    assert_eq!(world.conditions(), "Created Running");
+    assert_eq!(world.job["status"]["restarts"]["count"], 1);
+}
+
+#[test]
+fn a_permanent_exit_code_fails_the_job_and_says_why() {
+    let mut world = World::new(&jax("Worker:2:ExitCode", ""));
+    world.settle();
+    world.run_all();
+    world.end("j-worker-1", "jax", 1);
+    world.change("j-worker-1", |pod| {
+        pod.exits[0].message = "Traceback\nValueError: no data\n".to_owned();
+    });
+    world.settle();
+    assert_eq!(world.conditions(), "Created Failed");
+    assert_eq!(
+        world.message(),
+        "job \"j\" is failing because \"Worker\" replica(s) failed. worker-1 exit 1: ValueError: no data"
+    );
+    assert!(!world.job["status"]["completionTime"].is_null());
+}
+
+#[test]
+fn never_means_never() {
+    let mut world = World::new(&tensorflow("Worker:2", ""));
+    world.settle();
+    world.run_all();
+    world.end("j-worker-1", "tensorflow", 137);
+    world.settle();
+    assert_eq!(
+        world.message(),
+        "TFJob team/j has failed because 1 Worker replica(s) failed. worker-1 exit 137, OOMKilled"
+    );
+}
+
+#[test]
+fn restarts_wait_longer_and_longer_and_the_wait_is_stored() {
+    let mut world = World::new(&jax("Worker:1:ExitCode", ""));
+    world.settle();
+    let mut waits = Vec::new();
+    for _ in 0..7 {
+        world.run_all();
+        world.end("j-worker-0", "jax", 143);
+        world.settle();
+        let wake_at = world.plan().wake_at;
+        waits.push(wake_at.map_or(0, |at| at.duration_since(world.now).as_secs()));
+        world.now = wake_at.unwrap_or(world.now);
+        world.settle();
+    }
+    assert_eq!(waits, [0, 10, 20, 40, 80, 160, 300]);
+}
+
+#[test]
+fn one_budget_counts_every_cause() {
+    let mut world = World::new(&pytorch("Master:1 Worker:2", "  runPolicy: {backoffLimit: 2}\n"));
+    world.settle();
+    world.run_all();
+    world.change("j-worker-0", |pod| pod.restarts = 1);
+    world.settle();
+    assert_eq!(world.conditions(), "Created Running");
+    world.change("j-worker-1", |pod| {
+        pod.phase = crate::Phase::Failed;
+        pod.reason = "Evicted".to_owned();
+        pod.message = "The node was low on resource: memory.".to_owned();
+    });
+    world.settle();
+    let told = &world.events.last().unwrap().message;
+    assert!(told.ends_with("restart 2 of 2: worker-1 Evicted: The node was low on resource: memory."));
+    world.run_all();
+    world.settle();
+    world.change("j-worker-0", |pod| pod.restarts = 2);
+    world.settle();
+    assert_eq!(
+        world.message(),
+        "Job j has failed because it has reached the specified backoff limit"
+    );
+}
+
+#[test]
+fn a_pod_of_a_lost_node_is_replaced_and_at_last_removed_by_force() {
+    let mut world = World::new(&jax("Worker:2:OnFailure", ""));
+    world.settle();
+    world.run_all();
+    let now = world.now;
+    world.change("j-worker-0", |pod| {
+        pod.deleted = Some(now);
+        pod.is_disrupted = true;
+    });
+    world.reconcile();
+    let plan = world.plan();
+    assert!(plan.delete.is_empty());
+    world.now = plan.wake_at.unwrap();
+    let plan = world.plan();
+    assert!(plan.delete[0].force && plan.delete[0].name == "j-worker-0");
+}
+
+#[test]
+fn a_gang_is_restarted_together_and_only_once_for_one_cause() {
+    let mut yaml = pytorch("Master:1 Worker:3", "  runPolicy: {backoffLimit: 5}\n");
+    yaml = yaml.replace(
+        "{name: j}",
+        "{name: j, annotations: {trainyard.dev/gang-restart: \"true\"}}",
+    );
+    let mut world = World::new(&yaml);
+    world.settle();
+    world.run_all();
+    world.settle();
+    let before: Vec<String> = world.observed.pods.iter().map(|pod| pod.uid.clone()).collect();
+    world.end("j-worker-2", "pytorch", 137);
+    world.reconcile();
+    assert!(
+        world
+            .message()
+            .ends_with("restart 1 of 5: worker-2 exit 137, OOMKilled")
+    );
+    let plan = world.reconcile();
+    assert_eq!((plan.delete.len(), plan.make.len()), (4, 0));
+    world.bury();
+    world.settle();
+    assert_eq!(world.names().len(), 4);
+    assert!(
+        world
+            .observed
+            .pods
+            .iter()
+            .all(|pod| !before.contains(&pod.uid) && pod.gang == 1)
+    );
+    world.run_all();
+    world.settle();
+    assert_eq!(world.conditions(), "Created Running");
+    assert_eq!(world.job["status"]["restarts"]["count"], 1);
+}
+
+#[test]
+fn a_dynamic_worker_may_leave() {
+    let mut world = World::new(&tensorflow("Worker:3 PS:1", "  enableDynamicWorker: true\n"));
+    world.settle();
+    world.run_all();
+    world.end("j-worker-2", "tensorflow", 1);
+    world.settle();
+    assert_eq!(world.conditions(), "Created Running");
+}
+
+#[test]
+fn a_restart_that_finds_no_place_says_so_behind_its_cause() {
+    let mut world = World::new(&jax("Worker:1:ExitCode", ""));
+    world.settle();
+    world.run_all();
+    world.end("j-worker-0", "jax", 137);
+    world.settle();
+    world.change("j-worker-0", |pod| {
+        pod.unscheduled = Some("0/1 nodes are available".to_owned());
+    });
+    world.settle();
+    let wanted = "restart 1: worker-0 exit 137, OOMKilled; now worker-0: 0/1 nodes are available";
+    assert!(world.message().ends_with(wanted), "{}", world.message());
+}

@@ -1,0 +1,101 @@
+use super::{pytorch, tensorflow};
+use crate::{check, simulation::World};
+
+#[track_caller]
+fn check_errors(yaml: &str, expected: &[&str]) {
+    let object = World::new(yaml).job;
+    let errors: Vec<String> = check(&object).iter().map(ToString::to_string).collect();
+    assert_eq!(errors, expected);
+}
+
+#[test]
+fn good_jobs_have_nothing_wrong() {
+    check_errors(&tensorflow("Chief:1 Worker:2 PS:1 Evaluator:1", ""), &[]);
+    check_errors(
+        &pytorch("Master:1 Worker:2", "  runPolicy: {cleanPodPolicy: All}\n"),
+        &[],
+    );
+    check_errors(&pytorch("master:1 WORKER:2", ""), &[]);
+}
+
+#[test]
+fn the_framework_container_must_be_there() {
+    let yaml = tensorflow("Worker:2", "").replace("name: tensorflow", "name: torch");
+    check_errors(
+        &yaml,
+        &[
+            "spec.tfReplicaSpecs[Worker].template.spec.containers: Required value: must have at least one container with name tensorflow",
+        ],
+    );
+}
+
+#[test]
+fn there_is_at_most_one_master() {
+    check_errors(
+        &pytorch("Master:2", ""),
+        &["spec.pytorchReplicaSpecs: Forbidden: Master replicas must be 1"],
+    );
+    check_errors(
+        &tensorflow("Master:1 Chief:1", ""),
+        &["spec.tfReplicaSpecs: Forbidden: must not have more than 1 Chief or Master role"],
+    );
+}
+
+#[test]
+fn a_name_that_leaves_no_room_for_its_pods_is_refused_up_front() {
+    let long = "a".repeat(60);
+    let yaml = tensorflow("Worker:20", "").replace("{name: j}", &format!("{{name: {long}}}"));
+    let object = World::new(&yaml).job;
+    let errors = check(&object);
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0].field, "metadata.name");
+    assert!(errors[0].detail.contains("-worker-19"));
+}
+
+#[test]
+fn unknown_words_are_told_with_those_that_are_known() {
+    check_errors(
+        &pytorch("Master:1 Helper:1", ""),
+        &[
+            "spec.pytorchReplicaSpecs[Helper]: Unsupported value: \"Helper\": supported values: \"Master\", \"Worker\"",
+        ],
+    );
+    check_errors(
+        &tensorflow("Worker:1:Sometimes", ""),
+        &[
+            "spec.tfReplicaSpecs[Worker].restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", \"OnFailure\", \"Never\", \"ExitCode\"",
+        ],
+    );
+}
+
+#[test]
+fn a_pod_template_is_checked_as_a_pod_is() {
+    let yaml = tensorflow("Worker:1", "").replace("image: i", "image: i, imagePullPolicy: Often");
+    check_errors(
+        &yaml,
+        &[
+            "spec.tfReplicaSpecs[Worker].template.spec.containers[0].imagePullPolicy: Unsupported value: \"Often\": supported values: \"Always\", \"IfNotPresent\", \"Never\"",
+        ],
+    );
+}
+
+#[test]
+fn a_bad_job_is_shown_as_failed_until_it_is_mended() {
+    let good = tensorflow("Worker:1", "");
+    let mut world = World::new(&good.replace("name: tensorflow", "name: torch"));
+    world.settle();
+    assert_eq!(world.conditions(), "Failed");
+    assert!(
+        world
+            .message()
+            .starts_with("TFJob failed validation because spec.tfReplicaSpecs[Worker]")
+    );
+    assert!(world.names().is_empty());
+    let status = world.job["status"].clone();
+    world.job = World::new(&good).job;
+    world.job["status"] = status;
+    world.job["metadata"]["generation"] = 2.into();
+    world.settle();
+    assert_eq!(world.conditions(), "Created");
+    assert_eq!(world.names(), ["j-worker-0"]);
+}

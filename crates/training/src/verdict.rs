@@ -1,0 +1,112 @@
+//! Whether a job has succeeded or runs, by the rules of its kind, and the words for it.
+
+use crate::{
+    account::{Account, Role},
+    job::{Framework, Job, MpiVersion},
+    observed::Phase,
+};
+
+/// Whether the replicas that decide have done their work.
+pub(crate) fn has_succeeded(job: &Job, account: &Account<'_>) -> bool {
+    let Some(role) = deciding_role(job, account) else {
+        return false;
+    };
+    let all = role.succeeded() as u32 >= role.replica.count && role.replica.count > 0;
+    match &job.framework {
+        Framework::TensorFlow {
+            all_workers: false, ..
+        } if role.replica.role == "Worker" => {
+            let first = role.places.first().copied().flatten();
+            all || first.is_some_and(|pod| pod.phase == Phase::Succeeded)
+        }
+        Framework::PyTorch { elastic: Some(_), .. } if role.replica.role == "Worker" => {
+            all || role.succeeded() > 0
+        }
+        _ => all,
+    }
+}
+
+/// Whether the job as a whole can be said to run.
+pub(crate) fn runs(job: &Job, account: &Account<'_>) -> bool {
+    let Some(role) = deciding_role(job, account) else {
+        return false;
+    };
+    if job.mpi().is_some() {
+        let workers_run = account.role("Worker").is_none_or(Role::all_run);
+        return role.active() > 0 && workers_run;
+    }
+    role.active() > 0
+}
+
+/// The role whose success is the job's.
+fn deciding_role<'a, 'b>(job: &Job, account: &'a Account<'b>) -> Option<&'a Role<'b>> {
+    let order: &[&str] = match job.framework {
+        Framework::TensorFlow { .. } => &["Chief", "Master", "Worker"],
+        Framework::PyTorch { .. } | Framework::XgBoost | Framework::Paddle { .. } => &["Master", "Worker"],
+        Framework::Jax => &["Worker"],
+        Framework::Mxnet => &["Scheduler", "Worker"],
+        Framework::Mpi(_) => &["Launcher"],
+    };
+    order.iter().find_map(|role| account.role(role))
+}
+
+/// Kinds differ in whether their messages name the namespace.
+fn says_namespace(job: &Job) -> bool {
+    match &job.framework {
+        Framework::TensorFlow { .. } | Framework::Jax => true,
+        Framework::PyTorch { .. } | Framework::Paddle { .. } => job.replica("Master").is_none(),
+        Framework::Mpi(mpi) => mpi.version != MpiVersion::V1,
+        Framework::Mxnet | Framework::XgBoost => false,
+    }
+}
+
+fn subject(job: &Job) -> String {
+    let kind = job.kind.kind;
+    if says_namespace(job) {
+        format!("{kind} {}/{}", job.namespace(), job.name())
+    } else {
+        format!("{kind} {}", job.name())
+    }
+}
+
+pub(crate) fn created(job: &Job) -> String {
+    let is_mpi = job.mpi().is_some_and(|mpi| mpi.version != MpiVersion::V1);
+    if is_mpi {
+        return format!("{} is created.", subject(job));
+    }
+    format!("{} {} is created.", job.kind.kind, job.name())
+}
+
+pub(crate) fn running(job: &Job) -> String {
+    format!("{} is running.", subject(job))
+}
+
+pub(crate) fn succeeded(job: &Job) -> String {
+    let verb = if says_namespace(job) {
+        "successfully completed."
+    } else {
+        "is successfully completed."
+    };
+    format!("{} {verb}", subject(job))
+}
+
+pub(crate) fn failed(job: &Job, role: &str, count: i32) -> String {
+    let verb = if matches!(job.framework, Framework::TensorFlow { .. }) {
+        "has failed"
+    } else {
+        "is failed"
+    };
+    let subject = match job.framework {
+        Framework::TensorFlow { .. } => subject(job),
+        _ => format!("{} {}", job.kind.kind, job.name()),
+    };
+    format!("{subject} {verb} because {count} {role} replica(s) failed.")
+}
+
+pub(crate) fn restarting(job: &Job, role: &str, count: i32) -> String {
+    format!(
+        "{} {} is restarting because {count} {role} replica(s) failed.",
+        job.kind.kind,
+        job.name()
+    )
+}

@@ -1,0 +1,83 @@
+//! Why a job is not (yet) what its user wants it to be: one sentence, the most telling cause first.
+
+use crate::{
+    account::Account,
+    job::Job,
+    observed::{Observed, Phase, Pod},
+};
+
+/// The short name of a pod: what distinguishes it within its job.
+pub(crate) fn short_name<'a>(job: &Job, pod: &'a str) -> &'a str {
+    pod.strip_prefix(job.name())
+        .and_then(|rest| rest.strip_prefix('-'))
+        .unwrap_or(pod)
+}
+
+/// How a pod ended: `worker-7 exit 137, OOMKilled: last line`.
+pub(crate) fn ending(job: &Job, pod: &Pod) -> String {
+    let name = short_name(job, &pod.name);
+    let container = job.kind.container;
+    if let Some(exit) = pod.exit(container).filter(|exit| exit.code != 0) {
+        let reason = if ["", "Error"].contains(&exit.reason.as_str()) {
+            String::new()
+        } else {
+            format!(", {}", exit.reason)
+        };
+        return format!(
+            "{name} exit {}{reason}{}",
+            exit.code,
+            quoted(last_line(&exit.message))
+        );
+    }
+    match (pod.reason.as_str(), pod.is_disrupted) {
+        ("", true) => format!("{name} disrupted{}", quoted(&pod.message)),
+        ("", false) => format!("{name} failed{}", quoted(&pod.message)),
+        (reason, _) => format!("{name} {reason}{}", quoted(&pod.message)),
+    }
+}
+
+/// What a job waits for; nothing when all its pods run or have done their work.
+pub(crate) fn waiting(job: &Job, account: &Account<'_>, observed: &Observed) -> Option<String> {
+    if let Some(refusal) = observed.refusals.first() {
+        return Some(format!("{}: {}", short_name(job, &refusal.name), refusal.message));
+    }
+    let unfinished = || {
+        account
+            .pods()
+            .filter(|pod| pod.phase == Phase::Pending || pod.waiting.is_some())
+    };
+    let stuck = unfinished().find_map(|pod| {
+        let (reason, message) = pod.waiting.as_ref()?;
+        let name = short_name(job, &pod.name);
+        let end = pod.exits.iter().find(|exit| exit.code != 0);
+        let end = end.map(|exit| format!(" after exit {}{}", exit.code, quoted(last_line(&exit.message))));
+        Some(match end {
+            Some(end) => format!("{name}: {reason}{end}"),
+            None => format!("{name}: {reason}{}", quoted(message)),
+        })
+    });
+    let unplaced = || {
+        unfinished().find_map(|pod| {
+            let message = pod.unscheduled.as_deref().filter(|message| !message.is_empty())?;
+            Some(format!("{}: {message}", short_name(job, &pod.name)))
+        })
+    };
+    let gathering = || {
+        let pending = account.pods().filter(|pod| pod.phase == Phase::Pending).count();
+        let total = job.total() as usize;
+        (pending > 0).then(|| format!("{} of {total} pods run", total.saturating_sub(pending)))
+    };
+    stuck.or_else(unplaced).or_else(gathering)
+}
+
+fn quoted(text: &str) -> String {
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!(": {text}")
+    }
+}
+
+fn last_line(text: &str) -> &str {
+    text.trim_end().lines().last().unwrap_or_default().trim()
+}

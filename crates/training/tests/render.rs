@@ -1,0 +1,85 @@
+//! Manifests and the exact children they give. `UPDATE_GOLDENS=1` writes what is expected anew.
+
+use std::{fs, path::Path};
+
+use manifests::yaml;
+use serde_json::Value;
+use training::{Delivery, Gang, Settings, names, render};
+
+fn settings(case: &str) -> Settings {
+    let gang = match case {
+        case if case.ends_with("-volcano") => Gang::Volcano,
+        case if case.ends_with("-scheduler-plugins") => Gang::SchedulerPlugins {
+            scheduler: "scheduler-plugins".to_owned(),
+        },
+        case if case.ends_with("-embedded") => Gang::Embedded,
+        _ => Gang::None,
+    };
+    let delivery = match gang {
+        Gang::Embedded => Delivery::HostPath("/usr/local/bin/trainyard".to_owned()),
+        _ => Delivery::Image("registry.example/trainyard:1".to_owned()),
+    };
+    Settings {
+        gang,
+        delivery,
+        ..Settings::default()
+    }
+}
+
+fn names_of(children: &[Value]) -> Vec<(&str, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let name = |child: &Value| text(&child["metadata"]["name"]);
+    children
+        .iter()
+        .map(|child| (child["kind"].as_str().unwrap_or_default(), name(child)))
+        .collect()
+}
+
+fn rendered(case: &str, input: &str) -> String {
+    let documents = yaml::parse_documents(input).expect("the manifest is YAML");
+    let mut object = documents[0].value.clone();
+    object["metadata"]["uid"] = "7c0d".into();
+    match render(&object, &settings(case)) {
+        Ok(children) if names_of(&children) != names(&object, &settings(case)) => {
+            format!("`names` gives {:?}", names(&object, &settings(case)))
+        }
+        Ok(children) => children
+            .iter()
+            .map(|child| format!("---\n{}", yaml::to_string(child)))
+            .collect(),
+        Err(errors) => errors.iter().map(|error| format!("{error}\n")).collect(),
+    }
+}
+
+#[test]
+fn manifests_give_the_children_of_the_originals() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let update = std::env::var_os("UPDATE_GOLDENS").is_some();
+    let mut differing = Vec::new();
+    let mut cases: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    cases.sort();
+    assert!(
+        cases.len() > 10,
+        "there should be more than {} cases",
+        cases.len()
+    );
+    for case in cases {
+        let name = case.file_name().unwrap().to_str().unwrap().to_owned();
+        let actual = rendered(&name, &fs::read_to_string(case.join("input.yaml")).unwrap());
+        let file = case.join("expected.yaml");
+        if update {
+            fs::write(&file, &actual).unwrap();
+        } else if fs::read_to_string(&file).unwrap_or_default() != actual {
+            differing.push(format!("{name}:\n{actual}"));
+        }
+    }
+    assert!(
+        differing.is_empty(),
+        "{} cases differ:\n{}",
+        differing.len(),
+        differing.join("\n")
+    );
+}
