@@ -55,6 +55,9 @@ fn session(name: &str) {
         let server = Server::start_with_pods(user);
         let shell = Shell::new(&server, &[("kubectl", &kubectl)]);
         shell.ok(&format!("ln -s {} examples", examples().display()));
+        // A person takes longer to type the first command than the node to be ready; a test does not, and
+        // would find events about that.
+        shell.ok("timeout 60 sh -c 'until kubectl wait --for=condition=Ready node --all; do :; done'");
         check(&shell, &folder().join(format!("{name}.session")));
     }
 }
