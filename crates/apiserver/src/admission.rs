@@ -151,7 +151,7 @@ async fn validate_seen(
     object: Option<&Value>,
     old: Option<&Value>,
 ) -> Result<()> {
-    policies::validate(writer, operation, object, old)?;
+    policies::validate(writer, operation, object, old).await?;
     webhooks::validate(writer, operation, object, old).await
 }
 

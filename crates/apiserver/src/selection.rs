@@ -7,6 +7,7 @@ use crate::{
     derived::Derived,
     error::{ApiError, Result},
     kind::{Definition, Kind},
+    object,
     query::Query,
 };
 
@@ -64,16 +65,18 @@ impl Selection {
         self.labels.is_none() && self.fields.is_empty()
     }
 
-    pub(crate) fn matches(&self, kind: &Kind, stored: &store::Object) -> bool {
+    /// Whether an object is asked for, which has been shown in the version of `kind`.
+    pub(crate) fn matches(&self, kind: &Kind, shown: &store::Object) -> Result<bool> {
         if self.is_empty() {
-            return true;
+            return Ok(true);
         }
-        let derived = Derived::of(stored);
-        let facts = derived.facts(kind, stored);
-        self.labels
-            .as_ref()
-            .is_none_or(|selector| selector.matches(facts.labels.as_ref()))
-            && self.fields.iter().all(|requirement| requirement.matches(facts))
+        let derived = Derived::of(shown);
+        let facts = derived.facts(kind, shown)?;
+        let labels = self.labels.as_ref();
+        Ok(
+            labels.is_none_or(|selector| selector.matches(facts.labels.as_ref()))
+                && self.fields.iter().all(|requirement| requirement.matches(facts)),
+        )
     }
 
     /// The one name asked for, when the selection can only match a single object.
@@ -90,11 +93,11 @@ const NAMESPACE: &str = "metadata.namespace";
 const EVENT_SOURCE: &str = "source.component";
 
 impl Facts {
-    pub(crate) fn read(kind: &Kind, stored: &store::Object) -> Self {
-        let mut value: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+    pub(crate) fn read(kind: &Kind, shown: &store::Object) -> Result<Self> {
+        let mut value = object::parse(shown)?;
         let mut fields = vec![
-            (NAME.to_owned(), stored.name().to_owned()),
-            (NAMESPACE.to_owned(), stored.namespace().to_owned()),
+            (NAME.to_owned(), shown.name().to_owned()),
+            (NAMESPACE.to_owned(), shown.namespace().to_owned()),
         ];
         for (path, missing) in selectable(kind) {
             let find = |path: &str| {
@@ -120,7 +123,7 @@ impl Facts {
             Some(Value::Object(labels)) => Some(labels),
             _ => None,
         };
-        Self { labels, fields }
+        Ok(Self { labels, fields })
     }
 }
 
@@ -129,8 +132,7 @@ fn selectable(kind: &Kind) -> Vec<(String, &'static str)> {
     match &kind.definition {
         Definition::BuiltIn(_) => SELECTABLE
             .iter()
-            // Both groups of events show the same stored objects.
-            .filter(|(group, name, ..)| kind.is(group, name) || (*name == "Event" && kind.kind == "Event"))
+            .filter(|(group, name, ..)| kind.is(group, name))
             .map(|(_, _, label, path, missing)| {
                 (if path.is_empty() { *label } else { *path }.to_owned(), *missing)
             })
@@ -217,63 +219,15 @@ const SELECTABLE: &[(&str, &str, &str, &str, &str)] = &[
     ("", "Event", "reportingComponent", "", ""),
     ("", "Event", "source", "source.component", ""),
     ("", "Event", "type", "", ""),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.kind",
-        "involvedObject.kind",
-        "",
-    ),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.namespace",
-        "involvedObject.namespace",
-        "",
-    ),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.name",
-        "involvedObject.name",
-        "",
-    ),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.uid",
-        "involvedObject.uid",
-        "",
-    ),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.apiVersion",
-        "involvedObject.apiVersion",
-        "",
-    ),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.resourceVersion",
-        "involvedObject.resourceVersion",
-        "",
-    ),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.fieldPath",
-        "involvedObject.fieldPath",
-        "",
-    ),
+    ("events.k8s.io", "Event", "regarding.kind", "", ""),
+    ("events.k8s.io", "Event", "regarding.namespace", "", ""),
+    ("events.k8s.io", "Event", "regarding.name", "", ""),
+    ("events.k8s.io", "Event", "regarding.uid", "", ""),
+    ("events.k8s.io", "Event", "regarding.apiVersion", "", ""),
+    ("events.k8s.io", "Event", "regarding.resourceVersion", "", ""),
+    ("events.k8s.io", "Event", "regarding.fieldPath", "", ""),
     ("events.k8s.io", "Event", "reason", "", ""),
-    (
-        "events.k8s.io",
-        "Event",
-        "reportingController",
-        "reportingComponent",
-        "",
-    ),
+    ("events.k8s.io", "Event", "reportingController", "", ""),
     ("events.k8s.io", "Event", "type", "", ""),
     ("apps", "ReplicaSet", "status.replicas", "", "0"),
     ("batch", "Job", "status.successful", "status.succeeded", "0"),

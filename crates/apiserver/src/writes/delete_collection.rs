@@ -14,9 +14,10 @@ use super::{
 };
 use crate::{
     call::Call,
+    conversion,
     error::Result,
     list::ListOptions,
-    negotiate,
+    negotiate, object,
     response::{self, Answer},
     selection::Selection,
 };
@@ -28,12 +29,17 @@ pub(crate) async fn delete_collection(call: &Call, bytes: &[u8]) -> Result<Answe
     let options = DeleteOptions::read(&call.query, negotiate::content_type(&call.headers), bytes)?;
     let selection = Selection::read(&call.query, &call.kind)?;
     ListOptions::read(&call.query)?;
-    let mut list = call
+    let list = call
         .api
         .store
         .list(&call.kind.collection, call.namespace(), None, None);
-    list.items.retain(|stored| selection.matches(&call.kind, stored));
-    let mut deletions = stream::iter(list.items)
+    let mut selected = Vec::new();
+    for stored in conversion::shown(&call.api, &call.kind, list.items).await? {
+        if selection.matches(&call.kind, &stored)? {
+            selected.push(stored);
+        }
+    }
+    let mut deletions = stream::iter(selected)
         .map(|stored| delete_one(call, stored, &options))
         .buffered(AT_A_TIME);
     let mut items = Vec::new();
@@ -59,7 +65,7 @@ async fn delete_one(call: &Call, stored: Arc<Object>, options: &DeleteOptions) -
     let mut writer = Writer::new(call, write_options);
     let value = match delete::delete_in(&mut writer, stored.namespace(), stored.name(), options).await {
         Ok(Outcome::Deleted(value) | Outcome::DryRun(value)) => value,
-        Ok(Outcome::Stored(stored)) => call.kind.read(&stored),
+        Ok(Outcome::Stored(stored)) => object::parse(&stored)?,
         Err(error) if error.code == StatusCode::NOT_FOUND => return Ok(None),
         Err(error) => return Err(error),
     };
