@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::{
     admission::expressions,
+    certificate_requests,
     custom::CustomVersion,
     error::ApiError,
     kind::{BuiltIn, Definition, Kind},
@@ -77,6 +78,7 @@ impl Kind {
                     );
                 }
                 (built_in.strategy.validate)(&object, &mut errors);
+                certificate_requests::validate(self, &object, &mut errors);
                 expressions::validate(&self.group, &self.kind, &object, None, &mut errors);
                 if errors.is_empty() {
                     self.validate_metadata(&object, &mut errors);
