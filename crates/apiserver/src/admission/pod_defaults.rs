@@ -1,7 +1,7 @@
 //! What a pod gets from the cluster rather than from its kind: its priority, and patience with nodes
 //! that go away.
 
-use kinds::read::{flag, int, list, text};
+use kinds::read::{flag, get, int, list, text};
 use serde_json::{Value, json};
 use store::Collection;
 
@@ -19,6 +19,20 @@ pub(crate) fn admit(call: &Call, pod: &mut Value) -> Result<()> {
     set_priority(call, pod)?;
     add_tolerations(&mut pod["spec"]);
     Ok(())
+}
+
+/// What an update leaves out stays; validation looks at what it changes.
+pub(crate) fn keep(call: &Call, pod: &mut Value, old: &Value) {
+    if !call.kind.is("", "Pod") {
+        return;
+    }
+    for field in ["priority", "preemptionPolicy"] {
+        let kept = get(get(old, "spec"), field);
+        if get(&pod["spec"], field).is_null() && !kept.is_null() {
+            pod["spec"][field] = kept.clone();
+        }
+    }
+    add_tolerations(&mut pod["spec"]);
 }
 
 /// What a priority class, or the lack of one, gives a pod.
@@ -129,6 +143,22 @@ fn add_tolerations(spec: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pod_tolerates_its_node_for_a_while_once() {
+        let mut spec =
+            json!({"tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}]});
+        add_tolerations(&mut spec);
+        add_tolerations(&mut spec);
+        let keys: Vec<&str> = list(&spec, "tolerations")
+            .iter()
+            .map(|toleration| text(toleration, "key"))
+            .collect();
+        assert_eq!(
+            keys,
+            ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]
+        );
+    }
 
     #[test]
     fn a_pod_may_repeat_what_its_class_says_and_nothing_else() {

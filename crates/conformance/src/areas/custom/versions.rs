@@ -183,7 +183,7 @@ pub(super) const CHECKS: &[Check] = &[
                 .exactly("/spec", json!({"both": "y"}))?;
             let seen = watch.expect("MODIFIED", json!({"spec": {"both": "y"}}))?;
             ensure(
-                seen["spec"] == json!({"both": "y"}),
+                seen["object"]["spec"] == json!({"both": "y"}),
                 "the spec of the version asked for",
                 &seen,
             )?;
