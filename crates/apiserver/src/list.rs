@@ -252,7 +252,7 @@ pub(crate) fn show(call: &Call, metadata: Value, values: Vec<Value>) -> Result<A
         }),
         Form::Metadata => json!({
             "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
-            "items": values.iter().map(|value| rows::metadata(value)).collect::<Vec<_>>(),
+            "items": values.iter().map(rows::metadata).collect::<Vec<_>>(),
         }),
         Form::Table(version) => {
             let include = IncludeObject::read(&call.query)?;

@@ -121,6 +121,6 @@ fn pods_in(call: &Call, namespace: &str) -> Vec<Value> {
         .list(&Collection::new("", "pods"), Some(namespace), None, None);
     pods.items
         .iter()
-        .filter_map(|stored| object::readable(&stored))
+        .filter_map(|stored| object::readable(stored))
         .collect()
 }

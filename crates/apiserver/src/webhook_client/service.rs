@@ -34,7 +34,7 @@ pub(super) fn resolve(store: &Store, namespace: &str, name: &str, port: u16) -> 
             None,
         )
         .items;
-    let slices = slices.iter().filter_map(|stored| object::readable(&stored));
+    let slices = slices.iter().filter_map(|stored| object::readable(stored));
     let family = service
         .pointer("/spec/ipFamilies/0")
         .and_then(Value::as_str)

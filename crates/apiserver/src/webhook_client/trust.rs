@@ -244,7 +244,7 @@ mod tests {
         let other = rustls::OtherError(Arc::new(std::fmt::Error));
         assert_eq!(described(CertificateError::Other(other).into()), unknown);
         let expired = CertificateError::ExpiredContext {
-            time: UnixTime::since_unix_epoch(std::time::Duration::from_secs(3600)),
+            time: UnixTime::since_unix_epoch(std::time::Duration::from_hours(1)),
             not_after: UnixTime::since_unix_epoch(std::time::Duration::ZERO),
         };
         assert_eq!(

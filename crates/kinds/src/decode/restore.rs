@@ -9,7 +9,7 @@ use crate::types::{Form, Struct, TypeRef};
 /// time) is left to [`normalize`](super::normalize).
 pub fn restore_error(ty: TypeRef, value: &Value) -> Option<String> {
     match (ty.form(), value) {
-        (_, Value::Null) => None,
+        (_, Value::Null) | (Form::Bytes, Value::String(_) | Value::Array(_)) => None,
         (Form::Struct(described), Value::Object(fields)) => in_fields(described, fields),
         (Form::Struct(_), other) => Some(format!("cannot restore struct from: {}", kind(other))),
         (Form::List(element), Value::Array(items)) => {
@@ -19,7 +19,6 @@ pub fn restore_error(ty: TypeRef, value: &Value) -> Option<String> {
             entries.values().find_map(|value| restore_error(element, value))
         }
         (Form::Map(_), other) => Some(format!("cannot restore map from {}", kind(other))),
-        (Form::Bytes, Value::String(_) | Value::Array(_)) => None,
         (Form::List(_) | Form::Bytes, other) => Some(format!("cannot restore slice from {}", kind(other))),
         (Form::String | Form::Bool | Form::Int32 | Form::Int64 | Form::Double, scalar) => {
             in_scalar(ty, scalar)

@@ -189,12 +189,12 @@ pub fn encoded_request(request: &Value) -> Option<Vec<u8>> {
     let (body, _) = block
         .strip_prefix("CERTIFICATE REQUEST-----")?
         .split_once("-----END CERTIFICATE REQUEST-----")?;
-    let lines = body.lines().map(str::trim);
-    // Headers, where there are any, end with an empty line.
-    let encoded: String = match body.contains(':') {
-        true => lines.skip_while(|line| line.contains(':')).collect(),
-        false => lines.collect(),
-    };
+    let is_header = |line: &&str| line.contains(':');
+    let encoded: String = body
+        .lines()
+        .map(str::trim)
+        .filter(|line| !is_header(line))
+        .collect();
     base64::engine::general_purpose::STANDARD.decode(encoded).ok()
 }
 

@@ -59,7 +59,7 @@ fn pods(call: &Call, node: &str) -> Value {
     let items: Vec<Value> = stored
         .items
         .iter()
-        .filter_map(|stored| object::readable(&stored))
+        .filter_map(|stored| object::readable(stored))
         .filter(|pod| backend::node_name(pod) == node)
         .collect();
     json!({ "kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items })

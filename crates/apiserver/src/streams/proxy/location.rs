@@ -151,7 +151,7 @@ fn endpoints(call: &Call, service: &str) -> Result<Vec<Value>> {
         .items;
     let slices: Vec<Value> = slices
         .iter()
-        .filter_map(|stored| object::readable(&stored))
+        .filter_map(|stored| object::readable(stored))
         .filter(|slice: &Value| {
             slice
                 .pointer("/metadata/labels/kubernetes.io~1service-name")
