@@ -10,7 +10,7 @@ use crate::error::{ApiError, Result};
 
 /// The value of a stored object. One that cannot be read is the server's failure, not an empty object.
 pub(crate) fn parse(stored: &store::Object) -> Result<Value> {
-    serde_json::from_slice(stored.json()).map_err(|error| {
+    json::read_own(stored.json()).map_err(|error| {
         let why = format!(
             "Internal error occurred: the stored object {} cannot be read: {error}",
             stored.key()
