@@ -131,9 +131,11 @@ mod tests {
 
     #[test]
     fn a_process_is_found_by_its_whole_command_line() {
-        let mut child = std::process::Command::new("sleep").arg("61.5").spawn().unwrap();
-        assert_eq!(processes(&["sleep", "61.5"]).unwrap(), 1);
-        assert_eq!(processes(&["sleep", "61"]).unwrap(), 0);
+        // A time that no other run of this test on the machine has.
+        let time = format!("6{}.5", std::process::id());
+        let mut child = std::process::Command::new("sleep").arg(&time).spawn().unwrap();
+        assert_eq!(processes(&["sleep", &time]).unwrap(), 1);
+        assert_eq!(processes(&["sleep", &time[..3]]).unwrap(), 0);
         child.kill().unwrap();
         child.wait().unwrap();
     }
