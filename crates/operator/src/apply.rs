@@ -26,20 +26,27 @@ use crate::{
 /// So much is made at a time; what makes the server refuse one usually makes it refuse all.
 const AT_A_TIME: usize = 16;
 
+/// Kinds of which a job has one a replica.
+const MANY: [&str; 3] = ["Service", "Pod", "Job"];
+
 impl Controller {
     /// Makes what pods need, then pods; ends early where something is refused.
     pub(crate) async fn make(&self, job: &StoredJob, children: &[Child]) -> kube::Result<Vec<Refusal>> {
-        let (replicas, supports): (Vec<_>, Vec<_>) = children
-            .iter()
-            .partition(|child| ["Pod", "Job"].contains(&child.kind()));
-        for round in supports.chunks(AT_A_TIME).chain(replicas.chunks(AT_A_TIME)) {
+        let of =
+            |kinds: &'static [&'static str]| children.iter().filter(|child| kinds.contains(&child.kind()));
+        let is_many = |child: &&Child| MANY.contains(&child.kind());
+        // Of these there are a few, and one may need another.
+        for child in children.iter().filter(|child| !is_many(child)) {
+            if let Some(refusal) = self.make_one(job, child).await? {
+                return Ok(vec![refusal]);
+            }
+        }
+        let services: Vec<&Child> = of(&["Service"]).collect();
+        let replicas: Vec<&Child> = of(&["Pod", "Job"]).collect();
+        for round in services.chunks(AT_A_TIME).chain(replicas.chunks(AT_A_TIME)) {
             let made = join_all(round.iter().map(|child| self.make_one(job, child))).await;
-            let refusals: Vec<Refusal> = made
-                .into_iter()
-                .collect::<kube::Result<Vec<_>>>()?
-                .into_iter()
-                .flatten()
-                .collect();
+            let made = made.into_iter().collect::<kube::Result<Vec<_>>>()?;
+            let refusals: Vec<Refusal> = made.into_iter().flatten().collect();
             if !refusals.is_empty() {
                 return Ok(refusals);
             }
