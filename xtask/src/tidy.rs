@@ -78,7 +78,9 @@ const ONLY_USED_BY: &[(&str, &[&str])] = &[
 
 pub(crate) fn run() -> Result<()> {
     let mut problems = Vec::new();
-    let crates = crates()?;
+    let metadata = metadata()?;
+    let crates = crates(&metadata);
+    check_default(&metadata, &mut problems);
     check_arrows(&crates, &mut problems);
     check_sources(&mut problems)?;
     if problems.is_empty() {
@@ -91,14 +93,26 @@ pub(crate) fn run() -> Result<()> {
     bail!("{} problems in the structure of the workspace", problems.len());
 }
 
-/// The workspace's crates with their ordinary dependencies.
-fn crates() -> Result<BTreeMap<String, Vec<String>>> {
+fn metadata() -> Result<Value> {
     let output = Command::new("cargo")
         .args(["metadata", "--format-version", "1", "--no-deps"])
         .current_dir(root())
         .output()
         .context("cannot start cargo")?;
-    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata is not JSON")?;
+    serde_json::from_slice(&output.stdout).context("cargo metadata is not JSON")
+}
+
+/// The README's first command is `cargo run`, which must not have a choice.
+fn check_default(metadata: &Value, problems: &mut Vec<String>) {
+    let default = metadata["workspace_default_members"].as_array();
+    let is_program = |id: &Value| id.as_str().is_some_and(|id| id.contains("/crates/trainyard#"));
+    if !default.is_some_and(|ids| ids.iter().all(is_program)) {
+        problems.push("`cargo run` does not mean `trainyard`: see default-members in Cargo.toml".to_owned());
+    }
+}
+
+/// The workspace's crates with their ordinary dependencies.
+fn crates(metadata: &Value) -> BTreeMap<String, Vec<String>> {
     let mut crates = BTreeMap::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let dependencies = package["dependencies"].as_array().into_iter().flatten();
@@ -109,7 +123,7 @@ fn crates() -> Result<BTreeMap<String, Vec<String>>> {
             .collect();
         crates.insert(package["name"].as_str().unwrap_or_default().to_owned(), names);
     }
-    Ok(crates)
+    crates
 }
 
 fn check_arrows(crates: &BTreeMap<String, Vec<String>>, problems: &mut Vec<String>) {

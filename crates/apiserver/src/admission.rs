@@ -102,6 +102,9 @@ async fn mutate_seen(
             storage_class::admit(call, object);
             storage_protection::admit(call, object);
         }
+        if let Some(old) = old.filter(|_| call.target.subresource.is_empty()) {
+            pod_defaults::keep(call, object, old);
+        }
         webhooks::mutate(writer, operation, Some(object), old, &mut rounds).await?;
         if !rounds.again() {
             return escalation::check(call, object, old);
@@ -151,7 +154,7 @@ async fn validate_seen(
     object: Option<&Value>,
     old: Option<&Value>,
 ) -> Result<()> {
-    policies::validate(writer, operation, object, old)?;
+    policies::validate(writer, operation, object, old).await?;
     webhooks::validate(writer, operation, object, old).await
 }
 

@@ -94,7 +94,9 @@ impl Allocations {
             .list(&Collection::new("", "services"), None, None, None)
             .items
         {
-            let service: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+            let Some(service) = object::readable(&stored) else {
+                continue;
+            };
             // What a Service would give back is what it holds.
             let held = plan_delete(&service);
             in_use.ports.extend(&held.released_ports);
@@ -188,7 +190,7 @@ fn is_taken(api: &Api, in_use: &InUse, address: u32) -> bool {
         let stored = api
             .store
             .get(&Collection::new("networking.k8s.io", "ipaddresses"), "", &name)?;
-        serde_json::from_slice::<Value>(stored.json()).ok()
+        object::readable(&stored)
     };
     in_use.addresses.contains(&address) || reserved().is_some_and(|object| !ip_address::is_managed(&object))
 }

@@ -14,7 +14,7 @@ use crate::{
     allocation::Allocations,
     aside::aside,
     authentication::{self, User},
-    authorization::{self, Attributes, Authorizer},
+    authorization::{self, Attributes, Authorizer, Decision},
     body::RequestBody,
     call::Call,
     dress::Dress,
@@ -158,8 +158,8 @@ impl Api {
             return Ok(user);
         };
         for right in wanted.rights() {
-            if self.authorizer.allowed(&self.store, &user, right).is_none() {
-                return Err(response::error(&authorization::denied(&user, right)).into());
+            if let Decision::Denied(why) = self.authorizer.decide(&self.store, &user, right) {
+                return Err(response::error(&authorization::denied(&user, right, &why)).into());
             }
         }
         Ok(wanted.user)
@@ -175,9 +175,9 @@ impl Api {
         place: &mut Place,
     ) -> Result<Answer> {
         let attributes = Attributes::from(&info);
-        if self.authorizer.allowed(&self.store, &user, attributes).is_none() {
+        if let Decision::Denied(why) = self.authorizer.decide(&self.store, &user, attributes) {
             self.receiving.refuse(&parts.headers, body).await;
-            return Err(authorization::denied(&user, attributes));
+            return Err(authorization::denied(&user, attributes, &why));
         }
         let info = match info {
             RequestInfo::Resource(target) if streams::is_connection(&target, &parts.headers) => {

@@ -3,10 +3,13 @@
 //! The rules are compiled once and again whenever a role or binding changes, so that a decision is a
 //! walk over a few small vectors.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use parking_lot::RwLock;
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::{Collection, Store};
 
 use crate::{
@@ -75,7 +78,8 @@ struct Binding {
     subjects: Vec<Subject>,
     /// Empty for cluster-wide bindings.
     namespace: String,
-    rules: Arc<Vec<Rule>>,
+    /// What the role allows or, where there is none, that it is missing.
+    rules: Result<Arc<Vec<Rule>>, String>,
     /// How the binding is named when a review explains its answer.
     reason: String,
 }
@@ -102,6 +106,73 @@ pub(crate) struct Rule {
     pub(crate) paths: Vec<String>,
 }
 
+/// Whether somebody may do something, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    Allowed(String),
+    /// Mostly there is nothing to say but that no role allows it.
+    Denied(String),
+}
+
+impl Decision {
+    pub fn is_allowed(&self) -> bool {
+        matches!(self, Self::Allowed(_))
+    }
+
+    pub fn reason(&self) -> &str {
+        let (Self::Allowed(reason) | Self::Denied(reason)) = self;
+        reason
+    }
+}
+
+/// The rules that apply to a user, as a review shows them.
+#[derive(Default)]
+pub(crate) struct RulesOfUser {
+    pub(crate) resources: Vec<Value>,
+    pub(crate) paths: Vec<Value>,
+    /// Which roles could not be asked.
+    pub(crate) error: Option<String>,
+}
+
+impl RulesOfUser {
+    fn add(&mut self, rule: &Rule) {
+        if !rule.paths.is_empty() {
+            self.paths
+                .push(json!({ "verbs": rule.verbs, "nonResourceURLs": rule.paths }));
+            return;
+        }
+        let mut shown = json!({
+            "verbs": rule.verbs, "apiGroups": rule.groups, "resources": rule.resources,
+        });
+        if !rule.names.is_empty() {
+            shown["resourceNames"] = json!(rule.names);
+        }
+        self.resources.push(shown);
+    }
+}
+
+impl Compiled {
+    /// The bindings that hold for a user in a namespace, and as whom.
+    fn of(&self, user: &User, namespace: &str) -> impl Iterator<Item = (&Binding, &Subject)> {
+        self.bindings
+            .iter()
+            .filter(move |binding| binding.namespace.is_empty() || binding.namespace == namespace)
+            .filter_map(move |binding| Some((binding, binding.subject(user)?)))
+    }
+}
+
+/// Several complaints as one, each of them once.
+fn together(complaints: &[&String]) -> Option<String> {
+    let mut seen = HashSet::new();
+    let mut once: Vec<&str> = complaints.iter().map(|complaint| complaint.as_str()).collect();
+    once.retain(|complaint| seen.insert(*complaint));
+    match once.as_slice() {
+        [] => None,
+        [one] => Some((*one).to_owned()),
+        several => Some(format!("[{}]", several.join(", "))),
+    }
+}
+
 impl Authorizer {
     pub fn new() -> Self {
         let collections = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"]
@@ -112,57 +183,54 @@ impl Authorizer {
         }
     }
 
-    /// Why the user may do it, if they may.
-    pub fn allowed(&self, store: &Store, user: &User, attributes: Attributes<'_>) -> Option<String> {
+    /// Why the user may do it, or may not.
+    pub fn decide(&self, store: &Store, user: &User, attributes: Attributes<'_>) -> Decision {
         if user.is_master() {
-            return Some(String::new());
+            return Decision::Allowed(String::new());
         }
         let compiled = self.compiled(store);
         let namespace = match attributes {
             Attributes::Resource { namespace, .. } => namespace,
             Attributes::Path { .. } => "",
         };
-        compiled
-            .bindings
-            .iter()
-            .filter(|binding| binding.namespace.is_empty() || binding.namespace == namespace)
-            .filter_map(|binding| Some((binding, binding.subject(user)?)))
-            .find(|(binding, _)| binding.rules.iter().any(|rule| rule.allows(attributes)))
-            .map(|(binding, subject)| format!("RBAC: allowed by {} to {}", binding.reason, subject.shown))
+        let mut missing = Vec::new();
+        for (binding, subject) in compiled.of(user, namespace) {
+            match &binding.rules {
+                Ok(rules) if rules.iter().any(|rule| rule.allows(attributes)) => {
+                    let reason = format!("RBAC: allowed by {} to {}", binding.reason, subject.shown);
+                    return Decision::Allowed(reason);
+                }
+                Ok(_) => {}
+                Err(role) => missing.push(role),
+            }
+        }
+        Decision::Denied(match together(&missing) {
+            Some(missing) => format!("RBAC: {missing}"),
+            None => String::new(),
+        })
     }
 
     /// Every rule that applies to the user in a namespace, for `kubectl auth can-i --list`.
-    pub fn rules_for(&self, store: &Store, user: &User, namespace: &str) -> (Vec<Value>, Vec<Value>) {
+    pub(crate) fn rules_for(&self, store: &Store, user: &User, namespace: &str) -> RulesOfUser {
         let compiled = self.compiled(store);
-        let mut resource_rules = Vec::new();
-        let mut path_rules = Vec::new();
+        let mut found = RulesOfUser::default();
         if user.is_master() {
-            resource_rules
-                .push(serde_json::json!({ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }));
-            path_rules.push(serde_json::json!({ "verbs": ["*"], "nonResourceURLs": ["*"] }));
+            found
+                .resources
+                .push(json!({ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }));
+            found
+                .paths
+                .push(json!({ "verbs": ["*"], "nonResourceURLs": ["*"] }));
         }
-        for binding in &compiled.bindings {
-            if !(binding.namespace.is_empty() || binding.namespace == namespace)
-                || binding.subject(user).is_none()
-            {
-                continue;
-            }
-            for rule in binding.rules.iter() {
-                if rule.paths.is_empty() {
-                    let mut shown = serde_json::json!({
-                        "verbs": rule.verbs, "apiGroups": rule.groups, "resources": rule.resources,
-                    });
-                    if !rule.names.is_empty() {
-                        shown["resourceNames"] = serde_json::json!(rule.names);
-                    }
-                    resource_rules.push(shown);
-                } else {
-                    path_rules
-                        .push(serde_json::json!({ "verbs": rule.verbs, "nonResourceURLs": rule.paths }));
-                }
+        let mut missing = Vec::new();
+        for (binding, _) in compiled.of(user, namespace) {
+            match &binding.rules {
+                Ok(rules) => rules.iter().for_each(|rule| found.add(rule)),
+                Err(role) => missing.push(role),
             }
         }
-        (resource_rules, path_rules)
+        found.error = together(&missing);
+        found
     }
 
     fn compiled(&self, store: &Store) -> Arc<Compiled> {
@@ -191,13 +259,17 @@ impl Default for Authorizer {
 }
 
 /// The error of a denied request, in the real server's words.
-pub(crate) fn denied(user: &User, attributes: Attributes<'_>) -> ApiError {
+pub(crate) fn denied(user: &User, attributes: Attributes<'_>, reason: &str) -> ApiError {
+    let because = match reason {
+        "" => String::new(),
+        reason => format!(": {reason}"),
+    };
     match attributes {
         Attributes::Path { verb, path } => {
-            let why = format!("User \"{}\" cannot {verb} path \"{path}\"", user.name);
+            let why = format!("User \"{}\" cannot {verb} path \"{path}\"{because}", user.name);
             let mut error = ApiError::forbidden(Qualified { group: "", name: "" }, "", &why);
             error.message = format!("forbidden: {why}");
-            error.details = Some(serde_json::json!({}));
+            error.details = Some(json!({}));
             error
         }
         Attributes::Resource {
@@ -219,7 +291,7 @@ pub(crate) fn denied(user: &User, attributes: Attributes<'_>) -> ApiError {
                 format!("in the namespace \"{namespace}\"")
             };
             let why = format!(
-                "User \"{}\" cannot {verb} resource \"{full}\" in API group \"{group}\" {place}",
+                "User \"{}\" cannot {verb} resource \"{full}\" in API group \"{group}\" {place}{because}",
                 user.name
             );
             ApiError::forbidden(
@@ -240,7 +312,7 @@ fn compile(store: &Store, collections: &[Collection; 4], revision: u64) -> Compi
     let of_kind = |collection, kind| {
         let bindings = all(store, collection);
         let read = |binding| Binding::read(binding, kind, &roles);
-        bindings.iter().filter_map(read).collect::<Vec<_>>()
+        bindings.iter().map(read).collect::<Vec<_>>()
     };
     let mut compiled = of_kind(cluster_bindings, "ClusterRoleBinding");
     compiled.extend(of_kind(bindings, "RoleBinding"));
@@ -254,7 +326,7 @@ fn all(store: &Store, collection: &Collection) -> Vec<Value> {
     let objects = store.list(collection, None, None, None).items;
     objects
         .iter()
-        .filter_map(|object| serde_json::from_slice(object.json()).ok())
+        .filter_map(|stored| object::readable(stored))
         .collect()
 }
 
@@ -277,27 +349,29 @@ impl Roles {
 }
 
 impl Binding {
-    /// A binding of a role that is there.
-    fn read(binding: &Value, kind: &str, roles: &Roles) -> Option<Self> {
+    fn read(binding: &Value, kind: &str, roles: &Roles) -> Self {
         let (namespace, name) = (object::namespace(binding), object::name(binding));
         let role = kinds::read::get(binding, "roleRef");
         let (role_kind, role_name) = (kinds::read::text(role, "kind"), kinds::read::text(role, "name"));
         let role_namespace = if role_kind == "ClusterRole" { "" } else { namespace };
-        let rules = roles.get(role_namespace, role_name)?;
+        let rules = roles
+            .get(role_namespace, role_name)
+            .cloned()
+            .ok_or_else(|| format!("{}.{GROUP} \"{role_name}\" not found", role_kind.to_lowercase()));
         let subjects = kinds::read::list(binding, "subjects").iter();
         let named = if namespace.is_empty() {
             name.to_owned()
         } else {
             format!("{name}/{namespace}")
         };
-        Some(Self {
+        Self {
             subjects: subjects
                 .filter_map(|subject| Subject::read(subject, namespace))
                 .collect(),
             namespace: namespace.to_owned(),
-            rules: rules.clone(),
+            rules,
             reason: format!("{kind} \"{named}\" of {role_kind} \"{role_name}\""),
-        })
+        }
     }
 
     /// As whom the user has the rights of this binding.
@@ -404,9 +478,25 @@ impl Rule {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    #[test]
+    fn who_is_denied_hears_which_roles_are_missing() {
+        let binding = json!({
+            "roleRef": {"kind": "ClusterRole", "name": "nosuch"},
+            "subjects": [{"kind": "User", "name": "jane"}],
+        });
+        let binding = Binding::read(&binding, "ClusterRoleBinding", &Roles::read(&[], &[]));
+        let missing = binding.rules.unwrap_err();
+        assert_eq!(
+            missing,
+            "clusterrole.rbac.authorization.k8s.io \"nosuch\" not found"
+        );
+        let other = "other".to_owned();
+        assert_eq!(together(&[]), None);
+        assert_eq!(together(&[&missing, &missing]), Some(missing.clone()));
+        assert_eq!(together(&[&missing, &other]), Some(format!("[{missing}, other]")));
+    }
 
     #[test]
     fn a_review_names_the_subject_that_has_the_right() {

@@ -270,6 +270,11 @@ mod tests {
     fn protobuf_is_shown_as_bytes() {
         refuses(
             PROTOBUF,
+            b"",
+            "the object provided is unrecognized (must be of type ConfigMap): empty data (<empty>)",
+        );
+        refuses(
+            PROTOBUF,
             b"nonsense",
             "the object provided is unrecognized (must be of type ConfigMap): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (6e6f6e73656e7365)",
         );

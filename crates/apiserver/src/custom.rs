@@ -170,11 +170,33 @@ impl CustomVersion {
         })
     }
 
-    /// Brings an object stored under an older schema, or in another version, into form.
-    pub(crate) fn upgrade(&self, value: &mut Value) {
-        let schema = &self.version().schema;
-        schemas::default(value, schema);
-        schemas::prune(value, schema);
+    /// Brings an object into the form its own version has today: without what the schema does not
+    /// know, and with its defaults.
+    pub(crate) fn settle(&self, object: &mut Value) -> Result<(), String> {
+        let schema = self.schema_of(object)?;
+        schemas::prune(object, schema);
+        schemas::default(object, schema);
+        Ok(())
+    }
+
+    /// Drops from a converted object what its version does not know.
+    pub(crate) fn fit(&self, object: &mut Value) -> Result<(), String> {
+        let schema = self.schema_of(object)?;
+        schemas::coerce(object, schema).map_err(|error| error.to_string())?;
+        Ok(())
+    }
+
+    /// The schema of the version an object is of.
+    fn schema_of(&self, object: &Value) -> Result<&schemas::Structural, String> {
+        let api_version = kinds::read::text(object, "apiVersion");
+        let version = self.version_called(api_version);
+        let unknown = || format!("request to convert CR from an invalid group/version: {api_version}");
+        Ok(&version.ok_or_else(unknown)?.schema)
+    }
+
+    fn version_called(&self, api_version: &str) -> Option<&crd::CustomVersion> {
+        let (group, version) = api_version.split_once('/')?;
+        self.kind.version(version).filter(|_| group == self.kind.group)
     }
 
     pub(crate) fn converter(&self) -> Option<&Converter> {
@@ -332,6 +354,12 @@ impl CustomVersion {
     pub(crate) fn place(&self) -> Place<'_> {
         Place::root(&self.version().schema)
     }
+
+    /// The schema of another of the kind's versions, as server-side apply reads it.
+    pub(crate) fn place_in(&self, api_version: &str) -> Option<Place<'_>> {
+        let version = self.version_called(api_version)?;
+        Some(Place::root(&version.schema))
+    }
 }
 
 fn copy_field(new: &mut Value, old: &Value, field: &str) {
@@ -340,5 +368,61 @@ fn copy_field(new: &mut Value, old: &Value, field: &str) {
             Some(value) => fields.insert(field.to_owned(), value.clone()),
             None => fields.remove(field),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(name: &str, storage: bool, properties: &Value) -> Value {
+        let schema =
+            json!({"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}});
+        json!({"name": name, "served": true, "storage": storage, "schema": {"openAPIV3Schema": schema}})
+    }
+
+    fn definition() -> Value {
+        let text = json!({"type": "string"});
+        json!({"spec": {
+            "group": "example.com", "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+            "versions": [
+                version("v1", true, &json!({"both": text, "stored": {"type": "string", "default": "by v1"}})),
+                version("v1beta1", false, &json!({"both": text, "late": {"type": "string", "default": "by v1beta1"}})),
+            ],
+        }})
+    }
+
+    fn widget(version: &str, spec: &Value) -> Value {
+        json!({"apiVersion": format!("example.com/{version}"), "kind": "Widget", "metadata": {"name": "a"}, "spec": spec})
+    }
+
+    #[test]
+    fn an_object_takes_the_form_of_the_version_it_says_it_is() {
+        for kind in kinds(&definition(), 0) {
+            let custom = kind.custom().unwrap();
+            let mut stored = widget("v1", &json!({"both": "x", "late": "lost"}));
+            custom.settle(&mut stored).unwrap();
+            assert_eq!(stored["spec"], json!({"both": "x", "stored": "by v1"}));
+            let mut shown = widget("v1beta1", &json!({"both": "x", "stored": "by v1"}));
+            custom.fit(&mut shown).unwrap();
+            assert_eq!(
+                shown["spec"],
+                json!({"both": "x"}),
+                "and has no defaults of a version it is only read in"
+            );
+        }
+    }
+
+    #[test]
+    fn an_object_of_a_version_nobody_knows_is_refused() {
+        let kinds = kinds(&definition(), 0);
+        let custom = kinds[0].custom().unwrap();
+        assert_eq!(
+            custom.settle(&mut widget("v0", &json!({}))).unwrap_err(),
+            "request to convert CR from an invalid group/version: example.com/v0"
+        );
+        assert!(custom.place_in("example.com/v1beta1").is_some());
+        assert!(custom.place_in("other.com/v1beta1").is_none());
     }
 }

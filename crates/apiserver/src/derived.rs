@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 use store::Object;
 
-use crate::{kind::Kind, selection::Facts};
+use crate::{error::Result, kind::Kind, object, selection::Facts};
 
 /// Everything that may be kept with one object, each part from its first use on.
 #[derive(Default)]
@@ -23,20 +23,27 @@ impl Derived {
     }
 
     /// What selectors look at.
-    pub(crate) fn facts(&self, kind: &Kind, stored: &Object) -> &Facts {
-        self.facts.get_or_init(|| Facts::read(kind, stored))
+    pub(crate) fn facts(&self, kind: &Kind, stored: &Object) -> Result<&Facts> {
+        kept(&self.facts, || Facts::read(kind, stored))
     }
+}
+
+/// What a cell holds, made where it holds nothing yet.
+fn kept<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(kept) = cell.get() {
+        return Ok(kept);
+    }
+    let made = make()?;
+    Ok(cell.get_or_init(|| made))
 }
 
 /// The value of an object that other requests ask about again and again: a service account, a
 /// priority class. A value is several times as large as its bytes, so this is not for the many
 /// objects that are asked about only for themselves.
-pub(crate) fn parsed(stored: &Object) -> Parsed {
+pub(crate) fn parsed(stored: &Object) -> Result<Parsed> {
     let derived = Derived::of(stored);
-    derived
-        .value
-        .get_or_init(|| serde_json::from_slice(stored.json()).unwrap_or_default());
-    Parsed(derived)
+    kept(&derived.value, || object::parse(stored))?;
+    Ok(Parsed(derived))
 }
 
 /// A value that is kept with its object.

@@ -32,10 +32,10 @@ pub(crate) async fn get(call: &Call) -> Result<Answer> {
         return Ok(response::encoded(
             StatusCode::OK,
             call.representation,
-            call.kind.read_bytes(&stored),
+            stored.json().clone(),
         ));
     }
-    show(call, StatusCode::OK, call.kind.read(&stored))
+    show(call, StatusCode::OK, object::parse(&stored)?)
 }
 
 /// Shows one object in the form the client asked for.

@@ -7,7 +7,7 @@ use kinds::{resources::Resource, strategy::Strategy, types::TypeRef};
 use serde_json::Value;
 use store::Collection;
 
-use crate::{custom::CustomVersion, error::Qualified, object};
+use crate::{custom::CustomVersion, error::Qualified};
 
 pub struct Kind {
     pub group: Cow<'static, str>,
@@ -58,6 +58,22 @@ pub struct BuiltIn {
 pub struct Conversion {
     pub to_stored: fn(&mut Value),
     pub from_stored: fn(&mut Value),
+}
+
+impl BuiltIn {
+    /// Brings an object of this version into the form the store keeps.
+    pub(crate) fn store(&self, object: &mut Value) {
+        if let Some(conversion) = self.conversion {
+            (conversion.to_stored)(object);
+        }
+    }
+
+    /// Brings a stored object into the form of this version.
+    pub(crate) fn show(&self, object: &mut Value) {
+        if let Some(conversion) = self.conversion {
+            (conversion.from_stored)(object);
+        }
+    }
 }
 
 impl Kind {
@@ -145,53 +161,14 @@ impl Kind {
 
     /// Whether the stored bytes of an object are its answer in this version, unchanged.
     pub fn serves_as_stored(&self, stored: &store::Object) -> bool {
-        stored.json().starts_with(self.prefix.as_bytes())
-            && match &self.definition {
-                Definition::BuiltIn(_) => true,
-                Definition::Custom(custom) => custom.is_current(stored.revision()),
-            }
-    }
-
-    /// A stored object as a value of this version.
-    pub fn read(&self, stored: &store::Object) -> Value {
-        let mut value: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
-        if self.serves_as_stored(stored) {
-            return value;
-        }
         match &self.definition {
             Definition::BuiltIn(built_in) => {
-                if let Some(conversion) = built_in.conversion {
-                    (conversion.from_stored)(&mut value);
-                }
-                value
+                built_in.conversion.is_none() || stored.json().starts_with(self.prefix.as_bytes())
             }
             Definition::Custom(custom) => {
-                custom.upgrade(&mut value);
-                value["apiVersion"] = self.api_version.as_ref().into();
-                value
+                stored.json().starts_with(self.prefix.as_bytes()) && custom.is_current(stored.revision())
             }
         }
-    }
-
-    /// The bytes of an object in this version.
-    pub fn read_bytes(&self, stored: &store::Object) -> bytes::Bytes {
-        if self.serves_as_stored(stored) {
-            return stored.json().clone();
-        }
-        object::encode_with_revision(&self.read(stored))
-    }
-
-    /// A value of this version in the form the store keeps.
-    pub fn to_stored(&self, mut value: Value) -> Value {
-        match &self.definition {
-            Definition::BuiltIn(BuiltIn {
-                conversion: Some(conversion),
-                ..
-            }) => (conversion.to_stored)(&mut value),
-            Definition::BuiltIn(_) => {}
-            Definition::Custom(custom) => value["apiVersion"] = custom.storage_api_version().into(),
-        }
-        value
     }
 }
 

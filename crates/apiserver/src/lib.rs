@@ -12,6 +12,7 @@ mod bootstrap;
 mod bootstrap_roles;
 mod built_in;
 mod call;
+mod certificate_requests;
 mod compression;
 mod controllers;
 mod conversion;

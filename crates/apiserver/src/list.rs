@@ -19,6 +19,7 @@ use crate::{
     error::{ApiError, Result},
     kind::Kind,
     negotiate::{Encoding, Form},
+    object,
     query::Query,
     response::{self, Answer},
     rows::{self, IncludeObject},
@@ -32,7 +33,7 @@ const REVISION_PATIENCE: Duration = Duration::from_secs(3);
 const CHUNK: usize = 128 * 1024;
 
 /// Making rows of more objects than this would let others wait.
-const MANY: usize = 500;
+pub(crate) const MANY: usize = 500;
 
 /// What a list or watch asks of time: which revision, and how exactly.
 #[derive(Debug, Default)]
@@ -90,6 +91,8 @@ impl Continue {
 impl ListOptions {
     pub(crate) fn read(query: &Query) -> Result<Self> {
         check_options(query)?;
+        // A list ends by itself, but what it is asked must make sense.
+        query.int("timeoutSeconds")?;
         let limit = query.int("limit")?.unwrap_or(0).max(0) as usize;
         let start = query.text("continue").map(Continue::decode).transpose()?;
         let revision = query
@@ -209,6 +212,7 @@ pub(crate) async fn check_revision_exists(call: &Call, revision: u64) -> Result<
 }
 
 /// One page of a collection.
+#[derive(Default)]
 struct Page {
     objects: Vec<Arc<Object>>,
     revision: u64,
@@ -235,25 +239,26 @@ fn in_form(call: &Call, page: &Page) -> Result<Answer> {
         Form::Object => object_list_metadata(&call.kind, page),
         _ => list_metadata(page),
     };
-    let values = page.objects.iter().map(|stored| call.kind.read(stored));
-    show(call, metadata, values)
+    let values = page.objects.iter().map(|stored| object::parse(stored));
+    show(call, metadata, values.collect::<Result<Vec<_>>>()?)
 }
 
 /// A list of values in the form the client asked for.
-pub(crate) fn show(call: &Call, metadata: Value, values: impl Iterator<Item = Value>) -> Result<Answer> {
+pub(crate) fn show(call: &Call, metadata: Value, values: Vec<Value>) -> Result<Answer> {
     let shown = match call.representation.form {
         Form::Object => json!({
             "kind": call.kind.list_kind, "apiVersion": call.kind.api_version, "metadata": metadata,
-            "items": values.collect::<Vec<_>>(),
+            "items": values,
         }),
         Form::Metadata => json!({
             "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
-            "items": values.map(|value| rows::metadata(&value)).collect::<Vec<_>>(),
+            "items": values.iter().map(rows::metadata).collect::<Vec<_>>(),
         }),
         Form::Table(version) => {
             let include = IncludeObject::read(&call.query)?;
             let now = Timestamp::now();
             let rows = values
+                .into_iter()
                 .map(|value| rows::row(&call.kind, value, include, now))
                 .collect();
             rows::table(version, &call.kind, metadata, rows, true)
@@ -263,57 +268,63 @@ pub(crate) fn show(call: &Call, metadata: Value, values: impl Iterator<Item = Va
 }
 
 async fn read_page(call: &Call, options: &ListOptions, selection: &Selection) -> Result<Page> {
-    let mut after = options.start.as_ref().map(Continue::key);
     let limit = if options.limit == 0 {
         usize::MAX
     } else {
         options.limit
     };
-    let mut revision = options.start.as_ref().map(|start| start.rv);
-    let mut page = Page {
-        objects: Vec::new(),
-        revision: 0,
-        token: None,
-        remaining: None,
+    // Without a selector one read is the page; with one, reads go on until the page is full.
+    let at_a_time = if selection.is_empty() {
+        limit
+    } else {
+        limit.max(MANY)
     };
+    let wanted = (options.limit > 0).then_some(at_a_time);
+    let mut after = options.start.as_ref().map(Continue::key);
+    let mut revision = options.start.as_ref().map(|start| start.rv);
+    let mut page = Page::default();
     loop {
-        // Without a selector one read is the page; with one, reads go on until the page is full.
-        let wanted = (limit < usize::MAX).then(|| {
-            if selection.is_empty() {
-                limit
-            } else {
-                limit.max(500)
-            }
-        });
         let list = read(call, options, revision, after.as_ref(), wanted)?;
         page.revision = list.revision;
-        let last = list.items.last().map(|object| object.key().clone());
-        let mut left = list.remaining;
-        let mut items = conversion::shown(&call.api, &call.kind, list.items)
-            .await?
-            .into_iter();
-        for object in items.by_ref() {
-            if selection.matches(&call.kind, &object) {
-                page.objects.push(object);
-                if page.objects.len() == limit {
-                    break;
-                }
-            }
-        }
-        left += items.len();
+        revision = Some(list.revision);
+        after = list.items.last().map(|object| object.key().clone());
+        let shown = conversion::shown(&call.api, &call.kind, list.items).await?;
+        let left = list.remaining + page.fill(&call.kind, selection, limit, shown)?;
         if page.objects.len() == limit || left == 0 {
-            if left > 0 {
-                page.token = page
-                    .objects
-                    .last()
-                    .map(|last| Continue::encode(page.revision, last.key()));
-                // What a selector would find in the rest is not counted.
-                page.remaining = selection.is_empty().then_some(left as u64);
-            }
+            page.end(left, selection);
             return Ok(page);
         }
-        after = last;
-        revision = Some(page.revision);
+    }
+}
+
+impl Page {
+    /// Adds what is asked for until the page is full; how many objects were not looked at.
+    fn fill(
+        &mut self,
+        kind: &Kind,
+        selection: &Selection,
+        limit: usize,
+        objects: Vec<Arc<Object>>,
+    ) -> Result<usize> {
+        let mut objects = objects.into_iter();
+        while self.objects.len() < limit
+            && let Some(object) = objects.next()
+        {
+            if selection.matches(kind, &object)? {
+                self.objects.push(object);
+            }
+        }
+        Ok(objects.len())
+    }
+
+    /// Says where to go on, if something is left.
+    fn end(&mut self, left: usize, selection: &Selection) {
+        let Some(last) = self.objects.last().filter(|_| left > 0) else {
+            return;
+        };
+        self.token = Some(Continue::encode(self.revision, last.key()));
+        // What a selector would find in the rest is not counted.
+        self.remaining = selection.is_empty().then_some(left as u64);
     }
 }
 
@@ -419,9 +430,9 @@ impl ListWriter {
             if std::mem::replace(&mut self.has_items, true) {
                 chunk.push(b',');
             }
-            let json = self.kind.read_bytes(&object);
+            let json = object.json();
             if self.kind.is_custom() {
-                chunk.extend_from_slice(&json);
+                chunk.extend_from_slice(json);
             } else {
                 // Items of typed lists carry no type of their own.
                 chunk.push(b'{');

@@ -126,24 +126,21 @@ fn wrong_metadata(kind: &Kind, is_list: bool) -> ApiError {
     ))
 }
 
-/// The real server's words, protobuf included: its clients know what it can do. Of a collection there
-/// are streams too.
+/// What there is to choose from, which is not protobuf. Of a collection there are streams too.
 fn unknown_type(is_list: bool) -> ApiError {
     let streams = if is_list {
-        ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+        ", application/json;stream=watch"
     } else {
         ""
     };
     not_acceptable(&format!(
-        "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf{streams}",
+        "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml{streams}",
     ))
     .with_details(serde_json::json!({}))
 }
 
 fn unknown_form() -> ApiError {
-    not_acceptable(
-        "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
-    )
+    not_acceptable("only the following media types are accepted: application/json, application/yaml")
 }
 
 fn not_acceptable(message: &str) -> ApiError {

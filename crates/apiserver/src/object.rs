@@ -1,9 +1,31 @@
 //! Objects as values: reading and writing the metadata every kind has, and the byte form the store
 //! keeps.
 
+use http::StatusCode;
 use manifests::json;
 use serde_json::{Map, Value};
 use store::Body;
+
+use crate::error::{ApiError, Result};
+
+/// The value of a stored object. One that cannot be read is the server's failure, not an empty object.
+pub(crate) fn parse(stored: &store::Object) -> Result<Value> {
+    json::read_own(stored.json()).map_err(|error| {
+        let why = format!(
+            "Internal error occurred: the stored object {} cannot be read: {error}",
+            stored.key()
+        );
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", why)
+    })
+}
+
+/// The value of a stored object for those who have nobody to tell that it cannot be read: the log
+/// says so, and they go on without it.
+pub(crate) fn readable(stored: &store::Object) -> Option<Value> {
+    parse(stored)
+        .inspect_err(|error| tracing::error!("{}", error.message))
+        .ok()
+}
 
 /// The text of a metadata field, or the empty string.
 pub(crate) fn meta_text<'a>(object: &'a Value, field: &str) -> &'a str {
@@ -140,18 +162,6 @@ pub(crate) fn write(json: &mut Vec<u8>, object: &Value) {
         write_member(json, name, value);
     }
     json.push(b'}');
-}
-
-/// The bytes of an object as it stands, its resourceVersion included.
-pub(crate) fn encode_with_revision(object: &Value) -> bytes::Bytes {
-    let Body {
-        mut json,
-        revision_at,
-        ..
-    } = encode(object);
-    let revision = resource_version(object);
-    json.splice(revision_at..revision_at, revision.bytes());
-    json.into()
 }
 
 /// The bytes with which every stored object of this type begins, up to its metadata.

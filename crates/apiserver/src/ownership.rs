@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::{
     admission::Operation,
+    custom::CustomVersion,
     error::{ApiError, Result},
     kind::{Definition, Kind},
-    object,
     writes::{Writer, update::Part},
 };
 
@@ -34,9 +34,9 @@ pub(crate) fn record_write(writer: &Writer<'_>, old: Option<&Value>, new: &mut V
             apply::update(old, new, &write);
         }
         Definition::Custom(custom) => {
-            let versions = NoConversion(custom.place());
+            let versions = ByName(custom);
             let write = Facts::new(kind, &manager, &now, subresource, false).write(
-                versions.0,
+                custom.place(),
                 &kind.blank,
                 &versions,
             );
@@ -62,61 +62,13 @@ pub(crate) fn apply(
             configuration,
             &facts.write(built_in.shape, &kind.blank, &()),
         ),
-        Definition::Custom(custom) => {
-            let place = custom.place();
-            apply::apply(
-                live,
-                configuration,
-                &facts.write(place, &kind.blank, &NoConversion(place)),
-            )
-        }
+        Definition::Custom(custom) => apply::apply(
+            live,
+            configuration,
+            &facts.write(custom.place(), &kind.blank, &ByName(custom)),
+        ),
     }
     .map_err(|error| refused(&error))
-}
-
-/// A configuration as it was sent, with the identity the path gives it.
-pub(crate) fn read_configuration(
-    writer: &mut Writer<'_>,
-    mut value: Value,
-    duplicates: Vec<String>,
-) -> Result<Value> {
-    use crate::writes::options::FieldValidation;
-    let call = writer.call;
-    if !value.is_object() {
-        return Err(ApiError::bad_request(
-            "error decoding YAML: the configuration is not an object",
-        ));
-    }
-    if !duplicates.is_empty() {
-        match writer.options.field_validation {
-            FieldValidation::Strict => {
-                return Err(ApiError::bad_request(format!(
-                    "error strict decoding YAML: error converting YAML to JSON: {}",
-                    manifests::yaml::duplicates_error(&duplicates)
-                )));
-            }
-            FieldValidation::Warn => writer.warn(duplicates),
-            FieldValidation::Ignore => {}
-        }
-    }
-    let name = object::name(&value).to_owned();
-    if name.is_empty() {
-        object::set_meta(&mut value, "name", Some(call.target.name.as_str().into()));
-    } else if name != call.target.name {
-        return Err(ApiError::bad_request(format!(
-            "the name of the object ({name}) does not match the name on the URL ({})",
-            call.target.name
-        )));
-    }
-    if call.kind.namespaced {
-        let namespace = object::namespace(&value).to_owned();
-        if !namespace.is_empty() && namespace != call.key_namespace() {
-            return Err(ApiError::bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request",
-            ));
-        }
-    }
-    Ok(value)
 }
 
 /// Records in a changed scale who changed it. The record of the scale is part of its object's.
@@ -205,13 +157,14 @@ fn reset(kind: &Kind, subresource: &str) -> &'static Reset {
     }
 }
 
-/// Custom resources look the same in each of their versions, so each is read by the one at hand.
-struct NoConversion<'a>(Place<'a>);
+/// The other versions of a custom kind, each with its own schema. What a record says of an object in
+/// them is compared by name: the real server converts for it without a schema, too.
+struct ByName<'a>(&'a CustomVersion);
 
-impl<'a> Versions<Place<'a>> for NoConversion<'a> {
-    fn version(&self, _api_version: &str) -> Option<Version<'_, Place<'a>>> {
+impl<'a> Versions<Place<'a>> for ByName<'a> {
+    fn version(&self, api_version: &str) -> Option<Version<'_, Place<'a>>> {
         Some(Version {
-            shape: self.0,
+            shape: self.0.place_in(api_version)?,
             reset: &NOTHING,
         })
     }

@@ -26,25 +26,13 @@ pub(crate) async fn answer(
     headers: &HeaderMap,
     query: &Query,
 ) -> Result<Answer> {
-    if !matches!(*method, Method::GET | Method::HEAD) {
-        return Err(ApiError::method_not_allowed());
-    }
-    let trimmed = if path.len() > 1 {
-        path.trim_end_matches('/')
-    } else {
-        path
-    };
-    let segments: Vec<&str> = trimmed.trim_start_matches('/').split('/').collect();
+    let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     match segments.as_slice() {
         [""] => Ok(json_answer(
             &json!({ "paths": discovery::paths(&api.registry.snapshot()) }),
         )),
-        ["version"] => Ok(json_answer(&version())),
-        ["api"] => Ok(discovery::core(&api.registry.snapshot(), headers)),
-        ["apis"] => Ok(discovery::groups(&api.registry.snapshot(), headers)),
-        ["apis", group] => Ok(discovery::group(&api.registry.snapshot(), group)),
-        ["api", version] => Ok(discovery::resources(&api.registry.snapshot(), "", version)),
-        ["apis", group, version] => Ok(discovery::resources(&api.registry.snapshot(), group, version)),
+        ["apis"] | ["apis", ""] => Ok(discovery::groups(&api.registry.snapshot(), headers)),
+        ["apis", group] | ["apis", group, ""] => Ok(discovery::group(&api.registry.snapshot(), group)),
         ["openapi", "v3"] => Ok(openapi::index(&api.registry.snapshot())),
         ["openapi", "v3", rest @ ..] => {
             openapi::document(api.registry.snapshot(), rest.join("/"), headers, query).await
@@ -57,16 +45,38 @@ pub(crate) async fn answer(
             "text/plain; version=0.0.4; charset=utf-8",
             response::full(api.metrics.render(api)),
         )),
-        [".well-known", "openid-configuration"] => Ok(json_answer(&json!({
-            "issuer": tokens::ISSUER,
-            "jwks_uri": format!("{}/openid/v1/jwks", tokens::ISSUER),
-            "response_types_supported": ["id_token"],
-            "subject_types_supported": ["public"],
-            "id_token_signing_alg_values_supported": ["ES256"],
-        }))),
-        ["openid", "v1", "jwks"] => Ok(json_answer(&api.signer.key_set())),
-        _ => Ok(response::text(StatusCode::NOT_FOUND, "404 page not found\n")),
+        [known @ .., ""] | known => of_service(api, method, known, headers),
     }
+}
+
+/// The paths that know their methods, and do not mind a slash at their end. The others answer
+/// whatever the method is.
+fn of_service(api: &Arc<Api>, method: &Method, segments: &[&str], headers: &HeaderMap) -> Result<Answer> {
+    let snapshot = || api.registry.snapshot();
+    let answer: &dyn Fn() -> Answer = match segments {
+        ["version"] => &|| json_answer(&version()),
+        ["api"] => &|| discovery::core(&snapshot(), headers),
+        ["api", version] => &|| discovery::resources(&snapshot(), "", version),
+        ["apis", group, version] => &|| discovery::resources(&snapshot(), group, version),
+        [".well-known", "openid-configuration"] => &|| json_answer(&openid_configuration()),
+        ["openid", "v1", "jwks"] => &|| json_answer(&api.signer.key_set()),
+        _ => return Ok(response::text(StatusCode::NOT_FOUND, "404 page not found\n")),
+    };
+    if method == Method::GET {
+        Ok(answer())
+    } else {
+        Err(ApiError::method_not_allowed())
+    }
+}
+
+fn openid_configuration() -> serde_json::Value {
+    json!({
+        "issuer": tokens::ISSUER,
+        "jwks_uri": format!("{}/openid/v1/jwks", tokens::ISSUER),
+        "response_types_supported": ["id_token"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["ES256"],
+    })
 }
 
 fn json_answer(value: &serde_json::Value) -> Answer {

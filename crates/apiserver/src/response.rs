@@ -55,10 +55,10 @@ pub(crate) fn value(code: StatusCode, representation: Representation, value: &Va
 pub(crate) fn encoded(code: StatusCode, representation: Representation, json: Bytes) -> Answer {
     match representation.encoding {
         Encoding::Json => json_bytes(code, json),
-        Encoding::Yaml => {
-            let parsed: Value = serde_json::from_slice(&json).unwrap_or_default();
-            value(code, representation, &parsed)
-        }
+        Encoding::Yaml => match manifests::json::read_own(&json) {
+            Ok(parsed) => value(code, representation, &parsed),
+            Err(fault) => error(&ApiError::internal(format!("an answer is not JSON: {fault}"))),
+        },
     }
 }
 

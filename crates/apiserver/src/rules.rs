@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::{
     admission::expressions,
+    certificate_requests,
     custom::CustomVersion,
     error::ApiError,
     kind::{BuiltIn, Definition, Kind},
@@ -77,6 +78,7 @@ impl Kind {
                     );
                 }
                 (built_in.strategy.validate)(&object, &mut errors);
+                certificate_requests::validate(self, &object, &mut errors);
                 expressions::validate(&self.group, &self.kind, &object, None, &mut errors);
                 if errors.is_empty() {
                     self.validate_metadata(&object, &mut errors);
@@ -171,23 +173,18 @@ impl BuiltIn {
 
     /// The object as it is stored, which for nearly every kind is as it stands.
     fn stored<'v>(&self, object: &'v Value) -> std::borrow::Cow<'v, Value> {
-        match self.conversion {
-            None => std::borrow::Cow::Borrowed(object),
-            Some(conversion) => {
-                let mut object = object.clone();
-                (conversion.to_stored)(&mut object);
-                std::borrow::Cow::Owned(object)
-            }
+        if self.conversion.is_none() {
+            return std::borrow::Cow::Borrowed(object);
         }
+        let mut object = object.clone();
+        self.store(&mut object);
+        std::borrow::Cow::Owned(object)
     }
 
     /// Changes the object in its stored form.
     fn on_stored(&self, object: &mut Value, change: impl FnOnce(&mut Value)) {
-        let Some(conversion) = self.conversion else {
-            return change(object);
-        };
-        (conversion.to_stored)(object);
+        self.store(object);
         change(object);
-        (conversion.from_stored)(object);
+        self.show(object);
     }
 }

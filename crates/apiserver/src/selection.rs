@@ -7,6 +7,7 @@ use crate::{
     derived::Derived,
     error::{ApiError, Result},
     kind::{Definition, Kind},
+    object,
     query::Query,
 };
 
@@ -64,19 +65,23 @@ impl Selection {
         self.labels.is_none() && self.fields.is_empty()
     }
 
-    pub(crate) fn matches(&self, kind: &Kind, stored: &store::Object) -> bool {
+    /// Whether an object is asked for, which has been shown in the version of `kind`.
+    pub(crate) fn matches(&self, kind: &Kind, shown: &store::Object) -> Result<bool> {
         if self.is_empty() {
-            return true;
+            return Ok(true);
         }
-        let derived = Derived::of(stored);
-        let facts = derived.facts(kind, stored);
-        self.labels
-            .as_ref()
-            .is_none_or(|selector| selector.matches(facts.labels.as_ref()))
-            && self
-                .fields
-                .iter()
-                .all(|requirement| requirement.matches(facts, stored))
+        let derived = Derived::of(shown);
+        let facts = derived.facts(kind, shown)?;
+        let labels = self.labels.as_ref();
+        if labels.is_some_and(|selector| !selector.matches(facts.labels.as_ref())) {
+            return Ok(false);
+        }
+        for requirement in &self.fields {
+            if !requirement.matches(facts, shown)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The one name asked for, when the selection can only match a single object.
@@ -93,11 +98,11 @@ const NAMESPACE: &str = "metadata.namespace";
 const EVENT_SOURCE: &str = "source.component";
 
 impl Facts {
-    pub(crate) fn read(kind: &Kind, stored: &store::Object) -> Self {
-        let mut value: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+    pub(crate) fn read(kind: &Kind, shown: &store::Object) -> Result<Self> {
+        let mut value = object::parse(shown)?;
         let mut fields = vec![
-            (NAME.to_owned(), stored.name().to_owned()),
-            (NAMESPACE.to_owned(), stored.namespace().to_owned()),
+            (NAME.to_owned(), shown.name().to_owned()),
+            (NAMESPACE.to_owned(), shown.namespace().to_owned()),
         ];
         for (path, missing) in selectable(kind) {
             let text = text_at(&value, &path).unwrap_or_else(|| missing.to_owned());
@@ -107,7 +112,7 @@ impl Facts {
             Some(Value::Object(labels)) => Some(labels),
             _ => None,
         };
-        Self { labels, fields }
+        Ok(Self { labels, fields })
     }
 
     fn field(&self, path: &str) -> Option<&str> {
@@ -141,8 +146,7 @@ fn selectable(kind: &Kind) -> Vec<(String, &'static str)> {
     match &kind.definition {
         Definition::BuiltIn(_) => SELECTABLE
             .iter()
-            // Both groups of events show the same stored objects.
-            .filter(|(group, name, ..)| kind.is(group, name) || (*name == "Event" && kind.kind == "Event"))
+            .filter(|(group, name, ..)| kind.is(group, name))
             .map(|(_, _, label, path, missing)| {
                 (if path.is_empty() { *label } else { *path }.to_owned(), *missing)
             })
@@ -156,16 +160,16 @@ fn selectable(kind: &Kind) -> Vec<(String, &'static str)> {
 }
 
 impl FieldRequirement {
-    fn matches(&self, facts: &Facts, stored: &store::Object) -> bool {
+    fn matches(&self, facts: &Facts, shown: &store::Object) -> Result<bool> {
         let is_equal = if let Some(text) = facts.field(&self.path) {
             text == self.value
         } else {
             // The facts were read for another version of a custom resource, or for an earlier state of
             // its definition, which has other selectable fields.
-            let value: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+            let value = object::parse(shown)?;
             text_at(&value, &self.path).unwrap_or_default() == self.value
         };
-        is_equal == self.equals
+        Ok(is_equal == self.equals)
     }
 }
 
@@ -236,63 +240,15 @@ const SELECTABLE: &[(&str, &str, &str, &str, &str)] = &[
     ("", "Event", "reportingComponent", "", ""),
     ("", "Event", "source", "source.component", ""),
     ("", "Event", "type", "", ""),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.kind",
-        "involvedObject.kind",
-        "",
-    ),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.namespace",
-        "involvedObject.namespace",
-        "",
-    ),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.name",
-        "involvedObject.name",
-        "",
-    ),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.uid",
-        "involvedObject.uid",
-        "",
-    ),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.apiVersion",
-        "involvedObject.apiVersion",
-        "",
-    ),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.resourceVersion",
-        "involvedObject.resourceVersion",
-        "",
-    ),
-    (
-        "events.k8s.io",
-        "Event",
-        "regarding.fieldPath",
-        "involvedObject.fieldPath",
-        "",
-    ),
+    ("events.k8s.io", "Event", "regarding.kind", "", ""),
+    ("events.k8s.io", "Event", "regarding.namespace", "", ""),
+    ("events.k8s.io", "Event", "regarding.name", "", ""),
+    ("events.k8s.io", "Event", "regarding.uid", "", ""),
+    ("events.k8s.io", "Event", "regarding.apiVersion", "", ""),
+    ("events.k8s.io", "Event", "regarding.resourceVersion", "", ""),
+    ("events.k8s.io", "Event", "regarding.fieldPath", "", ""),
     ("events.k8s.io", "Event", "reason", "", ""),
-    (
-        "events.k8s.io",
-        "Event",
-        "reportingController",
-        "reportingComponent",
-        "",
-    ),
+    ("events.k8s.io", "Event", "reportingController", "", ""),
     ("events.k8s.io", "Event", "type", "", ""),
     ("apps", "ReplicaSet", "status.replicas", "", "0"),
     ("batch", "Job", "status.successful", "status.succeeded", "0"),

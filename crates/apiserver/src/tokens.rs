@@ -17,6 +17,7 @@ use store::Collection;
 use crate::{
     api::Api,
     authentication::{AUTHENTICATED, User},
+    object,
 };
 
 /// The issuer of every token and the audience of those for the API itself.
@@ -189,8 +190,8 @@ const AFTERLIFE: SignedDuration = SignedDuration::from_mins(1);
 fn is_alive(api: &Api, plural: &str, namespace: &str, name: &str, uid: &str) -> bool {
     api.store
         .get(&Collection::new("", plural), namespace, name)
-        .is_some_and(|stored| {
-            let object: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+        .and_then(|stored| object::readable(&stored))
+        .is_some_and(|object| {
             let deleted = crate::object::meta_text(&object, "deletionTimestamp");
             let is_past = deleted
                 .parse::<Timestamp>()

@@ -66,14 +66,14 @@ pub(crate) async fn answer(call: &Call) -> Result<Answer> {
     };
     if call.target.verb == "list" {
         let selection = Selection::read(&call.query, &call.kind)?;
-        let values = subjects(call)
-            .into_iter()
-            .filter(|stored| selection.matches(&call.kind, stored))
-            .filter_map(|stored| {
-                measured
-                    .get(&key(stored.namespace(), stored.name()))
-                    .map(|found| dressed(call, &stored, found))
-            });
+        let mut values = Vec::new();
+        for stored in subjects(call) {
+            if let Some(found) = measured.get(&key(stored.namespace(), stored.name()))
+                && selection.matches(&call.kind, &stored)?
+            {
+                values.push(dressed(call, &stored, found)?);
+            }
+        }
         return list::show(call, json!({}), values);
     }
     let name = &call.target.name;
@@ -83,7 +83,7 @@ pub(crate) async fn answer(call: &Call) -> Result<Answer> {
         .ok_or_else(not_found)?;
     let stored = call.api.store.get(&subject(call), call.key_namespace(), name);
     let stored = stored.ok_or_else(not_found)?;
-    let value = dressed(call, &stored, found);
+    let value = dressed(call, &stored, found)?;
     get::show(call, http::StatusCode::OK, value)
 }
 
@@ -157,8 +157,8 @@ fn amounts(usage: Usage) -> Value {
 }
 
 /// A measurement with the name and labels of what was measured.
-fn dressed(call: &Call, subject: &store::Object, fields: &Value) -> Value {
-    let subject: Value = serde_json::from_slice(subject.json()).unwrap_or_default();
+fn dressed(call: &Call, subject: &store::Object, fields: &Value) -> Result<Value> {
+    let subject = object::parse(subject)?;
     let mut metadata = json!({
         "name": object::name(&subject),
         "creationTimestamp": fields["timestamp"],
@@ -174,7 +174,7 @@ fn dressed(call: &Call, subject: &store::Object, fields: &Value) -> Value {
     if let (Some(value), Some(fields)) = (value.as_object_mut(), fields.as_object()) {
         value.extend(fields.clone());
     }
-    value
+    Ok(value)
 }
 
 #[cfg(test)]

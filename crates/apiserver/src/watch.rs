@@ -9,7 +9,6 @@ use bytes::Bytes;
 use http::StatusCode;
 use http_body_util::{BodyExt, StreamBody};
 use jiff::Timestamp;
-use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 use store::{Event, Key, Object, TooOld, WatchEnd, Watcher};
 use tokio::time::{Instant, sleep_until};
@@ -89,9 +88,6 @@ impl Asked {
         }
         let send_initial = query.optional_flag("sendInitialEvents");
         let bookmarks = query.flag("allowWatchBookmarks");
-        if send_initial == Some(true) && !bookmarks {
-            return Err(bookmarks_required());
-        }
         let revision = query
             .text("resourceVersion")
             .map(parse_revision)
@@ -121,14 +117,6 @@ impl Asked {
     }
 }
 
-fn bookmarks_required() -> ApiError {
-    let error = FieldError::forbidden(
-        &Path::new("allowWatchBookmarks"),
-        "sendInitialEvents requires setting allowWatchBookmarks to true",
-    );
-    ApiError::invalid("meta.k8s.io", "ListOptions", "", &[error])
-}
-
 /// The state of now, and the changes after it.
 async fn with_state(call: &Call, asked: &Asked) -> Result<(Start, Watcher)> {
     if let Some(revision) = asked.revision {
@@ -139,7 +127,7 @@ async fn with_state(call: &Call, asked: &Asked) -> Result<(Start, Watcher)> {
     let start = Start {
         objects: objects.into_iter(),
         done: false,
-        end_bookmark: (asked.send_initial == Some(true)).then_some(watcher.revision()),
+        end_bookmark: (asked.send_initial == Some(true) && asked.bookmarks).then_some(watcher.revision()),
     };
     Ok((start, watcher))
 }
@@ -232,7 +220,7 @@ impl Watch {
             return None;
         }
         if !self.start.done {
-            let frames = self.initial();
+            let frames = self.initial().unwrap_or_else(|error| self.failed(&error));
             // An empty piece would be a frame of its own, of which clients do not take many.
             if !frames.is_empty() {
                 return Some(frames);
@@ -247,27 +235,13 @@ impl Watch {
                 () = self.api.stopping() => return None,
                 batch = self.watcher.next() => match batch {
                     Ok(events) => {
-                        let mut frames = Vec::new();
-                        match conversion::shown_events(&self.api, &self.encoder.kind, events).await {
-                            Ok(events) => {
-                                for event in &events {
-                                    self.encoder.event(&mut frames, event, &self.selection);
-                                }
-                            }
-                            Err(error) => {
-                                self.ended = true;
-                                self.encoder.error(&mut frames, &error);
-                            }
-                        }
+                        let frames = self.changes(events).await.unwrap_or_else(|error| self.failed(&error));
                         if !frames.is_empty() {
-                            return Some(frames.into());
+                            return Some(frames);
                         }
                     }
                     Err(WatchEnd::Expired(too_old)) => {
-                        self.ended = true;
-                        let mut frame = Vec::new();
-                        self.encoder.error(&mut frame, &expired(too_old.requested, too_old.oldest));
-                        return Some(frame.into());
+                        return Some(self.failed(&expired(too_old.requested, too_old.oldest)));
                     }
                     Err(WatchEnd::Ended) => return None,
                 },
@@ -285,7 +259,23 @@ impl Watch {
         }
     }
 
-    fn initial(&mut self) -> Bytes {
+    /// The last bytes of a watch that cannot go on.
+    fn failed(&mut self, error: &ApiError) -> Bytes {
+        self.ended = true;
+        let mut frame = Vec::new();
+        self.encoder.error(&mut frame, error);
+        frame.into()
+    }
+
+    async fn changes(&mut self, events: Vec<Arc<Event>>) -> Result<Bytes> {
+        let mut frames = Vec::new();
+        for event in conversion::shown_events(&self.api, &self.encoder.kind, events).await? {
+            self.encoder.event(&mut frames, &event, &self.selection)?;
+        }
+        Ok(frames.into())
+    }
+
+    fn initial(&mut self) -> Result<Bytes> {
         let mut frames = Vec::new();
         while frames.len() < CHUNK {
             let Some(object) = self.start.objects.next() else {
@@ -295,11 +285,11 @@ impl Watch {
                 }
                 break;
             };
-            if self.selection.matches(&self.encoder.kind, &object) {
-                self.encoder.frame(&mut frames, "ADDED", &object);
+            if self.selection.matches(&self.encoder.kind, &object)? {
+                self.encoder.frame(&mut frames, "ADDED", &object)?;
             }
         }
-        frames.into()
+        Ok(frames.into())
     }
 }
 
@@ -314,14 +304,14 @@ struct Encoder {
 
 impl Encoder {
     /// One change as the client sees it: entering its selection is an addition, leaving a deletion.
-    fn event(&mut self, out: &mut Vec<u8>, event: &Event, selection: &Selection) {
-        let is_in = event.kind != store::Kind::Deleted && selection.matches(&self.kind, &event.object);
-        let was_in = event
-            .previous
-            .as_ref()
-            .is_some_and(|previous| selection.matches(&self.kind, previous));
+    fn event(&mut self, out: &mut Vec<u8>, event: &Event, selection: &Selection) -> Result<()> {
+        let is_in = event.kind != store::Kind::Deleted && selection.matches(&self.kind, &event.object)?;
+        let was_in = match &event.previous {
+            Some(previous) => selection.matches(&self.kind, previous)?,
+            None => false,
+        };
         let name = match (was_in, is_in) {
-            (false, false) => return,
+            (false, false) => return Ok(()),
             (false, true) => "ADDED",
             (true, true) => "MODIFIED",
             (true, false) => "DELETED",
@@ -329,7 +319,7 @@ impl Encoder {
         if name == "DELETED" && event.kind != store::Kind::Deleted {
             // The object left the selection: its last selected state, at this change's revision.
             if let Some(previous) = &event.previous {
-                let mut value = self.kind.read(previous);
+                let mut value = object::parse(previous)?;
                 object::set_meta(
                     &mut value,
                     "resourceVersion",
@@ -337,23 +327,24 @@ impl Encoder {
                 );
                 self.value_frame(out, name, value);
             }
-            return;
+            return Ok(());
         }
-        self.frame(out, name, &event.object);
+        self.frame(out, name, &event.object)
     }
 
-    fn frame(&mut self, out: &mut Vec<u8>, name: &str, stored: &Object) {
+    fn frame(&mut self, out: &mut Vec<u8>, name: &str, stored: &Object) -> Result<()> {
         if self.form == Form::Object {
-            let json = self.kind.read_bytes(stored);
+            let json = stored.json();
             out.reserve(json.len() + 40);
             out.extend_from_slice(b"{\"type\":\"");
             out.extend_from_slice(name.as_bytes());
             out.extend_from_slice(b"\",\"object\":");
-            out.extend_from_slice(&json);
+            out.extend_from_slice(json);
             out.extend_from_slice(b"}\n");
-            return;
+            return Ok(());
         }
-        self.value_frame(out, name, self.kind.read(stored));
+        self.value_frame(out, name, object::parse(stored)?);
+        Ok(())
     }
 
     fn value_frame(&mut self, out: &mut Vec<u8>, name: &str, value: Value) {

@@ -20,6 +20,7 @@ use crate::{
     error::Result,
     get,
     negotiate::Form,
+    object,
     response::{self, Answer},
 };
 use options::WriteOptions;
@@ -37,7 +38,7 @@ pub(crate) struct Writer<'a> {
 
 /// What a write left behind.
 pub(crate) enum Outcome {
-    /// The object as it is stored now.
+    /// The object as it is stored now, shown in the version of the request.
     Stored(std::sync::Arc<store::Object>),
     /// What would have been stored.
     DryRun(Value),
@@ -78,11 +79,10 @@ impl<'a> Writer<'a> {
     /// The answer to a write.
     pub(crate) fn answer(&self, code: StatusCode, outcome: Outcome) -> Result<Answer> {
         match outcome {
-            Outcome::Stored(stored) if self.call.representation.form == Form::Object => {
-                let json = self.call.kind.read_bytes(&stored);
-                Ok(response::encoded(code, self.call.representation, json))
-            }
-            Outcome::Stored(stored) => get::show(self.call, code, self.call.kind.read(&stored)),
+            Outcome::Stored(stored) if self.call.representation.form == Form::Object => Ok(
+                response::encoded(code, self.call.representation, stored.json().clone()),
+            ),
+            Outcome::Stored(stored) => get::show(self.call, code, object::parse(&stored)?),
             Outcome::DryRun(value) | Outcome::Deleted(value) => get::show(self.call, code, value),
         }
     }

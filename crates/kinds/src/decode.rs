@@ -4,6 +4,7 @@
 
 mod base64;
 mod position;
+mod restore;
 pub(crate) mod scalar;
 pub(crate) mod time;
 
@@ -11,6 +12,7 @@ use manifests::json::go_kind;
 use serde_json::{Map, Value};
 
 use self::position::Position;
+pub use self::restore::restore_error;
 use crate::{
     quantity,
     types::{self, Field, Form, Struct, TypeRef},

@@ -18,6 +18,8 @@ use crate::{
 /// Why bytes are not an object.
 #[derive(Debug, thiserror::Error)]
 pub enum ProtobufError {
+    #[error("empty data")]
+    Empty,
     #[error("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")]
     NoEnvelope,
     #[error("no kind \"{kind}\" is registered for version \"{api_version}\"")]
@@ -78,6 +80,9 @@ pub fn decode_object(bytes: &[u8]) -> Result<(String, String, Value), ProtobufEr
 
 /// Opens the envelope of a body, for a caller that knows better what kind to expect.
 pub fn envelope(bytes: &[u8]) -> Result<Envelope<'_>, ProtobufError> {
+    if bytes.is_empty() {
+        return Err(ProtobufError::Empty);
+    }
     let message = bytes.strip_prefix(MAGIC).ok_or(ProtobufError::NoEnvelope)?;
     let mut envelope = Envelope {
         api_version: String::new(),

@@ -32,7 +32,7 @@ use serde_json::Value;
 
 use self::record::Record;
 pub use self::{
-    configuration::{ApplyError, apply},
+    configuration::{ApplyError, apply, described, type_name},
     conflict::Conflict,
     element::{Element, ElementError},
     field_set::FieldSet,

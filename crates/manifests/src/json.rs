@@ -12,6 +12,7 @@ mod write;
 use std::collections::HashSet;
 use std::fmt;
 
+use serde::Deserialize as _;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
@@ -50,6 +51,15 @@ pub enum ParseError {
 pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
     let text = repair::utf8(bytes);
     decode(&text).or_else(|error| explain(bytes, &text, &error))
+}
+
+/// Reads a document that was written here, as deep as it may be: what bounds it did so when it came in.
+pub fn read_own(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    deserializer.disable_recursion_limit();
+    let value = Value::deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
 }
 
 /// The number Go would print: integral floats become integers, which is what they are once they

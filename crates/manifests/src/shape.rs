@@ -75,24 +75,18 @@ pub trait Shape: Copy {
     /// `None` means the type does not know the field.
     fn field(self, name: &str) -> Option<Self>;
 
-    /// Whether `name` is a field of the type, and not a key that users choose in a free map.
-    /// Types that have both (declared fields next to preserved unknown ones) answer themselves.
-    fn declares(self, name: &str) -> bool {
-        self.field(name).is_some() && self.field("").is_none()
-    }
+    /// Whether `name` is a field of the type, and not a key that users choose in a free map or
+    /// beside the fields of an open object.
+    fn declares(self, name: &str) -> bool;
 
     /// The forms of values that belong here; server-side apply refuses configurations with others.
-    fn forms(self) -> Forms {
-        Forms::ANYTHING
-    }
+    fn forms(self) -> Forms;
 
     /// The type of the items of a list.
     fn element(self) -> Option<Self>;
 
-    /// The name of the type as errors show it: `PodSpec`.
-    fn type_name(&self) -> Option<&str> {
-        None
-    }
+    /// The name of the type as errors of strategic merge patches show it: `PodSpec`.
+    fn type_name(&self) -> Option<&str>;
 
     /// How list items are identified under server-side apply.
     fn list_kind(&self) -> ListKind<'_>;
@@ -117,8 +111,20 @@ impl Shape for Untyped {
         Some(Self)
     }
 
+    fn declares(self, _name: &str) -> bool {
+        false
+    }
+
+    fn forms(self) -> Forms {
+        Forms::ANYTHING
+    }
+
     fn element(self) -> Option<Self> {
         Some(Self)
+    }
+
+    fn type_name(&self) -> Option<&str> {
+        None
     }
 
     fn list_kind(&self) -> ListKind<'_> {

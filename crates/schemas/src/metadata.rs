@@ -4,7 +4,7 @@
 mod decode;
 mod validate;
 
-use manifests::shape::ListKind;
+use manifests::shape::{Forms, ListKind, Scalar};
 
 pub(crate) use self::{
     decode::{Invalid, decode},
@@ -98,6 +98,23 @@ impl Meta {
                 .find(|(field, _)| *field == name)
                 .map(|(_, meta)| meta),
             _ => None,
+        }
+    }
+
+    /// Whether `name` is a field, and not a key that users choose.
+    pub(crate) fn declares(&'static self, name: &str) -> bool {
+        matches!(self, Self::Struct { .. }) && self.field(name).is_some()
+    }
+
+    pub(crate) fn forms(&self) -> Forms {
+        match self {
+            Self::Text => Forms::scalar(Scalar::Text),
+            Self::Flag => Forms::scalar(Scalar::Boolean),
+            Self::Integer => Forms::scalar(Scalar::Number),
+            Self::Time => Forms::scalar(Scalar::Any),
+            Self::Anything => Forms::ANYTHING,
+            Self::List(..) => Forms::LIST,
+            Self::Texts | Self::Struct { .. } => Forms::OBJECT,
         }
     }
 

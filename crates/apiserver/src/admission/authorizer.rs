@@ -21,16 +21,16 @@ impl Authorizer for Permissions<'_> {
             },
         };
         let api = &self.0.api;
-        let allowed = match who {
-            Who::Requester => api.authorizer.allowed(&api.store, &self.0.user, attributes),
+        let decided = match who {
+            Who::Requester => api.authorizer.decide(&api.store, &self.0.user, attributes),
             Who::ServiceAccount { namespace, name } => {
                 api.authorizer
-                    .allowed(&api.store, &service_account(namespace, name), attributes)
+                    .decide(&api.store, &service_account(namespace, name), attributes)
             }
         };
         Decision {
-            allowed: allowed.is_some(),
-            reason: allowed.unwrap_or_default(),
+            allowed: decided.is_allowed(),
+            reason: decided.reason().to_owned(),
         }
     }
 }

@@ -13,12 +13,13 @@ pub(crate) fn convert<'v>(object: &'v Value, from: &Kind, to: &Kind) -> Cow<'v, 
     if !own || from.api_version == to.api_version {
         return Cow::Borrowed(object);
     }
-    let mut object = from.to_stored(object.clone());
+    let mut object = object.clone();
+    if let Some(built_in) = from.built_in() {
+        built_in.store(&mut object);
+    }
     match &to.definition {
         Definition::BuiltIn(built_in) => {
-            if let Some(conversion) = built_in.conversion {
-                (conversion.from_stored)(&mut object);
-            }
+            built_in.show(&mut object);
             // An object that was valid in one version is in the other; what is empty is written anew.
             let _ = crate::body::normalize(built_in.shape, &mut object);
         }

@@ -65,7 +65,7 @@ fn check_binding(call: &Call, binding: &Value) -> Result<()> {
         name: plural,
     };
     let stored = stored.ok_or_else(|| ApiError::not_found(qualified, name))?;
-    let role: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+    let role = object::parse(&stored)?;
     confirm(call, object::name(binding), kinds::read::list(&role, "rules"))
 }
 
@@ -80,17 +80,16 @@ fn may(call: &Call, verb: &str, resource: &str, name: &str) -> bool {
     };
     call.api
         .authorizer
-        .allowed(&call.api.store, &call.user, attributes)
-        .is_some()
+        .decide(&call.api.store, &call.user, attributes)
+        .is_allowed()
 }
 
 /// Checks that the user holds everything the rules allow.
 fn confirm(call: &Call, name: &str, rules: &[Value]) -> Result<()> {
-    let (resources, paths) = call
-        .api
-        .authorizer
-        .rules_for(&call.api.store, &call.user, call.key_namespace());
-    let held: Vec<Rule> = resources.iter().chain(&paths).map(Rule::read).collect();
+    let authorizer = &call.api.authorizer;
+    let rules_of_user = authorizer.rules_for(&call.api.store, &call.user, call.key_namespace());
+    let held = rules_of_user.resources.iter().chain(&rules_of_user.paths);
+    let held: Vec<Rule> = held.map(Rule::read).collect();
     let wanted: Vec<Rule> = rules.iter().map(Rule::read).collect();
     let missing = granting::missing(&held, &wanted);
     if missing.is_empty() {

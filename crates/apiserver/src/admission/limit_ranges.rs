@@ -22,7 +22,7 @@ fn ranges(call: &Call, operation: Operation, target: &Target<'_>) -> Vec<Value> 
         .list(&Collection::new("", "limitranges"), call.namespace(), None, None);
     list.items
         .iter()
-        .filter_map(|stored| serde_json::from_slice(stored.json()).ok())
+        .filter_map(|stored| object::readable(stored))
         .collect()
 }
 

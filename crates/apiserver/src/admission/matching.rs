@@ -3,7 +3,7 @@
 mod namespace;
 mod rule;
 
-use std::{cell::OnceCell, sync::Arc};
+use std::sync::{Arc, OnceLock};
 
 use manifests::labels::Selector;
 use serde_json::Value;
@@ -39,8 +39,8 @@ pub(crate) struct Objects<'o> {
 /// One request, and what was found out about it while it was matched.
 pub(crate) struct Matcher<'a> {
     attributes: &'a Attributes<'a>,
-    equivalents: OnceCell<Vec<Arc<Kind>>>,
-    namespace_labels: OnceCell<Result<Value>>,
+    equivalents: OnceLock<Vec<Arc<Kind>>>,
+    namespace_labels: OnceLock<Result<Value>>,
 }
 
 impl Criteria {
@@ -78,8 +78,8 @@ impl<'a> Matcher<'a> {
     pub(crate) fn new(attributes: &'a Attributes<'a>) -> Self {
         Self {
             attributes,
-            equivalents: OnceCell::new(),
-            namespace_labels: OnceCell::new(),
+            equivalents: OnceLock::new(),
+            namespace_labels: OnceLock::new(),
         }
     }
 

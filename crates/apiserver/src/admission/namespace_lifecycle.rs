@@ -36,7 +36,7 @@ pub(crate) fn check(call: &Call, operation: Operation, object: Option<&Value>) -
             namespace,
         ));
     };
-    if !object::is_deleting(&derived::parsed(&stored)) {
+    if !object::is_deleting(&*derived::parsed(&stored)?) {
         return Ok(());
     }
     let mut error = ApiError::forbidden(

@@ -31,7 +31,7 @@ pub(crate) fn check(writer: &Writer<'_>, object: &Value, old: Option<&Value>) ->
             return check_namespace(writer, object, old);
         }
         if let Some(template) = pod_security::template_of(&call.kind.group, &call.kind.kind, object) {
-            let policies = policies_here(call);
+            let policies = policies_here(call)?;
             warn(writer, policies, template);
         }
     }
@@ -43,7 +43,7 @@ fn check_pod(writer: &Writer<'_>, pod: &Value, old: Option<&Value>) -> Result<()
         return Ok(());
     }
     let call = writer.call;
-    let policies = policies_here(call);
+    let policies = policies_here(call)?;
     let violations = pod_security::violations(policies.enforce, get(pod, "metadata"), get(pod, "spec"));
     if violations.is_empty() {
         warn(writer, policies, pod);
@@ -63,13 +63,13 @@ fn check_pod(writer: &Writer<'_>, pod: &Value, old: Option<&Value>) -> Result<()
 
 /// What holds in the namespace of the request. Labels that make no sense cannot be set; where they
 /// are found nevertheless, the strictest policy is enforced.
-fn policies_here(call: &Call) -> Policies {
+fn policies_here(call: &Call) -> Result<Policies> {
     let namespaces = Collection::new("", "namespaces");
     let stored = call.api.store.get(&namespaces, "", call.key_namespace());
-    match stored {
-        Some(namespace) => policies_of(&derived::parsed(&namespace)).0,
+    Ok(match stored {
+        Some(namespace) => policies_of(&*derived::parsed(&namespace)?).0,
         None => policies_of(&Value::Null).0,
-    }
+    })
 }
 
 fn policies_of(namespace: &Value) -> (Policies, Vec<manifests::field::FieldError>) {
@@ -121,6 +121,6 @@ fn pods_in(call: &Call, namespace: &str) -> Vec<Value> {
         .list(&Collection::new("", "pods"), Some(namespace), None, None);
     pods.items
         .iter()
-        .filter_map(|stored| serde_json::from_slice(stored.json()).ok())
+        .filter_map(|stored| object::readable(stored))
         .collect()
 }

@@ -39,7 +39,7 @@ const EXCLUDED: [(&str, &str); 6] = [
 ];
 
 /// Lets every policy that is bound to the request refuse it, or warn.
-pub(crate) fn validate(
+pub(crate) async fn validate(
     writer: &mut Writer<'_>,
     operation: Operation,
     object: Option<&Value>,
@@ -59,7 +59,7 @@ pub(crate) fn validate(
         verdict: Verdict::default(),
     };
     for policy in policies.iter() {
-        review.apply(policy)?;
+        review.apply(policy).await?;
     }
     let Verdict { refusal, warnings } = review.verdict;
     writer.warn(warnings);
@@ -92,7 +92,7 @@ struct Refusal {
 }
 
 impl Review<'_> {
-    fn apply(&mut self, policy: &Policy) -> Result<()> {
+    async fn apply(&mut self, policy: &Policy) -> Result<()> {
         let kind = match self.matcher.find(&policy.criteria, self.objects) {
             Ok(Some(kind)) => kind,
             Ok(None) => return Ok(()),
@@ -106,12 +106,12 @@ impl Review<'_> {
             return Ok(());
         }
         for binding in &policy.bindings {
-            self.apply_binding(policy, binding, &kind)?;
+            self.apply_binding(policy, binding, &kind).await?;
         }
         Ok(())
     }
 
-    fn apply_binding(&mut self, policy: &Policy, binding: &Binding, kind: &Kind) -> Result<()> {
+    async fn apply_binding(&mut self, policy: &Policy, binding: &Binding, kind: &Kind) -> Result<()> {
         let bound = match &binding.criteria {
             Some(criteria) => self
                 .matcher
@@ -127,7 +127,8 @@ impl Review<'_> {
                 return Ok(());
             }
         }
-        match params::collect(self.attributes.call, policy, binding, &self.attributes.namespace) {
+        let namespace = &self.attributes.namespace;
+        match params::collect(self.attributes.call, policy, binding, namespace).await {
             Ok(params) if params.is_empty() => {}
             Ok(params) => self.evaluate(policy, binding, kind, &params)?,
             Err(why) => self.misconfigured(policy, Some(binding), &why),

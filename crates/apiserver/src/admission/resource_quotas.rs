@@ -83,10 +83,8 @@ pub(crate) async fn charge(
             .store
             .list(&collection, call.namespace(), None, None)
             .items;
-        let quotas: Vec<Value> = stored
-            .iter()
-            .map(|stored| serde_json::from_slice(stored.json()).unwrap_or_default())
-            .collect();
+        let quotas = stored.iter().map(|stored| object::parse(stored));
+        let quotas = quotas.collect::<Result<Vec<Value>>>()?;
         let charges = quota::check(&quotas, &change).map_err(|error| {
             ApiError::forbidden(call.kind.qualified(), object::name(object), &error.to_string())
         })?;

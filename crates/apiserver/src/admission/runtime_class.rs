@@ -36,7 +36,7 @@ pub(crate) fn admit(call: &Call, pod: &mut Value) -> Result<()> {
     let Some(stored) = call.api.store.get(&classes, "", &name) else {
         return refused(pod, &format!("RuntimeClass \"{name}\" not found"));
     };
-    let class = derived::parsed(&stored);
+    let class = derived::parsed(&stored)?;
     let fixed = class
         .pointer("/overhead/podFixed")
         .filter(|fixed| fixed.is_object());

@@ -37,7 +37,7 @@ pub(crate) fn admit(call: &Call, pod: &mut Value) -> Result<()> {
             ),
         ));
     };
-    let account = derived::parsed(&stored);
+    let account = derived::parsed(&stored)?;
     let automount = spec
         .get("automountServiceAccountToken")
         .or_else(|| account.get("automountServiceAccountToken"))

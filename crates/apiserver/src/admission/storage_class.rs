@@ -38,7 +38,7 @@ fn fill(call: &Call, object: &mut Value, field: &str, group: &str, plural: &str,
         .items;
     let newest_default = classes
         .iter()
-        .filter_map(|stored| serde_json::from_slice::<Value>(stored.json()).ok())
+        .filter_map(|stored| object::readable(stored))
         .filter(|class| {
             class
                 .pointer("/metadata/annotations")

@@ -67,7 +67,7 @@ async fn settle(api: &Arc<Api>, wanted: &BTreeMap<String, Value>) -> Result<()> 
         return Ok(());
     };
     for stored in api.store.list(&collection(), None, None, None).items {
-        let service = kind.read(&stored);
+        let service = object::parse(&stored)?;
         let name = stored.name();
         if !api_service::follows_definitions(&service) {
             continue;

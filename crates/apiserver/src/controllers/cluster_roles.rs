@@ -35,7 +35,7 @@ async fn aggregate(api: &Arc<Api>) {
         .list(&kind.collection, None, None, None)
         .items
         .iter()
-        .map(|stored| kind.read(stored))
+        .filter_map(|stored| object::readable(stored))
         .collect();
     for role in all
         .iter()

@@ -43,13 +43,12 @@ fn kind(api: &Api) -> Option<Arc<Kind>> {
 /// Every definition with the revision of its last change, oldest first: the first to ask for a name
 /// has it.
 fn definitions(api: &Api) -> Vec<(Value, u64)> {
-    let Some(kind) = kind(api) else { return Vec::new() };
     let mut all: Vec<(Value, u64)> = api
         .store
         .list(&collection(), None, None, None)
         .items
         .iter()
-        .map(|stored| (kind.read(stored), stored.revision()))
+        .filter_map(|stored| Some((object::readable(stored)?, stored.revision())))
         .collect();
     all.sort_by(|(a, _), (b, _)| {
         let key = |object: &Value| {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use store::{Collection, Key, Object};
 
 use super::feed::{Change, Feed};
-use crate::{api::Api, bootstrap, error::Result, internal, writes::delete::DeleteOptions};
+use crate::{api::Api, bootstrap, error::Result, internal, object, writes::delete::DeleteOptions};
 
 const NAME: &str = "ipallocator";
 const GROUP: &str = "networking.k8s.io";
@@ -52,7 +52,7 @@ struct Shown(HashMap<Key, HashSet<String>>);
 impl Shown {
     async fn follow_service(&mut self, api: &Arc<Api>, change: &Change) -> Result<()> {
         let (key, held) = match change {
-            Change::Present(stored) => (stored.key(), held_by(stored)),
+            Change::Present(stored) => (stored.key(), held_by(stored)?),
             Change::Gone(stored) => (stored.key(), HashSet::new()),
         };
         let before = if held.is_empty() {
@@ -74,7 +74,7 @@ impl Shown {
 /// What somebody deleted is shown again, and what a stop left behind goes.
 async fn follow_address(api: &Arc<Api>, change: &Change) -> Result<()> {
     let (Change::Present(stored) | Change::Gone(stored)) = change;
-    let object: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+    let object = object::parse(stored)?;
     if !ip_address::is_managed(&object) {
         return Ok(());
     }
@@ -84,7 +84,10 @@ async fn follow_address(api: &Arc<Api>, change: &Change) -> Result<()> {
         parent.namespace(),
         parent.name(),
     );
-    let is_held = service.is_some_and(|service| held_by(&service).contains(stored.name()));
+    let is_held = match service {
+        Some(service) => held_by(&service)?.contains(stored.name()),
+        None => false,
+    };
     match change {
         Change::Present(_) if !is_held => withdraw(api, stored.name(), &parent).await,
         Change::Gone(_) if is_held => {
@@ -95,10 +98,10 @@ async fn follow_address(api: &Arc<Api>, change: &Change) -> Result<()> {
     }
 }
 
-fn held_by(stored: &Object) -> HashSet<String> {
-    let service: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+fn held_by(stored: &Object) -> Result<HashSet<String>> {
+    let service = object::parse(stored)?;
     // What a Service would give back is what it holds.
-    plan_delete(&service).released_ips.into_iter().collect()
+    Ok(plan_delete(&service).released_ips.into_iter().collect())
 }
 
 fn parent_of(address: &Value) -> Key {
@@ -111,7 +114,7 @@ async fn withdraw(api: &Arc<Api>, address: &str, service: &Key) -> Result<()> {
     let Some(stored) = api.store.get(&collection(), "", address) else {
         return Ok(());
     };
-    let object: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+    let object = object::parse(&stored)?;
     let snapshot = api.registry.snapshot();
     let Some(kind) = snapshot.get(GROUP, "v1", "ipaddresses") else {
         return Ok(());

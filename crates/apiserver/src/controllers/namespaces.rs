@@ -22,7 +22,7 @@ use crate::{
     error::Result,
     internal,
     kind::Kind,
-    thin,
+    object, thin,
     writes::{
         delete::{DeleteOptions, Propagation},
         timestamp,
@@ -104,7 +104,9 @@ async fn furnish(api: &Arc<Api>, namespace: &str) {
 
 /// Pods trust what is written here, so nobody else's word stays.
 async fn correct_authority(api: &Arc<Api>, stored: &store::Object) {
-    let found: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+    let Some(found) = object::readable(stored) else {
+        return;
+    };
     let wanted = json!({ "ca.crt": api.ca_pem });
     let is_right = found.get("data") == Some(&wanted) && found.get("binaryData").is_none();
     let snapshot = api.registry.snapshot();

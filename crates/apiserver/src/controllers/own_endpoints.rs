@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use store::Collection;
 
 use super::feed::{Change, Feed};
-use crate::{api::Api, bootstrap, error::Result, internal, writes::update::Part};
+use crate::{api::Api, bootstrap, error::Result, internal, object, writes::update::Part};
 
 const NAME: &str = "trainyard";
 const NAMESPACE: &str = "default";
@@ -114,7 +114,7 @@ async fn try_to_say(api: &Arc<Api>, told: &Told) -> Result<()> {
     let Some(stored) = api.store.get(&collection, NAMESPACE, SERVICE) else {
         return Ok(());
     };
-    let found: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+    let found = object::parse(&stored)?;
     if says(&found, &told.object) {
         return Ok(());
     }

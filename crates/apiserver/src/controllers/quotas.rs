@@ -12,7 +12,7 @@ use store::Collection;
 use tokio::{sync::mpsc, task::JoinSet};
 
 use super::feed::{Change, Feeds};
-use crate::{api::Api, error::Result, internal, kind::Kind, writes::update::Part};
+use crate::{api::Api, error::Result, internal, kind::Kind, object, writes::update::Part};
 
 const NAME: &str = "resourcequota-controller";
 const QUEUE: usize = 1024;
@@ -135,7 +135,7 @@ fn count(api: &Api, namespace: &str, quota: &Value) -> Value {
         let objects: Vec<Value> = list
             .items
             .iter()
-            .map(|stored| serde_json::from_slice(stored.json()).unwrap_or_default())
+            .filter_map(|stored| object::readable(stored))
             .collect();
         collections.push((group, plural, objects));
     }

@@ -69,7 +69,7 @@ async fn look(api: &Arc<Api>, protection: &Protection, key: &Key) -> Result<Step
     let Some(stored) = api.store.get(&kind.collection, key.namespace(), key.name()) else {
         return Ok(Step::Nothing);
     };
-    let seen = step(&kind.read(&stored));
+    let seen = step(&object::parse(&stored)?);
     if matches!(seen, Step::Nothing | Step::Wait) {
         return Ok(seen);
     }
@@ -109,6 +109,6 @@ fn users(api: &Api, protection: &Protection, namespace: &str) -> Vec<Value> {
                 .list(&Collection::new("", plural), namespace, None, None)
                 .items
         })
-        .filter_map(|stored| serde_json::from_slice(stored.json()).ok())
+        .filter_map(|stored| object::readable(&stored))
         .collect()
 }

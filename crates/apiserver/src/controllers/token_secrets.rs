@@ -103,10 +103,9 @@ fn filled(secret: &Value, account: &Value, ca_pem: &str, token: &str) -> Value {
 }
 
 async fn settle(api: &Arc<Api>, stored: &Object) {
-    let secret: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
-    if !is_token(&secret) {
+    let Some(secret) = object::readable(stored).filter(is_token) else {
         return;
-    }
+    };
     let account = account_of(api, &secret);
     let done = match step(&secret, account.as_ref(), &api.ca_pem) {
         Step::Nothing => return,
@@ -125,7 +124,7 @@ fn account_of(api: &Api, secret: &Value) -> Option<Value> {
     let stored = api
         .store
         .get(&collection("serviceaccounts"), object::namespace(secret), name)?;
-    serde_json::from_slice(stored.json()).ok()
+    object::readable(&stored)
 }
 
 async fn delete(api: &Arc<Api>, secret: &Value) -> Result<()> {

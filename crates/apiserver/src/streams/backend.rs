@@ -31,7 +31,7 @@ pub(super) fn pod(call: &Call, name: &str) -> Result<Value> {
         .store
         .get(&call.kind.collection, call.key_namespace(), name);
     let stored = stored.ok_or_else(|| ApiError::not_found(call.kind.qualified(), name))?;
-    Ok(call.kind.read(&stored))
+    object::parse(&stored)
 }
 
 pub(super) fn identity(pod: &Value) -> Pod {
@@ -74,8 +74,10 @@ fn nobody_answers(call: &Call, name: &str, path: &str) -> ApiError {
         };
         return ApiError::not_found(nodes, name);
     };
-    let node: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
-    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why_silent(&node, path))
+    match object::parse(&stored) {
+        Ok(node) => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why_silent(&node, path)),
+        Err(unreadable) => unreadable,
+    }
 }
 
 fn why_silent(node: &Value, path: &str) -> String {

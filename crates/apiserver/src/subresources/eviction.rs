@@ -37,7 +37,7 @@ pub(crate) async fn evict(call: &Call, bytes: &[u8]) -> Result<Answer> {
         .store
         .get(&call.kind.collection, call.key_namespace(), &call.target.name)
         .ok_or_else(|| ApiError::not_found(call.kind.qualified(), &call.target.name))?;
-    let pod = call.kind.read(&stored);
+    let pod = object::parse(&stored)?;
     if !is_finished(&pod) {
         take_disruption(call, &pod, options.dry_run).await?;
     }
@@ -103,7 +103,7 @@ async fn take_disruption(call: &Call, pod: &Value, dry_run: bool) -> Result<()> 
         let matching: Vec<(std::sync::Arc<store::Object>, Value)> = budgets
             .into_iter()
             .filter_map(|stored| {
-                let budget: Value = serde_json::from_slice(stored.json()).ok()?;
+                let budget = object::readable(&stored)?;
                 let selector = Selector::from_object(budget.pointer("/spec/selector")?).ok()?;
                 selector.matches(labels).then_some((stored, budget))
             })

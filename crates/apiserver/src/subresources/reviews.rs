@@ -94,11 +94,12 @@ fn access_review(call: &Call, review: &Value, user: &User) -> Value {
             name: text("/resourceAttributes/name"),
         }
     };
-    match call.api.authorizer.allowed(&call.api.store, user, attributes) {
-        Some(reason) if reason.is_empty() => json!({ "allowed": true }),
-        Some(reason) => json!({ "allowed": true, "reason": reason }),
-        None => json!({ "allowed": false }),
+    let decision = call.api.authorizer.decide(&call.api.store, user, attributes);
+    let mut status = json!({ "allowed": decision.is_allowed() });
+    if !decision.reason().is_empty() {
+        status["reason"] = decision.reason().into();
     }
+    status
 }
 
 fn rules_review(call: &Call, review: &Value) -> Result<Value> {
@@ -106,9 +107,12 @@ fn rules_review(call: &Call, review: &Value) -> Result<Value> {
     if namespace.is_empty() {
         return Err(ApiError::bad_request("no namespace on request"));
     }
-    let (resource_rules, path_rules) = call
-        .api
-        .authorizer
-        .rules_for(&call.api.store, &call.user, namespace);
-    Ok(json!({ "resourceRules": resource_rules, "nonResourceRules": path_rules, "incomplete": false }))
+    let authorizer = &call.api.authorizer;
+    let rules = authorizer.rules_for(&call.api.store, &call.user, namespace);
+    let mut status =
+        json!({ "resourceRules": rules.resources, "nonResourceRules": rules.paths, "incomplete": false });
+    if let Some(error) = rules.error {
+        status["evaluationError"] = error.into();
+    }
+    Ok(status)
 }

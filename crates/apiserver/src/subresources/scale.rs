@@ -24,7 +24,7 @@ use crate::{
     writes::{
         Outcome, Writer,
         options::WriteOptions,
-        patch,
+        patch::{self, Configuration},
         update::{self, Part},
     },
 };
@@ -38,12 +38,12 @@ pub(crate) async fn answer(call: &Call, method: &Method, bytes: &[u8]) -> Result
             .get(&call.kind.collection, call.key_namespace(), &call.target.name)
             .ok_or_else(|| ApiError::not_found(call.kind.qualified(), &call.target.name))?;
         let stored = conversion::shown_one(&call.api, &call.kind, stored).await?;
-        let scale = scale_of(call, &paths, &call.kind.read(&stored))?;
+        let scale = scale_of(call, &paths, &object::parse(&stored)?)?;
         return show(call, scale);
     }
     let outcome = change(call, method, &paths, bytes).await?;
     let object = match outcome {
-        Outcome::Stored(stored) => call.kind.read(&stored),
+        Outcome::Stored(stored) => object::parse(&stored)?,
         Outcome::DryRun(value) | Outcome::Deleted(value) => value,
     };
     show(call, scale_of(call, &paths, &object)?)
@@ -59,7 +59,7 @@ async fn change(call: &Call, method: &Method, paths: &ScalePaths, bytes: &[u8]) 
     };
     let mut writer = Writer::new(call, options);
     let applied = match content_type {
-        patch::APPLY if method == Method::PATCH => Some(patch::read_configuration(&mut writer, bytes)?),
+        patch::APPLY if method == Method::PATCH => Some(Configuration::read(bytes)?),
         _ => None,
     };
     let replicas: Vec<&str> = paths.spec.iter().map(String::as_str).collect();
@@ -68,7 +68,9 @@ async fn change(call: &Call, method: &Method, paths: &ScalePaths, bytes: &[u8]) 
         let mut current = scale_of(call, paths, old)?;
         size.record_in_scale(old, &mut current);
         let scale = if let Some(configuration) = &applied {
-            ownership::apply_scale(writer, &current, configuration)?
+            let scale = ownership::apply_scale(writer, &current, &configuration.value)?;
+            configuration.report(writer)?;
+            scale
         } else {
             let mut scale = wanted(method, content_type, bytes, &call.kind, &current)?;
             ownership::record_scaling(writer, &current, &mut scale);
@@ -196,45 +198,7 @@ fn wanted(method: &Method, content_type: &str, bytes: &[u8], kind: &Kind, curren
 
 /// The object with the wanted size.
 fn resized(call: &Call, paths: &ScalePaths, old: &Value, current: &Value, wanted: &Value) -> Result<Value> {
-    let name = &call.target.name;
-    let version = object::resource_version(wanted);
-    if !version.is_empty() && version != object::resource_version(current) {
-        return Err(ApiError::stale(call.kind.qualified(), name));
-    }
-    let uid = object::uid(wanted);
-    if !uid.is_empty() && uid != object::uid(current) {
-        return Err(ApiError::conflict(
-            call.kind.qualified(),
-            name,
-            &format!(
-                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-                object::uid(current)
-            ),
-        ));
-    }
-    let replicas = wanted
-        .pointer("/spec/replicas")
-        .cloned()
-        .unwrap_or_else(|| json!(0));
-    let path = Path::new("spec").child("replicas");
-    let Some(number) = replicas.as_i64() else {
-        return Err(ApiError::bad_request(
-            "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas of type int32",
-        ));
-    };
-    // Custom resources have a rule of their own about the field it comes from.
-    if number < 0 && !call.kind.is_custom() {
-        return Err(ApiError::invalid(
-            "autoscaling",
-            "Scale",
-            name,
-            &[FieldError::invalid(
-                &path,
-                &replicas,
-                "must be greater than or equal to 0",
-            )],
-        ));
-    }
+    check_same_object(call, current, wanted)?;
     let mut new = old.clone();
     let mut place = &mut new;
     for key in &paths.spec {
@@ -243,9 +207,47 @@ fn resized(call: &Call, paths: &ScalePaths, old: &Value, current: &Value, wanted
         }
         place = &mut place[key.as_str()];
     }
-    *place = number.into();
-    if version.is_empty() {
+    *place = wanted_replicas(call, wanted)?.into();
+    if object::resource_version(wanted).is_empty() {
         object::set_meta(&mut new, "resourceVersion", None);
     }
     Ok(new)
+}
+
+/// A scale that says which object, and which state of it, it is of must be right.
+fn check_same_object(call: &Call, current: &Value, wanted: &Value) -> Result<()> {
+    let (resource, name) = (call.kind.qualified(), &call.target.name);
+    let version = object::resource_version(wanted);
+    if !version.is_empty() && version != object::resource_version(current) {
+        return Err(ApiError::stale(resource, name));
+    }
+    let (uid, own) = (object::uid(wanted), object::uid(current));
+    if !uid.is_empty() && uid != own {
+        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {own}");
+        return Err(ApiError::conflict(resource, name, &why));
+    }
+    Ok(())
+}
+
+fn wanted_replicas(call: &Call, scale: &Value) -> Result<i64> {
+    let Some(replicas) = scale.pointer("/spec/replicas") else {
+        return Ok(0);
+    };
+    let number = replicas.as_i64().ok_or_else(|| {
+        ApiError::bad_request(
+            "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas of type int32",
+        )
+    })?;
+    // Custom resources have a rule of their own about the field it comes from.
+    if number < 0 && !call.kind.is_custom() {
+        let path = Path::new("spec").child("replicas");
+        let error = FieldError::invalid(&path, replicas, "must be greater than or equal to 0");
+        return Err(ApiError::invalid(
+            "autoscaling",
+            "Scale",
+            &call.target.name,
+            &[error],
+        ));
+    }
+    Ok(number)
 }

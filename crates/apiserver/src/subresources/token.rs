@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
+use kinds::read::text;
 use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 use store::Collection;
@@ -27,7 +28,7 @@ pub(crate) async fn issue(call: &Call, bytes: &[u8]) -> Result<Answer> {
         .store
         .get(&call.kind.collection, namespace, name)
         .ok_or_else(|| ApiError::not_found(call.kind.qualified(), name))?;
-    let account = call.kind.read(&stored);
+    let account = object::parse(&stored)?;
     let grant = Grant::read(call, &request, object::uid(&account))?;
     let token = call
         .api
@@ -123,62 +124,74 @@ fn check_name(call: &Call, request: &Value) -> Result<()> {
 
 /// Ties the token to an object that is there, and is the one meant.
 fn bind(call: &Call, namespace: &str, bound: &Value, private: &mut Value) -> Result<()> {
-    let (kind, name, uid) = (
-        kinds::read::text(bound, "kind"),
-        kinds::read::text(bound, "name"),
-        kinds::read::text(bound, "uid"),
-    );
-    let api_version = kinds::read::text(bound, "apiVersion");
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let (claim, plural, key_namespace) = match (group, kind) {
-        ("", "Pod") => ("pod", "pods", namespace),
-        ("", "Secret") => ("secret", "secrets", namespace),
-        ("", "Node") => ("node", "nodes", ""),
-        _ => {
-            return Err(ApiError::bad_request(format!(
-                "cannot bind token to object of type {group}/{version}, Kind={kind}"
-            )));
-        }
-    };
+    let (name, uid) = (text(bound, "name"), text(bound, "uid"));
+    let bindable = Bindable::read(bound)?;
     let qualified = Qualified {
         group: "",
-        name: plural,
+        name: bindable.plural,
     };
+    let key_namespace = if bindable.namespaced { namespace } else { "" };
     let stored = call
         .api
         .store
-        .get(&Collection::new("", plural), key_namespace, name)
+        .get(&Collection::new("", bindable.plural), key_namespace, name)
         .ok_or_else(|| ApiError::not_found(qualified, name))?;
-    let object: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
+    let object = object::parse(&stored)?;
     if !uid.is_empty() && uid != object::uid(&object) {
-        return Err(ApiError::conflict(
-            qualified,
-            name,
-            &format!(
-                "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated"
-            ),
-        ));
+        let why = format!(
+            "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated"
+        );
+        return Err(ApiError::conflict(qualified, name, &why));
     }
-    if kind == "Pod" {
-        let account = object
-            .pointer("/spec/serviceAccountName")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        if account != call.target.name {
-            return Err(ApiError::bad_request(format!(
-                "cannot bind token for serviceaccount \"{}\" to pod running with different serviceaccount name.",
-                call.target.name
-            )));
-        }
-        let node = object
-            .pointer("/spec/nodeName")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        if !node.is_empty() {
-            private["node"] = node_claim(call, node);
-        }
+    if bindable.claim == "pod" {
+        bind_pod(call, &object, private)?;
     }
-    private[claim] = json!({ "name": name, "uid": object::uid(&object) });
+    private[bindable.claim] = json!({ "name": name, "uid": object::uid(&object) });
+    Ok(())
+}
+
+/// What a token may be bound to.
+struct Bindable {
+    claim: &'static str,
+    plural: &'static str,
+    namespaced: bool,
+}
+
+impl Bindable {
+    fn read(bound: &Value) -> Result<Self> {
+        let (api_version, kind) = (text(bound, "apiVersion"), text(bound, "kind"));
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let (claim, plural, namespaced) = match (group, kind) {
+            ("", "Pod") => ("pod", "pods", true),
+            ("", "Secret") => ("secret", "secrets", true),
+            ("", "Node") => ("node", "nodes", false),
+            _ => {
+                return Err(ApiError::bad_request(format!(
+                    "cannot bind token to object of type {group}/{version}, Kind={kind}"
+                )));
+            }
+        };
+        Ok(Self {
+            claim,
+            plural,
+            namespaced,
+        })
+    }
+}
+
+/// A token of a pod is for the account it runs as, and knows its node.
+fn bind_pod(call: &Call, pod: &Value, private: &mut Value) -> Result<()> {
+    let spec = kinds::read::get(pod, "spec");
+    if text(spec, "serviceAccountName") != call.target.name {
+        return Err(ApiError::bad_request(format!(
+            "cannot bind token for serviceaccount \"{}\" to pod running with different serviceaccount name.",
+            call.target.name
+        )));
+    }
+    let node = text(spec, "nodeName");
+    if !node.is_empty() {
+        private["node"] = node_claim(call, node);
+    }
     Ok(())
 }
 

@@ -60,10 +60,10 @@ pub(super) fn verify(
 }
 
 fn is_kept(api: &Api, namespace: &str, secret: &str, token: &str) -> bool {
-    let Some(stored) = api.store.get(&Collection::new("", "secrets"), namespace, secret) else {
+    let stored = api.store.get(&Collection::new("", "secrets"), namespace, secret);
+    let Some(secret) = stored.and_then(|stored| object::readable(&stored)) else {
         return false;
     };
-    let secret: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
     let kept = kinds::read::text(kinds::read::get(&secret, "data"), "token");
     !object::is_deleting(&secret) && BASE64_STANDARD.encode(token) == kept
 }

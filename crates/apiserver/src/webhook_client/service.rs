@@ -8,6 +8,8 @@ use std::{
 use serde_json::Value;
 use store::{Collection, Store};
 
+use crate::object;
+
 /// Somebody who serves a port of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Backend {
@@ -21,7 +23,7 @@ pub(super) fn resolve(store: &Store, namespace: &str, name: &str, port: u16) -> 
     static TURN: AtomicUsize = AtomicUsize::new(0);
     let service = store
         .get(&Collection::new("", "services"), namespace, name)
-        .and_then(|stored| serde_json::from_slice::<Value>(stored.json()).ok())
+        .and_then(|stored| object::readable(&stored))
         .ok_or_else(|| format!("service \"{name}\" not found"))?;
     let port_name = port_name(&service, name, port)?;
     let slices = store
@@ -32,9 +34,7 @@ pub(super) fn resolve(store: &Store, namespace: &str, name: &str, port: u16) -> 
             None,
         )
         .items;
-    let slices = slices
-        .iter()
-        .filter_map(|stored| serde_json::from_slice::<Value>(stored.json()).ok());
+    let slices = slices.iter().filter_map(|stored| object::readable(stored));
     let family = service
         .pointer("/spec/ipFamilies/0")
         .and_then(Value::as_str)
@@ -82,7 +82,7 @@ fn belongs_to(slice: &Value, service: &str) -> bool {
 fn listed_backends(store: &Store, namespace: &str, name: &str, port_name: &str) -> Vec<Backend> {
     let stored = store.get(&Collection::new("", "endpoints"), namespace, name);
     let endpoints = stored
-        .and_then(|stored| serde_json::from_slice::<Value>(stored.json()).ok())
+        .and_then(|stored| object::readable(&stored))
         .unwrap_or_default();
     let subsets = kinds::read::list(&endpoints, "subsets").iter();
     let addresses = subsets.filter_map(|subset| Some((named_port(subset, port_name)?, subset)));

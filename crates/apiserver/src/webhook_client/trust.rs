@@ -151,38 +151,118 @@ impl ServerCertVerifier for Verifier {
 /// A certificate is compared by its names or by its addresses, as whoever called it was called.
 fn wrong_name(expected: &ServerName<'_>, presented: &[String]) -> String {
     let is_address = matches!(expected, ServerName::IpAddress(_));
-    let (prefix, what) = if is_address {
-        ("IpAddress(", "IP SANs")
-    } else {
-        ("DnsName(", "SANs")
-    };
+    let prefix = if is_address { "IpAddress(" } else { "DnsName(" };
     let names: Vec<&str> = presented
         .iter()
         .filter_map(|name| name.strip_prefix(prefix)?.strip_suffix(')'))
         .map(|name| name.trim_matches('"'))
         .collect();
     let expected = expected.to_str();
-    if names.is_empty() {
-        return format!("cannot validate certificate for {expected} because it doesn't contain any {what}");
+    match names.as_slice() {
+        [] if is_address => {
+            format!("cannot validate certificate for {expected} because it doesn't contain any IP SANs")
+        }
+        [] => format!("certificate is not valid for any names, but wanted to match {expected}"),
+        names => format!("certificate is valid for {}, not {expected}", names.join(", ")),
     }
-    format!("certificate is valid for {}, not {expected}", names.join(", "))
 }
 
 /// A failed handshake in the words of the real server, which people search for.
 pub(super) fn describe(error: &std::io::Error) -> String {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
-    let Some(Error::InvalidCertificate(reason)) = inner else {
-        return error.to_string();
-    };
-    let why = match reason {
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            "certificate signed by unknown authority".to_owned()
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        Some(Error::InvalidCertificate(CertificateError::BadEncoding)) => {
+            "tls: failed to parse certificate from server: x509: malformed certificate".to_owned()
         }
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            "certificate has expired or is not yet valid".to_owned()
+        Some(Error::InvalidCertificate(reason)) => {
+            format!("tls: failed to verify certificate: x509: {}", distrust(reason))
         }
+        Some(Error::InvalidMessage(_)) => "tls: first record does not look like a TLS handshake".to_owned(),
+        Some(Error::AlertReceived(alert)) => format!("remote error: tls: {}", spaced(&format!("{alert:?}"))),
+        _ if error.kind() == std::io::ErrorKind::UnexpectedEof => "EOF".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Why a certificate is not believed. Whatever else is wrong with its chain leaves nobody to vouch
+/// for it.
+fn distrust(reason: &CertificateError) -> String {
+    const TIME: &str = "certificate has expired or is not yet valid";
+    match reason {
+        CertificateError::ExpiredContext { time, not_after } => {
+            format!(
+                "{TIME}: current time {} is after {}",
+                moment(*time),
+                moment(*not_after)
+            )
+        }
+        CertificateError::NotValidYetContext { time, not_before } => {
+            format!(
+                "{TIME}: current time {} is before {}",
+                moment(*time),
+                moment(*not_before)
+            )
+        }
+        CertificateError::Expired | CertificateError::NotValidYet => TIME.to_owned(),
         CertificateError::NotValidForNameContext { expected, presented } => wrong_name(expected, presented),
-        other => format!("{other:?}"),
-    };
-    format!("tls: failed to verify certificate: x509: {why}")
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "certificate specifies an incompatible key usage".to_owned()
+        }
+        CertificateError::UnhandledCriticalExtension => "unhandled critical extension".to_owned(),
+        _ => "certificate signed by unknown authority".to_owned(),
+    }
+}
+
+fn moment(time: UnixTime) -> String {
+    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(seconds).map_or_else(|_| seconds.to_string(), crate::writes::timestamp)
+}
+
+/// `HandshakeFailure` as `handshake failure`.
+fn spaced(name: &str) -> String {
+    let mut words = String::new();
+    for (index, letter) in name.char_indices() {
+        if letter.is_uppercase() && index > 0 {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(error: Error) -> String {
+        describe(&std::io::Error::new(std::io::ErrorKind::InvalidData, error))
+    }
+
+    #[test]
+    fn a_failed_handshake_is_told_in_the_words_of_the_real_server() {
+        let unknown = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
+        assert_eq!(described(CertificateError::UnknownIssuer.into()), unknown);
+        let other = rustls::OtherError(Arc::new(std::fmt::Error));
+        assert_eq!(described(CertificateError::Other(other).into()), unknown);
+        let expired = CertificateError::ExpiredContext {
+            time: UnixTime::since_unix_epoch(std::time::Duration::from_hours(1)),
+            not_after: UnixTime::since_unix_epoch(std::time::Duration::ZERO),
+        };
+        assert_eq!(
+            described(expired.into()),
+            "tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time 1970-01-01T01:00:00Z is after 1970-01-01T00:00:00Z"
+        );
+        assert_eq!(
+            described(Error::AlertReceived(rustls::AlertDescription::HandshakeFailure)),
+            "remote error: tls: handshake failure"
+        );
+    }
+
+    #[test]
+    fn a_certificate_without_names_is_for_nobody() {
+        let name = ServerName::try_from("hook.ns.svc").unwrap();
+        assert_eq!(
+            wrong_name(&name, &[]),
+            "certificate is not valid for any names, but wanted to match hook.ns.svc"
+        );
+    }
 }

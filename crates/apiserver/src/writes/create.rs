@@ -80,7 +80,8 @@ async fn create_named(writer: &mut Writer<'_>, mut object: Value) -> Result<Outc
     let turn = admission::validate(writer, Operation::Create, Some(&object), None).await?;
     if writer.options.dry_run {
         check_absent(call, &object)?;
-        return Ok(Outcome::DryRun(object));
+        let shown = conversion::as_if_stored(&call.api, &call.kind, object).await?;
+        return Ok(Outcome::DryRun(shown));
     }
     let name = object::name(&object).to_owned();
     let namespace = object::namespace(&object).to_owned();

@@ -81,7 +81,7 @@ pub(crate) async fn delete_in(
             .get(&kind.collection, namespace, name)
             .ok_or_else(|| ApiError::not_found(kind.qualified(), name))?;
         let shown = conversion::shown_one(&call.api, kind, stored.clone()).await?;
-        let old = kind.read(&shown);
+        let old = object::parse(&shown)?;
         check_preconditions(kind, name, &old, options)?;
         drop(admission::validate(writer, Operation::Delete, None, Some(&old)).await?);
         let step = plan(kind, &old, options, writer.now);
@@ -98,7 +98,7 @@ pub(crate) async fn delete_in(
             Ok(Left::Stored(stored)) => return Outcome::Stored(stored).shown(call).await,
             Ok(Left::Gone(last)) => {
                 let last = conversion::shown_one(&call.api, kind, last).await?;
-                let last = kind.read(&last);
+                let last = object::parse(&last)?;
                 crate::allocation::release(&call.api, kind, &last);
                 return Ok(Outcome::Deleted(last));
             }

@@ -17,7 +17,7 @@ use crate::{
     conversion,
     error::Result,
     list::ListOptions,
-    negotiate,
+    negotiate, object,
     response::{self, Answer},
     selection::Selection,
 };
@@ -33,15 +33,14 @@ pub(crate) async fn delete_collection(call: &Call, bytes: &[u8]) -> Result<Answe
         .api
         .store
         .list(&call.kind.collection, call.namespace(), None, None);
-    // A selection is made of what its version shows.
-    let mut items = if selection.is_empty() {
-        list.items
-    } else {
-        conversion::shown(&call.api, &call.kind, list.items).await?
-    };
-    items.retain(|shown| selection.matches(&call.kind, shown));
-    let mut deletions = stream::iter(items)
-        .map(|object| delete_one(call, object, &options))
+    let mut selected = Vec::new();
+    for stored in conversion::shown(&call.api, &call.kind, list.items).await? {
+        if selection.matches(&call.kind, &stored)? {
+            selected.push(stored);
+        }
+    }
+    let mut deletions = stream::iter(selected)
+        .map(|stored| delete_one(call, stored, &options))
         .buffered(AT_A_TIME);
     let mut items = Vec::new();
     while let Some(deleted) = deletions.next().await {
@@ -66,7 +65,7 @@ async fn delete_one(call: &Call, object: Arc<Object>, options: &DeleteOptions) -
     let mut writer = Writer::new(call, write_options);
     let value = match delete::delete_in(&mut writer, object.namespace(), object.name(), options).await {
         Ok(Outcome::Deleted(value) | Outcome::DryRun(value)) => value,
-        Ok(Outcome::Stored(stored)) => call.kind.read(&stored),
+        Ok(Outcome::Stored(stored)) => object::parse(&stored)?,
         Err(error) if error.code == StatusCode::NOT_FOUND => return Ok(None),
         Err(error) => return Err(error),
     };

@@ -4,7 +4,9 @@ mod go_value;
 mod settled;
 
 use http::StatusCode;
+use kinds::types::TypeRef;
 use manifests::{
+    apply,
     field::{FieldError, Path},
     json_patch, merge_patch,
     shape::Shape,
@@ -17,7 +19,7 @@ use super::{
     Writer,
     create::{self, Recorded},
     faults::Repeated,
-    options::WriteOptions,
+    options::{FieldValidation, WriteOptions},
     update::{self, Part},
 };
 use crate::{
@@ -25,7 +27,7 @@ use crate::{
     call::Call,
     error::{ApiError, Result},
     kind::{Definition, Kind},
-    negotiate, ownership,
+    negotiate, object, ownership,
     response::Answer,
 };
 
@@ -52,7 +54,7 @@ enum PatchKind {
 pub(crate) async fn patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let content_type = negotiate::content_type(&call.headers);
     if content_type == APPLY {
-        return apply(call, part, bytes).await;
+        return apply_patch(call, part, bytes).await;
     }
     let patch = read(call, content_type, bytes)?;
     let options = options(call, content_type)?;
@@ -64,6 +66,12 @@ pub(crate) async fn patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answe
             Unlike::Refused(error) => error,
         })?;
         settled::check_identity(call, &value)?;
+        let restored = built_in_shape(&call.kind)
+            .filter(|_| patch.kind == PatchKind::Strategic)
+            .and_then(|shape| kinds::decode::restore_error(shape, &value));
+        if let Some(why) = restored {
+            return Err(undecodable(call, &patch, old, why));
+        }
         let decoded = writer.decode(value, Repeated::Before(patch.faults.clone()));
         decoded.map_err(|why| undecodable(call, &patch, old, why))
     })
@@ -88,14 +96,54 @@ pub(crate) fn options(call: &Call, content_type: &str) -> Result<WriteOptions> {
     Err(ApiError::invalid("meta.k8s.io", "PatchOptions", "", &[error]))
 }
 
-/// The configuration an apply brings.
-pub(crate) fn read_configuration(writer: &mut Writer<'_>, bytes: &[u8]) -> Result<Value> {
-    let parsed = manifests::yaml::parse(bytes).map_err(|error| {
-        ApiError::bad_request(format!(
-            "error decoding YAML: error converting YAML to JSON: {error}"
-        ))
-    })?;
-    ownership::read_configuration(writer, parsed.value, parsed.duplicates)
+/// The configuration an apply brings, and which of its keys it has twice.
+pub(crate) struct Configuration {
+    pub(crate) value: Value,
+    duplicates: Vec<String>,
+}
+
+impl Configuration {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
+        let parsed = manifests::yaml::parse(bytes).map_err(|error| {
+            ApiError::bad_request(format!(
+                "error decoding YAML: error converting YAML to JSON: {error}"
+            ))
+        })?;
+        let value = match parsed.value {
+            // Nothing is an object with nothing in it.
+            Value::Null => Value::Object(serde_json::Map::new()),
+            value @ Value::Object(_) => value,
+            other => {
+                let given = manifests::json::go_kind(&other);
+                return Err(ApiError::bad_request(format!(
+                    "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {given} into Go value of type map[string]interface {{}}"
+                )));
+            }
+        };
+        Ok(Self {
+            value,
+            duplicates: parsed.duplicates,
+        })
+    }
+
+    /// Tells of keys given twice, as loudly as the client asked for. Whatever else is wrong with a
+    /// configuration is said before.
+    pub(crate) fn report(&self, writer: &Writer<'_>) -> Result<()> {
+        if self.duplicates.is_empty() {
+            return Ok(());
+        }
+        match writer.options.field_validation {
+            FieldValidation::Strict => {
+                return Err(ApiError::bad_request(format!(
+                    "error strict decoding YAML: error converting YAML to JSON: {}",
+                    manifests::yaml::duplicates_error(&self.duplicates)
+                )));
+            }
+            FieldValidation::Warn => writer.warn(self.duplicates.clone()),
+            FieldValidation::Ignore => {}
+        }
+        Ok(())
+    }
 }
 
 fn read(call: &Call, content_type: &str, bytes: &[u8]) -> Result<Patch> {
@@ -201,9 +249,9 @@ fn patch_error(code: u16, message: String) -> ApiError {
 }
 
 /// Server-side apply: merges what the client wants into what is there, by who owns what.
-async fn apply(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
+async fn apply_patch(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
     let mut writer = Writer::new(call, options(call, APPLY)?);
-    let configuration = read_configuration(&mut writer, bytes)?;
+    let configuration = Configuration::read(bytes)?;
     let exists = call
         .api
         .store
@@ -213,8 +261,8 @@ async fn apply(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
         if !matches!(part, Part::Main) {
             return Err(ApiError::not_found(call.kind.qualified(), &call.target.name));
         }
-        let created = ownership::apply(&writer, None, &configuration, part.subresource())?;
-        let created = writer.complete(created, Repeated::default())?;
+        let created = applied(&mut writer, part, &configuration, None)?;
+        check_not_expected(call, &created)?;
         match create::create_object(&mut writer, created, Recorded::Already).await {
             // Somebody else created it in between: then this is a change.
             Err(error) if error.reason == "AlreadyExists" => {}
@@ -222,9 +270,50 @@ async fn apply(call: &Call, part: Part, bytes: &[u8]) -> Result<Answer> {
         }
     }
     let outcome = update::change(&mut writer, part, Operation::Apply, |writer, old| {
-        let merged = ownership::apply(writer, Some(old), &configuration, part.subresource())?;
-        writer.complete(merged, Repeated::default())
+        applied(writer, part, &configuration, Some(old))
     })
     .await?;
     writer.answer(StatusCode::OK, outcome)
+}
+
+/// What becomes of an object, or of nothing, by a configuration.
+fn applied(
+    writer: &mut Writer<'_>,
+    part: Part,
+    configuration: &Configuration,
+    live: Option<&Value>,
+) -> Result<Value> {
+    let kind = &writer.call.kind;
+    let merged = ownership::apply(writer, live, &configuration.value, part.subresource())?;
+    configuration.report(writer)?;
+    update::check_name(writer.call, &merged)?;
+    settled::check_namespace(writer.call, &merged)?;
+    let restored = built_in_shape(kind).and_then(|shape| kinds::decode::restore_error(shape, &merged));
+    let decoded = match restored {
+        Some(why) => Err(why),
+        None => writer.decode(merged, Repeated::default()),
+    };
+    decoded.map_err(|why| {
+        let subject = apply::described(&configuration.value);
+        let gvk = apply::type_name(&kind.api_version, &kind.kind);
+        let why = format!(
+            "failed to convert new object ({subject}) to proper version: unable to convert unstructured object to {gvk}: {why}"
+        );
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why)
+    })
+}
+
+fn built_in_shape(kind: &Kind) -> Option<TypeRef> {
+    Some(kind.built_in()?.shape)
+}
+
+/// Who applies to an object of a certain identity does not mean to create one.
+fn check_not_expected(call: &Call, created: &Value) -> Result<()> {
+    let uid = object::uid(created);
+    if uid.is_empty() {
+        return Ok(());
+    }
+    let why =
+        format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+    Err(ApiError::conflict(call.kind.qualified(), &call.target.name, &why))
 }

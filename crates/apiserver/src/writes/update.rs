@@ -80,7 +80,7 @@ pub(crate) async fn update(call: &Call, part: Part, bytes: &[u8]) -> Result<Answ
 }
 
 /// The name in the body must be the one in the path.
-fn check_name(call: &Call, object: &Value) -> Result<()> {
+pub(super) fn check_name(call: &Call, object: &Value) -> Result<()> {
     let sent = object::name(object);
     if sent == call.target.name {
         return Ok(());
@@ -117,7 +117,7 @@ pub(crate) async fn change(
     for attempt in 1.. {
         let stored = current(call).ok_or_else(|| ApiError::not_found(kind.qualified(), &call.target.name))?;
         let shown = conversion::shown_one(&call.api, kind, stored.clone()).await?;
-        let old = kind.read(&shown);
+        let old = object::parse(&shown)?;
         let new = make(writer, &old)?;
         let pinned = check_preconditions(writer, &old, &new)?;
         let (mut new, taken) = complete(writer, part, operation, new, &old).await?;
@@ -127,6 +127,7 @@ pub(crate) async fn change(
             return Ok(Outcome::Stored(shown));
         }
         if writer.options.dry_run {
+            let new = conversion::as_if_stored(&call.api, kind, new).await?;
             return Ok(Outcome::DryRun(new));
         }
         let result = store(call, &stored, new).await?;
@@ -246,7 +247,8 @@ fn check_preconditions(writer: &Writer<'_>, old: &Value, new: &Value) -> Result<
         return Err(ApiError::stale(kind.qualified(), &call.target.name));
     }
     let sent_uid = object::uid(new);
-    if !sent_uid.is_empty() && sent_uid != object::uid(old) {
+    // What a patch makes of the identity is left to validation.
+    if call.target.verb == "update" && !sent_uid.is_empty() && sent_uid != object::uid(old) {
         return Err(ApiError::conflict(
             kind.qualified(),
             &call.target.name,

@@ -85,6 +85,25 @@ pub(super) const CHECKS: &[Check] = &[
             .exactly("/details", json!({"name": "p", "kind": "pods"}))?
             .done()
     }),
+    Check::new(AREA, "a refusal names a role that is bound and missing", |cx| {
+        let user = cx.unique("bound");
+        let binding = json!({
+            "metadata": {"name": cx.unique("bound")},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "missing"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
+        });
+        cx.create_cluster("rbac.authorization.k8s.io/v1", "clusterrolebindings", binding)?;
+        let message = format!(
+            "pods \"p\" is forbidden: User \"{user}\" cannot get resource \"pods\" in API group \"\" in the \
+             namespace \"default\": RBAC: clusterrole.rbac.authorization.k8s.io \"missing\" not found"
+        );
+        cx.eventually(|| {
+            cx.get("/api/v1/namespaces/default/pods/p")
+                .impersonate(&user)
+                .refused(403, "Forbidden", &message)
+        })?
+        .done()
+    }),
     Check::new(AREA, "a refusal at cluster scope says so", |cx| {
         cx.get("/apis/apps/v1/deployments")
             .impersonate("jane")

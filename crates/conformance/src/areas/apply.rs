@@ -47,7 +47,86 @@ fn owned(answer: &Answer, manager: &str) -> Value {
         .unwrap_or_default()
 }
 
+/// What a body that is no configuration is told.
+fn refuses(cx: &Context<'_>, body: &str, message: &str) -> Outcome {
+    cx.request("PATCH", cx.core("configmaps/a")?)
+        .query("fieldManager", "one")
+        .bytes("application/apply-patch+yaml", body)
+        .refused(400, "BadRequest", message)?
+        .done()
+}
+
 pub(super) const CHECKS: &[Check] = &[
+    Check::new(AREA, "a body that is no configuration is refused", |cx| {
+        let unmarshal = |given: &str| {
+            format!(
+                "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot \
+                 unmarshal {given} into Go value of type map[string]interface {{}}"
+            )
+        };
+        refuses(cx, "[]", &unmarshal("array"))?;
+        refuses(cx, "\"x\"", &unmarshal("string"))?;
+        refuses(cx, "null", "invalid object type: /, Kind=")?;
+        refuses(cx, "", "invalid object type: /, Kind=")?;
+        refuses(
+            cx,
+            r#"{"apiVersion": "v1", "kind": "ConfigMap"}"#,
+            "the name of the object (a based on URL) was undeterminable: name must be provided",
+        )
+    }),
+    Check::new(AREA, "every value must have the form of its type", |cx| {
+        let failed = |subject: &str, problems: &str| {
+            json!({
+                "code": 500,
+                "message": format!("failed to create typed patch object ({subject}): {problems}"),
+            })
+        };
+        let subject = "/a; /v1, Kind=ConfigMap";
+        apply(cx, "one", json!({"k": 1}))?.has(failed(
+            subject,
+            ".data.k: expected string, got &value.valueUnstructured{Value:1}",
+        ))?;
+        apply(cx, "one", json!([1]))?.has(failed(subject, ".data: expected map, got &{[1]}"))?;
+        let subject = "/a; apps/v1, Kind=Deployment";
+        apply_deployment(cx, "one", deployment(json!({"name": "c"})))?.has(failed(
+            subject,
+            ".spec.template.spec.containers: expected list, got &{map[name:c]}",
+        ))?;
+        let mut body = deployment(json!([{"name": "c", "image": "i", "bogus": 1}]));
+        body["spec"]["replicas"] = json!("x");
+        apply_deployment(cx, "one", body)?
+            .satisfies("both problems, in any order", |answer| {
+                let message = answer.text("/message");
+                message.contains("): errors:\n  ")
+                    && message.contains("\n  .spec.replicas: expected numeric (int or float), got string")
+                    && message.contains(
+                        "\n  .spec.template.spec.containers[name=\"c\"].bogus: field not declared in schema",
+                    )
+            })?
+            .done()
+    }),
+    Check::new(
+        AREA,
+        "an apply to another object of the same name is refused",
+        |cx| {
+            let mut body = config_map(json!({}));
+            body["metadata"]["uid"] = json!("other");
+            cx.apply(cx.core("configmaps/a")?, "one", body.clone()).refused(
+                409,
+                "Conflict",
+                "Operation cannot be fulfilled on configmaps \"a\": uid mismatch: the provided object \
+                     specified uid other, and no existing object was found",
+            )?;
+            apply(cx, "one", json!({"k": "v"}))?.expect(201)?;
+            cx.apply(cx.core("configmaps/a")?, "one", body)
+                .refused(
+                    422,
+                    "Invalid",
+                    "ConfigMap \"a\" is invalid: metadata.uid: Invalid value: \"other\": field is immutable",
+                )?
+                .done()
+        },
+    ),
     Check::new(
         AREA,
         "an apply of a new object creates it and records its owner",

@@ -39,6 +39,25 @@ pub(super) const CHECKS: &[Check] = &[
             .satisfies("ok", |answer| answer.body_text() == "ok")?
             .done()
     }),
+    Check::new(AREA, "some paths do not care for the method", |cx| {
+        for path in ["/readyz", "/livez/ping", "/apis", "/apis/apps", "/openapi/v3"] {
+            cx.request("POST", path).expect(200)?;
+        }
+        for path in ["/version", "/api", "/api/v1", "/apis/apps/v1"] {
+            cx.request("POST", path).expect(405)?;
+            cx.request("HEAD", path).expect(405)?;
+        }
+        Ok(())
+    }),
+    Check::new(AREA, "some paths do not mind a slash at their end", |cx| {
+        for path in ["/version/", "/api/", "/apis/", "/apis/apps/", "/apis/apps/v1/"] {
+            cx.get(path).expect(200)?;
+        }
+        for path in ["/readyz/", "/metrics/", "/openapi/v2/"] {
+            cx.get(path).expect(404)?;
+        }
+        Ok(())
+    }),
     Check::new(AREA, "health needs no credentials", |cx| {
         cx.get("/readyz").anonymous().expect(200)?;
         cx.get("/livez").anonymous().expect(200)?;

@@ -105,9 +105,7 @@ pub(super) const CHECKS: &[Check] = &[
                 .refused(
                     406,
                     "NotAcceptable",
-                    "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
-                 application/vnd.kubernetes.protobuf, application/json;stream=watch, \
-                 application/vnd.kubernetes.protobuf;stream=watch",
+                    "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, {*}",
                 )?
                 .done()
         },
@@ -119,8 +117,7 @@ pub(super) const CHECKS: &[Check] = &[
             .refused(
                 406,
                 "NotAcceptable",
-                "only the following media types are accepted: application/json, application/yaml, \
-                 application/vnd.kubernetes.protobuf",
+                "only the following media types are accepted: application/json, application/yaml{*}",
             )?
             .done()
     }),

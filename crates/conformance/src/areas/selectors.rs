@@ -47,6 +47,11 @@ fn refuses_field(cx: &Context<'_>, resource: &str, selector: &str, message: &str
 }
 
 pub(super) const CHECKS: &[Check] = &[
+    Check::new(AREA, "a query may have signs that should be escaped", |cx| {
+        let path = cx.core("secrets")?;
+        cx.get(format!("{path}?labelSelector=size>3")).expect(200)?;
+        cx.get(format!("{path}?labelSelector=size>x")).expect(400)?.done()
+    }),
     Check::new(AREA, "a label equals", |cx| finds(cx, "tier=front", &["a"])),
     Check::new(AREA, "a label equals, with two signs", |cx| {
         finds(cx, "tier==front", &["a"])

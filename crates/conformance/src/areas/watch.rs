@@ -21,6 +21,18 @@ fn label(cx: &Context<'_>, name: &str, labels: Value) -> Outcome<Answer> {
 }
 
 pub(super) const CHECKS: &[Check] = &[
+    Check::new(AREA, "initial events need no bookmark at their end", |cx| {
+        secret(cx, "a")?;
+        let mut watch = cx
+            .get(cx.core("secrets")?)
+            .query("sendInitialEvents", true)
+            .query("resourceVersionMatch", "NotOlderThan")
+            .watch()?;
+        watch.expect_named("ADDED", "a")?;
+        secret(cx, "b")?;
+        watch.expect_named("ADDED", "b")?;
+        Ok(())
+    }),
     Check::new(AREA, "a watch is a stream of JSON lines", |cx| {
         let watch = cx.get(cx.core("secrets")?).query("timeoutSeconds", 1).watch()?;
         ensure(

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 use super::{
@@ -152,7 +153,7 @@ fn validate(request: &Value, errors: &mut Errors) {
     let root = Field::root(request);
     let spec = root.child("spec");
     let pem = spec.child("request");
-    if !is_request(&decode(pem.text())) {
+    if encoded_request(request).is_none() {
         pem.invalid_as(pem.text(), "PEM block type must be CERTIFICATE REQUEST", errors);
     }
     let usages = spec.child("usages");
@@ -180,13 +181,21 @@ fn validate(request: &Value, errors: &mut Errors) {
     validate_conditions(&root.child("status.conditions"), errors);
 }
 
-fn is_request(pem: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(pem);
-    let marker = |edge: &str| text.find(&format!("-----{edge} CERTIFICATE REQUEST-----"));
-    match (text.find("-----BEGIN "), marker("BEGIN"), marker("END")) {
-        (Some(first), Some(begin), Some(end)) => first == begin && begin < end,
-        _ => false,
-    }
+/// The request in the first PEM block of `spec.request`, still encoded; none if that is no request.
+pub fn encoded_request(request: &Value) -> Option<Vec<u8>> {
+    let pem = decode(read::text(read::get(request, "spec"), "request"));
+    let pem = std::str::from_utf8(&pem).ok()?;
+    let (_, block) = pem.split_once("-----BEGIN ")?;
+    let (body, _) = block
+        .strip_prefix("CERTIFICATE REQUEST-----")?
+        .split_once("-----END CERTIFICATE REQUEST-----")?;
+    let is_header = |line: &&str| line.contains(':');
+    let encoded: String = body
+        .lines()
+        .map(str::trim)
+        .filter(|line| !is_header(line))
+        .collect();
+    base64::engine::general_purpose::STANDARD.decode(encoded).ok()
 }
 
 fn validate_conditions(conditions: &Field<'_>, errors: &mut Errors) {
@@ -261,6 +270,25 @@ fn validate_change(request: &Value, old: &Value, allowed: Allowed, errors: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_is_the_first_block_of_its_text() {
+        let encoded = |pem: &str| {
+            let text = base64::engine::general_purpose::STANDARD.encode(pem);
+            encoded_request(&json!({"spec": {"request": text}}))
+        };
+        let block =
+            |name: &str, body: &str| format!("-----BEGIN {name}-----\n{body}\n-----END {name}-----\n");
+        let request = block("CERTIFICATE REQUEST", "aGVs\nbG8=");
+        assert_eq!(encoded(&request).as_deref(), Some(&b"hello"[..]));
+        assert_eq!(
+            encoded(&format!("before\n{request}after")).as_deref(),
+            Some(&b"hello"[..])
+        );
+        assert_eq!(encoded(&block("CERTIFICATE REQUEST", "!!!")), None);
+        assert_eq!(encoded(&(block("CERTIFICATE", "aGVsbG8=") + &request)), None);
+        assert_eq!(encoded("hello"), None);
+    }
 
     #[test]
     fn conditions_left_out_are_taken_back() {

@@ -4,7 +4,7 @@ use super::{
     Body, GroupVersionDoc, ResourceDoc, SubresourceDoc, naming,
     operation::{Operation, PathItem, Request, Response},
     parameters::{self, Parameter},
-    verbs::{ANY, OK},
+    verbs::{ANY, OK, Verb},
 };
 
 /// The methods a connection passes on, by the verb that allows each.
@@ -53,9 +53,9 @@ impl<'a> Place<'a> {
         };
         let object = format!("{collection}/{{name}}");
         let named = [&[parameters::NAME], scope].concat();
-        let operations = self.operations(&["list", "create", "deletecollection"], None);
+        let operations = self.operations(&[Verb::List, Verb::Create, Verb::DeleteCollection], None);
         items.push((collection, self.item(scope, operations)));
-        let operations = self.operations(&["get", "update", "delete", "patch"], None);
+        let operations = self.operations(&[Verb::Get, Verb::Update, Verb::Delete, Verb::Patch], None);
         items.push((object.clone(), self.item(&named, operations)));
         for part in &self.resource.subresources {
             items.extend(self.part(part, &object, &named));
@@ -73,7 +73,8 @@ impl<'a> Place<'a> {
     ) -> Vec<(String, PathItem<'a>)> {
         let path = format!("{object}/{}", part.name);
         if part.body != Body::Stream {
-            let operations = self.operations(&["get", "create", "update", "patch"], Some(part));
+            let operations =
+                self.operations(&[Verb::Get, Verb::Create, Verb::Update, Verb::Patch], Some(part));
             let mut item = self.item(named, operations);
             item.kind = part.kind.kind;
             return vec![(path, item)];
@@ -102,16 +103,16 @@ impl<'a> Place<'a> {
 
     fn list_everywhere(self) -> Operation<'a> {
         let rest = format!("{}ForAllNamespaces", self.resource.kind);
-        let mut listing = self.operation("list", None);
+        let mut listing = self.operation(Verb::List, None);
         listing.id = naming::operation_id("list", self.group_version, &rest);
         listing
     }
 
     /// Those of the verbs that are allowed, on the resource or on a part of it.
-    fn operations(self, verbs: &[&str], part: Option<&'a SubresourceDoc<'a>>) -> Vec<Operation<'a>> {
+    fn operations(self, verbs: &[Verb], part: Option<&'a SubresourceDoc<'a>>) -> Vec<Operation<'a>> {
         let allowed = part.map_or(self.resource.verbs, |part| part.verbs);
-        let verbs = verbs.iter().filter(|verb| allowed.contains(verb));
-        verbs.map(|verb| self.operation(verb, part)).collect()
+        let verbs = verbs.iter().filter(|verb| allowed.contains(&verb.name()));
+        verbs.map(|verb| self.operation(*verb, part)).collect()
     }
 
     /// Methods that are passed on to a node or a container.

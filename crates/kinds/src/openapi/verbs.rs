@@ -37,7 +37,7 @@ struct Manners {
     list_words: &'static str,
 }
 
-const BUILT_IN: Manners = Manners {
+static BUILT_IN: Manners = Manners {
     takes: ANY,
     answers: ANSWERS,
     lists: &[
@@ -59,7 +59,7 @@ const BUILT_IN: Manners = Manners {
     list_words: "list or watch",
 };
 
-const CUSTOM: Manners = Manners {
+static CUSTOM: Manners = Manners {
     takes: &["application/json", "application/yaml"],
     answers: &["application/json", "application/yaml"],
     lists: &["application/json", "application/yaml"],
@@ -95,104 +95,189 @@ const ANSWERED_WHEN_DELETED: &[&str] = &[
     "VolumeAttributesClass",
 ];
 
-impl<'a> Place<'a> {
-    /// The operation of a verb, on the resource or on a part of it.
-    pub(super) fn operation(self, verb: &str, part: Option<&'a SubresourceDoc<'a>>) -> Operation<'a> {
-        let is_custom = self.resource.schema.is_custom();
-        let manners = if is_custom { CUSTOM } else { BUILT_IN };
-        let kind = self.resource.kind;
-        let a_kind = naming::with_article(kind);
-        let of = part.map_or(String::new(), |part| format!("{} of ", part.name));
-        let about = part.map_or(self.kind(), |part| part.kind);
-        let subject = self.subject(part.map_or("", |part| part.name));
-        let id = |verb, subject: &str| naming::operation_id(verb, self.group_version, subject);
-        let body = self.body(part);
-        let read = Operation {
-            method: "get",
-            id: id("read", &subject),
-            tag: naming::tag(self.group_version),
-            description: format!("read {of}the specified {kind}"),
-            action: Some(("get", about)),
-            parameters: manners.get,
-            consumes: manners.takes,
-            produces: manners.answers,
+/// What can be done with objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    Get,
+    List,
+    Create,
+    Update,
+    Patch,
+    Delete,
+    DeleteCollection,
+}
+
+impl Verb {
+    /// Its name in discovery.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+            Self::DeleteCollection => "deletecollection",
+        }
+    }
+}
+
+/// The operations on a resource or on a part of it.
+struct Draft<'a> {
+    place: Place<'a>,
+    part: Option<&'a SubresourceDoc<'a>>,
+    manners: &'static Manners,
+}
+
+impl<'a> Draft<'a> {
+    /// What operations have in common. `action` is what it does, `verb` how its id begins.
+    fn base(
+        &self,
+        method: &'static str,
+        action: &'static str,
+        verb: &str,
+        description: String,
+    ) -> Operation<'a> {
+        let about = self.part.map_or(self.place.kind(), |part| part.kind);
+        Operation {
+            method,
+            id: naming::operation_id(verb, self.place.group_version, &self.subject()),
+            tag: naming::tag(self.place.group_version),
+            description,
+            action: Some((action, about)),
+            parameters: &[],
+            consumes: self.manners.takes,
+            produces: self.manners.answers,
             request: Request::Nothing,
-            response: Response::Object(body.clone()),
+            response: Response::Object(self.body()),
             codes: &[OK],
-        };
-        match verb {
-            "list" => Operation {
-                id: id("list", &subject),
-                description: format!("{} objects of kind {kind}", self.list_words(&manners)),
-                action: Some(("list", about)),
-                parameters: parameters::LIST,
-                produces: manners.lists,
-                response: Response::Object(self.resource.schema.list_name()),
-                ..read
-            },
-            "create" => Operation {
-                method: "post",
-                id: id("create", &subject),
-                description: format!("create {of}{a_kind}"),
-                action: Some(("post", about)),
-                parameters: parameters::WRITE,
-                request: Request::Object(body),
-                codes: &[OK, CREATED, ACCEPTED],
-                ..read
-            },
-            "update" => Operation {
-                method: "put",
-                id: id("replace", &subject),
-                description: format!("replace {of}the specified {kind}"),
-                action: Some(("put", about)),
-                parameters: parameters::WRITE,
-                request: Request::Object(body),
-                codes: &[OK, CREATED],
-                ..read
-            },
-            "patch" => Operation {
-                method: "patch",
-                id: id("patch", &subject),
-                description: format!("partially update {of}the specified {kind}"),
-                action: Some(("patch", about)),
-                parameters: parameters::PATCH,
-                consumes: manners.patches,
-                request: Request::Patch,
-                codes: manners.patch_codes,
-                ..read
-            },
-            "delete" => Operation {
-                method: "delete",
-                id: id("delete", &subject),
-                description: format!("delete {of}{a_kind}"),
-                action: Some(("delete", about)),
-                parameters: parameters::DELETE,
-                request: Request::DeleteOptions,
-                response: Response::Object(self.deletion_answer()),
-                codes: &[OK, ACCEPTED],
-                ..read
-            },
-            "deletecollection" => Operation {
-                method: "delete",
-                id: id("delete", &format!("Collection{subject}")),
-                description: format!("delete collection of {kind}"),
-                action: Some(("deletecollection", about)),
-                parameters: manners.delete_collection,
-                request: if is_custom {
-                    Request::Nothing
-                } else {
-                    Request::DeleteOptions
-                },
-                response: Response::Object(STATUS.to_owned()),
-                ..read
-            },
-            _ if part.is_some_and(|part| part.body == Body::Text) => Operation {
+        }
+    }
+
+    fn subject(&self) -> String {
+        self.place.subject(self.part.map_or("", |part| part.name))
+    }
+
+    fn body(&self) -> String {
+        self.place.body(self.part)
+    }
+
+    /// `status of the specified Pod`
+    fn the_kind(&self) -> String {
+        format!("{}the specified {}", self.of_part(), self.place.resource.kind)
+    }
+
+    /// `binding of a Pod`
+    fn a_kind(&self) -> String {
+        let a_kind = naming::with_article(self.place.resource.kind);
+        format!("{}{a_kind}", self.of_part())
+    }
+
+    fn of_part(&self) -> String {
+        self.part
+            .map_or(String::new(), |part| format!("{} of ", part.name))
+    }
+
+    fn get(&self) -> Operation<'a> {
+        let read = self.base("get", "get", "read", format!("read {}", self.the_kind()));
+        if self.part.is_some_and(|part| part.body == Body::Text) {
+            return Operation {
                 parameters: parameters::LOG,
                 produces: LOGS,
                 response: Response::Text,
                 ..read
+            };
+        }
+        Operation {
+            parameters: self.manners.get,
+            ..read
+        }
+    }
+
+    fn list(&self) -> Operation<'a> {
+        let words = self.place.list_words(self.manners);
+        let description = format!("{words} objects of kind {}", self.place.resource.kind);
+        Operation {
+            parameters: parameters::LIST,
+            produces: self.manners.lists,
+            response: Response::Object(self.place.resource.schema.list_name()),
+            ..self.base("get", "list", "list", description)
+        }
+    }
+
+    fn create(&self) -> Operation<'a> {
+        Operation {
+            parameters: parameters::WRITE,
+            request: Request::Object(self.body()),
+            codes: &[OK, CREATED, ACCEPTED],
+            ..self.base("post", "post", "create", format!("create {}", self.a_kind()))
+        }
+    }
+
+    fn update(&self) -> Operation<'a> {
+        Operation {
+            parameters: parameters::WRITE,
+            request: Request::Object(self.body()),
+            codes: &[OK, CREATED],
+            ..self.base("put", "put", "replace", format!("replace {}", self.the_kind()))
+        }
+    }
+
+    fn patch(&self) -> Operation<'a> {
+        let description = format!("partially update {}", self.the_kind());
+        Operation {
+            parameters: parameters::PATCH,
+            consumes: self.manners.patches,
+            request: Request::Patch,
+            codes: self.manners.patch_codes,
+            ..self.base("patch", "patch", "patch", description)
+        }
+    }
+
+    fn delete(&self) -> Operation<'a> {
+        Operation {
+            parameters: parameters::DELETE,
+            request: Request::DeleteOptions,
+            response: Response::Object(self.place.deletion_answer()),
+            codes: &[OK, ACCEPTED],
+            ..self.base("delete", "delete", "delete", format!("delete {}", self.a_kind()))
+        }
+    }
+
+    fn delete_collection(&self) -> Operation<'a> {
+        let description = format!("delete collection of {}", self.place.resource.kind);
+        let subject = format!("Collection{}", self.subject());
+        Operation {
+            id: naming::operation_id("delete", self.place.group_version, &subject),
+            parameters: self.manners.delete_collection,
+            request: if self.place.resource.schema.is_custom() {
+                Request::Nothing
+            } else {
+                Request::DeleteOptions
             },
-            _ => read,
+            response: Response::Object(STATUS.to_owned()),
+            ..self.base("delete", "deletecollection", "delete", description)
+        }
+    }
+}
+
+impl<'a> Place<'a> {
+    /// The operation of a verb, on the resource or on a part of it.
+    pub(super) fn operation(self, verb: Verb, part: Option<&'a SubresourceDoc<'a>>) -> Operation<'a> {
+        let is_custom = self.resource.schema.is_custom();
+        let draft = Draft {
+            place: self,
+            part,
+            manners: if is_custom { &CUSTOM } else { &BUILT_IN },
+        };
+        match verb {
+            Verb::Get => draft.get(),
+            Verb::List => draft.list(),
+            Verb::Create => draft.create(),
+            Verb::Update => draft.update(),
+            Verb::Patch => draft.patch(),
+            Verb::Delete => draft.delete(),
+            Verb::DeleteCollection => draft.delete_collection(),
         }
     }
 

@@ -78,15 +78,19 @@ fn check_request<S: Shape>(applied: &Value, write: &Write<'_, S>) -> Result<(), 
         ));
     }
     validate(applied, write.shape).map_err(|problems| {
-        let (namespace, name) = (
-            text(&applied["metadata"], "namespace"),
-            text(&applied["metadata"], "name"),
-        );
+        let subject = described(applied);
         ApplyError::Malformed(format!(
-            "failed to create typed patch object ({namespace}/{name}; {}): {problems}",
-            type_name(version, kind)
+            "failed to create typed patch object ({subject}): {problems}"
         ))
     })
+}
+
+/// A configuration in the words of messages: `default/web; apps/v1, Kind=Deployment`.
+pub fn described(applied: &Value) -> String {
+    let metadata = &applied["metadata"];
+    let (namespace, name) = (text(metadata, "namespace"), text(metadata, "name"));
+    let type_name = type_name(text(applied, "apiVersion"), text(applied, "kind"));
+    format!("{namespace}/{name}; {type_name}")
 }
 
 fn text<'a>(object: &'a Value, field: &str) -> &'a str {
@@ -94,7 +98,7 @@ fn text<'a>(object: &'a Value, field: &str) -> &'a str {
 }
 
 /// A version and kind in the words of messages: `/v1, Kind=Pod`.
-fn type_name(version: &str, kind: &str) -> String {
+pub fn type_name(version: &str, kind: &str) -> String {
     let slash = if version.contains('/') { "" } else { "/" };
     format!("{slash}{version}, Kind={kind}")
 }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{MAX_DEPTH, parse};
+use super::{MAX_DEPTH, parse, read_own};
 use crate::testing::{check_cases, value};
 
 /// Cases with `latin1` are bytes, one for each character.
@@ -102,4 +102,12 @@ fn fractions_are_read_to_the_last_bit() {
         let parsed = parse(text.as_bytes()).unwrap().value;
         assert_eq!(parsed.as_f64(), Some(text.parse().unwrap()), "{text}");
     }
+}
+
+#[test]
+fn what_was_written_here_is_read_however_deep_it_is() {
+    let deep = format!("{}1{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+    let value = read_own(deep.as_bytes()).unwrap();
+    assert_eq!(value.to_string(), deep);
+    assert!(read_own(b"[1] [2]").is_err());
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{StrategicMergeError, apply};
-use crate::shape::{ListKind, PatchStrategy, Shape};
+use crate::shape::{Forms, ListKind, PatchStrategy, Scalar, Shape};
 use crate::testing::{check_cases, never_panics};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,18 @@ impl Shape for Type {
             Self::Struct(owner) => field_of(owner, name),
             Self::Map => Some(Self::Scalar),
             _ => None,
+        }
+    }
+
+    fn declares(self, name: &str) -> bool {
+        matches!(self, Self::Struct(owner) if field_of(owner, name).is_some())
+    }
+
+    fn forms(self) -> Forms {
+        match self {
+            Self::Struct(_) | Self::Map => Forms::OBJECT,
+            Self::List(..) => Forms::LIST,
+            Self::Scalar => Forms::scalar(Scalar::Any),
         }
     }
 

@@ -1,18 +1,21 @@
 //! What patches and server-side apply ask of a custom resource's type.
 
-use manifests::shape::{ListKind, PatchStrategy, Shape};
+use manifests::shape::{Forms, ListKind, PatchStrategy, Scalar, Shape};
 use serde_json::Value;
 
-use super::{Additional, ListType, Structural};
+use super::{Additional, Kind, ListType, Structural};
 use crate::metadata::{self, Meta};
 
 /// A place in a custom resource: described by its schema, by the metadata every object has, or by
-/// nobody because the schema preserves unknown fields.
+/// nobody because the schema leaves it open.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
     Schema {
         schema: &'a Structural,
         is_resource: bool,
+        /// Whether unknown fields are preserved, here or around here: whoever preserves them does so
+        /// in everything below.
+        is_open: bool,
     },
     Meta(&'static Meta),
     Unknown,
@@ -24,38 +27,85 @@ impl<'a> Place<'a> {
         Self::Schema {
             schema,
             is_resource: true,
+            is_open: schema.preserve_unknown_fields,
         }
     }
 
-    fn of(schema: &'a Structural) -> Self {
-        if schema.kind.is_none() && schema.preserve_unknown_fields {
-            return Self::Unknown;
-        }
+    fn below(schema: &'a Structural, is_open: bool) -> Self {
         Self::Schema {
             schema,
             is_resource: schema.embedded_resource,
+            is_open: is_open || schema.preserve_unknown_fields,
         }
+    }
+}
+
+/// The type of a field every resource has.
+fn resource_field(name: &str) -> Option<&'static Meta> {
+    match name {
+        "metadata" => Some(&metadata::OBJECT),
+        "apiVersion" | "kind" => Some(&Meta::Text),
+        _ => None,
+    }
+}
+
+/// Text of a format other than bytes may be written as any scalar.
+fn text_form(format: &str) -> Scalar {
+    match format {
+        "" | "byte" => Scalar::Text,
+        _ => Scalar::Any,
     }
 }
 
 impl Shape for Place<'_> {
     fn field(self, name: &str) -> Option<Self> {
+        let (schema, is_resource, is_open) = match self {
+            Self::Unknown => return Some(Self::Unknown),
+            Self::Meta(meta) => return meta.field(name).map(Self::Meta),
+            Self::Schema {
+                schema,
+                is_resource,
+                is_open,
+            } => (schema, is_resource, is_open),
+        };
+        if is_resource && let Some(meta) = resource_field(name) {
+            return Some(Self::Meta(meta));
+        }
+        if let Some(field) = schema.field(name) {
+            return Some(Self::below(field, is_open));
+        }
+        let takes_anything = match schema.additional {
+            Some(Additional::Anything) => true,
+            Some(_) => false,
+            // An object of which nothing is said is free.
+            None => is_open || (schema.properties.is_empty() && !is_resource),
+        };
+        takes_anything.then_some(Self::Unknown)
+    }
+
+    fn declares(self, name: &str) -> bool {
         match self {
-            Self::Unknown => Some(Self::Unknown),
-            Self::Meta(meta) => meta.field(name).map(Self::Meta),
+            Self::Unknown => false,
+            Self::Meta(meta) => meta.declares(name),
             Self::Schema {
-                is_resource: true, ..
-            } if name == "metadata" => Some(Self::Meta(&metadata::OBJECT)),
-            Self::Schema {
-                is_resource: true, ..
-            } if name == "apiVersion" || name == "kind" => Some(Self::Meta(&Meta::Text)),
-            Self::Schema { schema, .. } => {
-                if let Some(field) = schema.field(name) {
-                    return Some(Self::of(field));
-                }
-                let anything = matches!(schema.additional, Some(Additional::Anything));
-                (anything || schema.preserve_unknown_fields).then_some(Self::Unknown)
-            }
+                schema, is_resource, ..
+            } => schema.properties.contains_key(name) || (is_resource && resource_field(name).is_some()),
+        }
+    }
+
+    fn forms(self) -> Forms {
+        let schema = match self {
+            Self::Unknown => return Forms::ANYTHING,
+            Self::Meta(meta) => return meta.forms(),
+            Self::Schema { schema, .. } => schema,
+        };
+        match schema.kind {
+            None => Forms::ANYTHING,
+            Some(Kind::Object) => Forms::OBJECT,
+            Some(Kind::Array) => Forms::LIST,
+            Some(Kind::Integer | Kind::Number) => Forms::scalar(Scalar::Number),
+            Some(Kind::Boolean) => Forms::scalar(Scalar::Boolean),
+            Some(Kind::String) => Forms::scalar(text_form(&schema.checks().format_name)),
         }
     }
 
@@ -63,11 +113,16 @@ impl Shape for Place<'_> {
         match self {
             Self::Unknown => Some(Self::Unknown),
             Self::Meta(meta) => meta.element().map(Self::Meta),
-            Self::Schema { schema, .. } => match &schema.items {
-                Some(items) => Some(Self::of(items)),
-                None => schema.preserve_unknown_fields.then_some(Self::Unknown),
+            Self::Schema { schema, is_open, .. } => match &schema.items {
+                Some(items) => Some(Self::below(items, is_open)),
+                None => Some(Self::Unknown),
             },
         }
+    }
+
+    /// Strategic merge patches are refused for custom resources.
+    fn type_name(&self) -> Option<&str> {
+        None
     }
 
     fn list_kind(&self) -> ListKind<'_> {
@@ -146,5 +201,43 @@ mod tests {
             assert!(metadata.field("labels").unwrap().field("any").is_some());
             assert!(metadata.field("nothing").is_none());
         }
+    }
+    #[test]
+    fn who_preserves_unknown_fields_declares_the_known_ones_all_the_same() {
+        let schema = Structural::new(
+            &json!({"type": "object", "properties": {"spec": {"type": "object",
+                "x-kubernetes-preserve-unknown-fields": true,
+                "properties": {"known": {"type": "object", "properties": {"a": {"type": "string"}}}},
+            }}}),
+        );
+        let spec = Place::root(&schema).field("spec").unwrap();
+        assert!(spec.declares("known"));
+        assert!(!spec.declares("free"));
+        let known = spec.field("known").unwrap();
+        assert_eq!(known.forms(), Forms::OBJECT);
+        assert!(known.field("b").is_some(), "what is below is open, too");
+        assert_eq!(known.field("a").unwrap().forms(), Forms::scalar(Scalar::Text));
+    }
+
+    #[test]
+    fn places_hold_the_forms_their_schema_says() {
+        let schema = Structural::new(&json!({"type": "object", "properties": {
+            "port": {"x-kubernetes-int-or-string": true},
+            "at": {"type": "string", "format": "date-time"},
+            "count": {"type": "integer"},
+            "bare": {"type": "object"},
+            "list": {"type": "array", "items": {"type": "boolean"}},
+        }}));
+        let field = |name| Place::root(&schema).field(name).unwrap();
+        assert_eq!(field("port").forms(), Forms::ANYTHING);
+        assert_eq!(field("at").forms(), Forms::scalar(Scalar::Any));
+        assert_eq!(field("count").forms(), Forms::scalar(Scalar::Number));
+        assert_eq!(field("list").forms(), Forms::LIST);
+        assert_eq!(
+            field("list").element().unwrap().forms(),
+            Forms::scalar(Scalar::Boolean)
+        );
+        assert!(field("bare").field("anything").is_some());
+        assert!(Place::root(&schema).field("anything").is_none());
     }
 }

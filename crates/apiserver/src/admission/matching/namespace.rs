@@ -6,6 +6,7 @@ use store::Collection;
 use crate::{
     call::Call,
     error::{ApiError, Qualified, Result},
+    object,
 };
 
 /// The named namespace, or 404.
@@ -20,5 +21,5 @@ pub(crate) fn namespace_of(call: &Call, name: &str) -> Result<Value> {
             name,
         )
     })?;
-    Ok(serde_json::from_slice(stored.json()).unwrap_or_default())
+    object::parse(&stored)
 }

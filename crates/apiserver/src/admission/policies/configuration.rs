@@ -123,9 +123,7 @@ impl Default for Policies {
 
 fn read(store: &Store, collection: &Collection) -> impl Iterator<Item = Value> {
     let stored = store.list(collection, None, None, None).items;
-    stored
-        .into_iter()
-        .filter_map(|stored| serde_json::from_slice(stored.json()).ok())
+    stored.into_iter().filter_map(|stored| object::readable(&stored))
 }
 
 impl Policy {

@@ -21,11 +21,11 @@ pub(crate) async fn run(api: Arc<Api>) {
     let collection = Collection::new("admissionregistration.k8s.io", "validatingadmissionpolicies");
     let mut policies = Feed::new(&api.store, &collection);
     while let Some(change) = policies.next().await {
-        if let Change::Present(stored) = change {
-            let policy: Value = serde_json::from_slice(stored.json()).unwrap_or_default();
-            if observed(&policy) < object::generation(&policy) {
-                observe(&api, object::name(&policy)).await;
-            }
+        if let Change::Present(stored) = change
+            && let Some(policy) = object::readable(&stored)
+            && observed(&policy) < object::generation(&policy)
+        {
+            observe(&api, &policy).await;
         }
     }
 }
@@ -37,7 +37,8 @@ fn observed(policy: &Value) -> i64 {
         .unwrap_or_default()
 }
 
-async fn observe(api: &Arc<Api>, name: &str) {
+async fn observe(api: &Arc<Api>, policy: &Value) {
+    let name = object::name(policy);
     let snapshot = api.registry.snapshot();
     let Some(kind) = snapshot.get(
         "admissionregistration.k8s.io",
@@ -46,18 +47,14 @@ async fn observe(api: &Arc<Api>, name: &str) {
     ) else {
         return;
     };
-    let Some(stored) = api.store.get(&kind.collection, "", name) else {
-        return;
-    };
-    let policy = kind.read(&stored);
-    let checked = match type_check::warnings(&snapshot, &policy) {
+    let checked = match type_check::warnings(&snapshot, policy) {
         warnings if warnings.is_empty() => json!({}),
         warnings => json!({ "expressionWarnings": warnings }),
     };
     let changed = internal::change(api, kind, NAME, Part::Status, "", name, |old| {
         let mut new = old.clone();
         // What was found is true of the generation it was found in.
-        if object::generation(old) != object::generation(&policy) {
+        if object::generation(old) != object::generation(policy) {
             return new;
         }
         let status = kinds::read::object_mut(&mut new, "status");

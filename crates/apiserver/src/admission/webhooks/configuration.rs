@@ -74,9 +74,7 @@ impl Configurations {
     /// Configurations are called by name, the webhooks of one as they are listed in it.
     fn compile(&self, store: &Store) -> Vec<Webhook> {
         let stored = store.list(&self.collection, None, None, None).items;
-        let configurations = stored
-            .iter()
-            .filter_map(|stored| serde_json::from_slice(stored.json()).ok());
+        let configurations = stored.iter().filter_map(|stored| object::readable(stored));
         configurations
             .flat_map(|configuration| webhooks_of(&configuration))
             .collect()

@@ -10,6 +10,7 @@ use crate::{
     call::Call,
     error::{ApiError, Result},
     negotiate::Representation,
+    object,
     response::{self, Answer},
     streams::backend,
     writes::timestamp,
@@ -58,7 +59,7 @@ fn pods(call: &Call, node: &str) -> Value {
     let items: Vec<Value> = stored
         .items
         .iter()
-        .filter_map(|stored| serde_json::from_slice(stored.json()).ok())
+        .filter_map(|stored| object::readable(stored))
         .filter(|pod| backend::node_name(pod) == node)
         .collect();
     json!({ "kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items })

@@ -17,6 +17,7 @@ use store::Collection;
 use crate::{
     call::Call,
     error::{ApiError, Qualified, Result},
+    object,
     streams::backend,
 };
 
@@ -112,7 +113,7 @@ fn service(call: &Call, id: &Id<'_>) -> Result<Place> {
         .api
         .store
         .get(&call.kind.collection, call.key_namespace(), id.name);
-    let service = stored.map(|stored| call.kind.read(&stored));
+    let service = stored.map(|stored| object::parse(&stored)).transpose()?;
     let port_name = match id.port.parse::<i64>() {
         Ok(number) => {
             let service = service.ok_or_else(|| ApiError::not_found(call.kind.qualified(), id.name))?;
@@ -150,7 +151,7 @@ fn endpoints(call: &Call, service: &str) -> Result<Vec<Value>> {
         .items;
     let slices: Vec<Value> = slices
         .iter()
-        .filter_map(|stored| serde_json::from_slice(stored.json()).ok())
+        .filter_map(|stored| object::readable(stored))
         .filter(|slice: &Value| {
             slice
                 .pointer("/metadata/labels/kubernetes.io~1service-name")
@@ -214,7 +215,7 @@ fn pick(call: &Call, candidates: &[Candidate], scheme: &str) -> Option<Place> {
     let in_turn = (0..candidates.len()).map(|step| &candidates[(turn + step) % candidates.len()]);
     in_turn.into_iter().find_map(|candidate| {
         let stored = call.api.store.get(&pods, call.key_namespace(), &candidate.pod)?;
-        let pod: Value = serde_json::from_slice(stored.json()).ok()?;
+        let pod = object::readable(&stored)?;
         let own = kinds::read::list(kinds::read::get(&pod, "status"), "podIPs");
         own.iter()
             .find(|own| kinds::read::text(own, "ip") == candidate.address)?;
@@ -234,7 +235,7 @@ fn node(call: &Call, id: &Id<'_>) -> Result<Location> {
         .store
         .get(&call.kind.collection, "", id.name)
         .ok_or_else(|| ApiError::not_found(call.kind.qualified(), id.name))?;
-    let node = call.kind.read(&stored);
+    let node = object::parse(&stored)?;
     let status = kinds::read::get(&node, "status");
     let own_port = status
         .pointer("/daemonEndpoints/kubeletEndpoint/Port")

@@ -70,9 +70,7 @@ pub(super) fn check_identity(call: &Call, patched: &Value) -> Result<()> {
         )));
     }
     if call.kind.namespaced && object::namespace(patched) != call.key_namespace() {
-        return Err(ApiError::bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request",
-        ));
+        return Err(another_namespace());
     }
     let errors = type_errors(&call.kind, patched);
     if errors.is_empty() {
@@ -80,6 +78,21 @@ pub(super) fn check_identity(call: &Call, patched: &Value) -> Result<()> {
     }
     let (group, _) = text(patched, "apiVersion").split_once('/').unwrap_or_default();
     Err(ApiError::invalid(group, text(patched, "kind"), sent, &errors))
+}
+
+/// Checks that an applied object, which may leave its namespace to the path, does not name another.
+pub(super) fn check_namespace(call: &Call, applied: &Value) -> Result<()> {
+    let sent = object::namespace(applied);
+    if call.kind.namespaced && !sent.is_empty() && sent != call.key_namespace() {
+        return Err(another_namespace());
+    }
+    Ok(())
+}
+
+fn another_namespace() -> ApiError {
+    ApiError::bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request",
+    )
 }
 
 fn type_errors(kind: &Kind, patched: &Value) -> Vec<FieldError> {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{define, definition, unique_group, widgets, with_properties};
-use crate::{Check, Context, Outcome, failure::ensure};
+use super::{define, definition, unique_group, widgets, with_properties, with_spec};
+use crate::{Check, Context, Outcome, answer::Answer, failure::ensure};
 
 const AREA: &str = "custom resources";
 
@@ -17,7 +17,70 @@ fn sized(cx: &Context<'_>) -> Outcome<super::Widgets> {
     )
 }
 
+/// What each manager owns of a spec.
+fn owned(answer: &Answer) -> Vec<(String, Value)> {
+    let entries = answer
+        .at("/metadata/managedFields")
+        .as_array()
+        .into_iter()
+        .flatten();
+    entries
+        .map(|entry| {
+            let manager = entry["manager"].as_str().unwrap_or_default().to_owned();
+            (manager, entry["fieldsV1"]["f:spec"].clone())
+        })
+        .collect()
+}
+
 pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        AREA,
+        "declared fields are owned as such beside those that are preserved",
+        |cx| {
+            let widgets = widgets(
+                cx,
+                with_spec(json!({
+                    "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                    "properties": {"known": {"type": "object", "properties": {"a": {"type": "string"}}}},
+                })),
+            )?;
+            let apply = |manager: &str, value: &str| {
+                let spec = json!({"known": {"a": value, "z": value}, "free": {"b": value}});
+                cx.apply(widgets.one(), manager, widgets.object(&json!({"spec": spec})))
+                    .query("force", true)
+                    .send()
+            };
+            let all = json!({"f:known": {"f:a": {}, "f:z": {}}, "f:free": {".": {}, "f:b": {}}});
+            let first = owned(&apply("one", "1")?.expect(201)?);
+            ensure(
+                first == [("one".to_owned(), all.clone())],
+                "all of one",
+                format!("{first:?}"),
+            )?;
+            let then = owned(&apply("two", "2")?.expect(200)?);
+            let left = json!({"f:free": {}});
+            ensure(
+                then == [("one".to_owned(), left), ("two".to_owned(), all)],
+                "one keeps what two did not change",
+                format!("{then:?}"),
+            )
+        },
+    ),
+    Check::new(AREA, "what is applied must have the form the schema says", |cx| {
+        let widgets = widgets(cx, with_properties(json!({"size": {"type": "integer"}})))?;
+        let body = widgets.object(&json!({"spec": {"size": "x"}}));
+        let message = format!(
+            "failed to create typed patch object (/a; {}, Kind=Widget): .spec.size: expected numeric (int or \
+             float), got string",
+            widgets.api_version()
+        );
+        cx.eventually(|| {
+            cx.apply(widgets.one(), "one", body.clone())
+                .expect(500)?
+                .has(json!({"message": message}))
+        })?
+        .done()
+    }),
     Check::new(AREA, "an object is created and read back", |cx| {
         let widgets = sized(cx)?;
         let made = widgets.create(cx, json!({"spec": {"size": 3}}))?.exactly(

@@ -106,7 +106,105 @@ fn fails_to_read(cx: &Context<'_>, respond: Respond, why: &str) -> Outcome {
     .done()
 }
 
+/// Widgets whose versions have more than their name apart; `v1` is stored.
+fn with_unlike_versions(cx: &Context<'_>) -> Outcome<Widgets> {
+    let text = json!({"type": "string"});
+    let stored = json!({"both": text, "stored": {"type": "string", "default": "by v1"}});
+    let other = json!({"both": text, "other": text, "late": {"type": "string", "default": "by v1beta1"}});
+    let widgets = with_versions(
+        cx,
+        json!([
+            version("v1", true, true, stored),
+            version("v1beta1", true, false, other)
+        ]),
+    )?;
+    let path = cx.in_group(&format!("{}/v1beta1", widgets.group), "widgets")?;
+    cx.eventually(|| cx.get(&path).expect(200))?;
+    Ok(widgets)
+}
+
+/// A widget of `v1beta1` with something `v1` does not know.
+fn of_other_version(widgets: &Widgets) -> Value {
+    json!({
+        "apiVersion": format!("{}/v1beta1", widgets.group), "kind": "Widget", "metadata": {"name": "a"},
+        "spec": {"both": "x", "other": "lost"},
+    })
+}
+
 pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        AREA,
+        "what is written in another version is kept as the stored version knows it",
+        |cx| {
+            let widgets = with_unlike_versions(cx)?;
+            let (stored, other) = (
+                in_version(cx, &widgets, "v1")?,
+                in_version(cx, &widgets, "v1beta1")?,
+            );
+            let collection = other.trim_end_matches("/a");
+            let object = of_other_version(&widgets);
+            cx.post(collection, object.clone())
+                .query("dryRun", "All")
+                .expect(201)?
+                .exactly("/spec", json!({"both": "x"}))?;
+            cx.post(collection, object)
+                .expect(201)?
+                .exactly("/spec", json!({"both": "x"}))?;
+            cx.get(stored)
+                .expect(200)?
+                .exactly("/spec", json!({"both": "x", "stored": "by v1"}))?;
+            cx.get(collection)
+                .expect(200)?
+                .exactly("/items/0/spec", json!({"both": "x"}))?;
+            cx.get(other)
+                .expect(200)?
+                .exactly("/spec", json!({"both": "x"}))?
+                .done()
+        },
+    ),
+    Check::new(
+        AREA,
+        "an object has no defaults of a version it is only read in",
+        |cx| {
+            let widgets = with_unlike_versions(cx)?;
+            widgets.create(cx, json!({"spec": {"both": "x"}}))?;
+            cx.get(in_version(cx, &widgets, "v1beta1")?)
+                .expect(200)?
+                .exactly("/spec", json!({"both": "x"}))?
+                .done()
+        },
+    ),
+    Check::new(
+        AREA,
+        "what is replaced in another version is kept as the stored version knows it",
+        |cx| {
+            let widgets = with_unlike_versions(cx)?;
+            let path = in_version(cx, &widgets, "v1beta1")?;
+            let made = cx
+                .post(path.trim_end_matches("/a"), of_other_version(&widgets))
+                .expect(201)?;
+            let mut watch = cx
+                .get(path.trim_end_matches("/a"))
+                .query("resourceVersion", made.resource_version())
+                .watch()?;
+            let mut body = of_other_version(&widgets);
+            body["metadata"]["resourceVersion"] = json!(made.resource_version());
+            body["spec"]["both"] = json!("y");
+            cx.put(&path, body)
+                .expect(200)?
+                .exactly("/spec", json!({"both": "y"}))?;
+            let seen = watch.expect("MODIFIED", json!({"spec": {"both": "y"}}))?;
+            ensure(
+                seen["object"]["spec"] == json!({"both": "y"}),
+                "the spec of the version asked for",
+                &seen,
+            )?;
+            cx.get(in_version(cx, &widgets, "v1")?)
+                .expect(200)?
+                .exactly("/spec", json!({"both": "y", "stored": "by v1"}))?
+                .done()
+        },
+    ),
     Check::new(AREA, "a webhook converts what is read in another version", |cx| {
         let (widgets, webhook) = converted_by(cx, rename)?;
         widgets.create(cx, json!({"spec": {"size": 1}}))?;

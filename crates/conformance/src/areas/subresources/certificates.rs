@@ -33,7 +33,29 @@ fn decided(mut request: Value, kind: &str) -> Value {
     request
 }
 
+/// What somebody is told who asks for a certificate with this text.
+fn refused(cx: &Context<'_>, pem: &str, why: &str) -> Outcome {
+    let request = BASE64_STANDARD.encode(pem);
+    let spec = json!({"request": request, "signerName": "example.com/own", "usages": ["client auth"]});
+    let message = format!("Invalid value: \"{request}\": {why}");
+    cx.post(
+        PATH,
+        json!({"metadata": {"name": cx.unique("request")}, "spec": spec}),
+    )
+    .invalid(&[("spec.request", "FieldValueInvalid", &message)])?
+    .done()
+}
+
 pub(crate) const CHECKS: &[Check] = &[
+    Check::new(AREA, "a certificate request must be one", |cx| {
+        const NONE: &str = "PEM block type must be CERTIFICATE REQUEST";
+        let block = |name: &str, body: &str| format!("-----BEGIN {name}-----\n{body}-----END {name}-----\n");
+        refused(cx, "hello", NONE)?;
+        refused(cx, &block("CERTIFICATE", "aGVsbG8=\n"), NONE)?;
+        refused(cx, &block("CERTIFICATE REQUEST", "!!!\n"), NONE)?;
+        let truncated = "asn1: syntax error: sequence truncated";
+        refused(cx, &block("CERTIFICATE REQUEST", ""), truncated)
+    }),
     Check::new(AREA, "a certificate request records who made it", |cx| {
         create(cx)?
             .has(json!({

@@ -54,6 +54,10 @@ impl Shape for Place {
         }
     }
 
+    fn declares(self, name: &str) -> bool {
+        matches!(self.0, Type::Object(object) if TYPES[object].fields.contains_key(name))
+    }
+
     fn forms(self) -> Forms {
         match self.0 {
             Type::Scalar(scalar) => Forms::scalar(*scalar),
@@ -69,6 +73,10 @@ impl Shape for Place {
             Type::Anything | Type::Opaque => Some(Self(&OPAQUE)),
             _ => None,
         }
+    }
+
+    fn type_name(&self) -> Option<&str> {
+        None
     }
 
     fn list_kind(&self) -> ListKind<'_> {
