@@ -25,6 +25,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "scheduler",
             "simulated-nodes",
             "node-agent",
+            "operator",
             "apiserver",
         ],
     ),

@@ -7,6 +7,7 @@
 )]
 
 mod data_dir;
+mod deliver;
 mod detach;
 mod down;
 mod image;
@@ -15,10 +16,13 @@ mod kubeconfig;
 mod lock;
 mod log;
 mod mpi_rsh;
+mod mpi_wait;
+mod mpi_worker;
 mod processes;
 mod status;
 mod trainer;
 mod up;
+mod wait_for_name;
 
 use std::process::ExitCode;
 
@@ -53,6 +57,11 @@ enum Command {
     Image(image::Arguments),
     Trainer(trainer::Arguments),
     MpiRsh(mpi_rsh::Arguments),
+    MpiWait(mpi_wait::Arguments),
+    MpiWorker(mpi_worker::Arguments),
+    WaitForName(wait_for_name::Arguments),
+    #[command(name = "__deliver")]
+    Deliver(deliver::Arguments),
 }
 
 /// How answers are printed.
@@ -98,6 +107,10 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Image(arguments) => image::run(&arguments, surroundings),
         Command::Trainer(arguments) => trainer::run(&arguments),
         Command::MpiRsh(arguments) => Ok(mpi_rsh::run(&arguments, surroundings)),
+        Command::MpiWait(arguments) => mpi_wait::run(&arguments, surroundings),
+        Command::MpiWorker(arguments) => mpi_worker::run(&arguments),
+        Command::WaitForName(arguments) => Ok(wait_for_name::run(&arguments)),
+        Command::Deliver(arguments) => deliver::run(&arguments),
     };
     match result {
         Ok(code) => code,

@@ -7,14 +7,19 @@ mod account;
 mod channels;
 mod connection;
 mod session;
+mod ssh_style;
 
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 
 use crate::{Surroundings, report};
-use account::Account;
 use channels::Outcome;
+use ssh_style::Target;
+
+pub(crate) use account::Account;
+pub(crate) use connection::get;
+pub(crate) use ssh_style::pod_of;
 
 /// What remote shells answer when it is they who failed, and not the command.
 const NOT_DONE: u8 = 255;
@@ -36,18 +41,15 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "NAME")]
     container: Option<String>,
 
-    /// The pod, by its name or by a host name that begins with it
-    #[arg(value_name = "HOST", value_parser = pod_of)]
-    pod: String,
-
-    /// For `/bin/sh`, as with any remote shell
+    /// The pod, by its name or by a host name that begins with it, and a command for `/bin/sh`; options
+    /// of `ssh` before them change nothing
     #[arg(
-        value_name = "COMMAND",
+        value_name = "HOST COMMAND",
         required = true,
         trailing_var_arg = true,
         allow_hyphen_values = true
     )]
-    command: Vec<String>,
+    words: Vec<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> ExitCode {
@@ -61,65 +63,42 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> ExitCod
 }
 
 fn remote_exit_code(arguments: &Arguments, surroundings: &Surroundings) -> Result<u8> {
+    let target = ssh_style::read(&arguments.words)?;
     let account = Account::of_this_pod(surroundings)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
+    let path = path(&account, arguments.container.as_deref(), &target);
     let outcome = runtime.block_on(async {
-        let connection = connection::open(&account, &path(&account, arguments)).await?;
+        let connection = connection::open(&account, &path).await?;
         session::run(connection).await
     });
     // Somebody may still be waiting for input that nobody will write.
     runtime.shutdown_background();
-    match outcome.with_context(|| format!("cannot run a command in pod `{}`", arguments.pod))? {
+    match outcome.with_context(|| format!("cannot run a command in pod `{}`", target.pod))? {
         Outcome::Exited(code) => Ok(code),
         Outcome::Failed(why) => {
-            Err(anyhow::Error::msg(why)
-                .context(format!("the command in pod `{}` was cut off", arguments.pod)))
+            Err(anyhow::Error::msg(why).context(format!("the command in pod `{}` was cut off", target.pod)))
         }
     }
 }
 
-fn path(account: &Account, arguments: &Arguments) -> String {
+fn path(account: &Account, container: Option<&str>, target: &Target) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for stream in ["stdin", "stdout", "stderr"] {
         query.append_pair(stream, "true");
     }
-    if let Some(container) = &arguments.container {
+    if let Some(container) = container {
         query.append_pair("container", container);
     }
-    for word in ["/bin/sh", "-c", &arguments.command.join(" ")] {
+    for word in ["/bin/sh", "-c", &target.command] {
         query.append_pair("command", word);
     }
     format!(
         "/api/v1/namespaces/{}/pods/{}/exec?{}",
         account.namespace,
-        arguments.pod,
+        target.pod,
         query.finish()
     )
-}
-
-/// The pod of a host: launchers know it by its name, or by that and the domain it is in.
-fn pod_of(host: &str) -> Result<String, String> {
-    let pod = host.split('.').next().unwrap_or_default();
-    let is_label = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    if pod.is_empty() || !pod.bytes().all(is_label) {
-        return Err("no pod has such a name".to_owned());
-    }
-    Ok(pod.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hosts_are_pods_by_their_first_label() {
-        assert_eq!(pod_of("worker-0").unwrap(), "worker-0");
-        assert_eq!(pod_of("worker-0.job.default.svc").unwrap(), "worker-0");
-        for wrong in ["", ".job", "a/b", "Worker"] {
-            assert!(pod_of(wrong).is_err(), "{wrong}");
-        }
-    }
 }

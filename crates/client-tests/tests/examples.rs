@@ -5,7 +5,7 @@
 
 use std::{fs, path::Path};
 
-use client_tests::{Release, Server, Shell, User, check, kubectl, needed};
+use client_tests::{Release, Server, Shell, User, binary, check, kubectl, needed, openmpi};
 
 macro_rules! sessions {
     ($($name:ident)*) => {
@@ -29,6 +29,7 @@ sessions! {
     job
     probes
     statefulset
+    training
     volumes
 }
 
@@ -36,12 +37,14 @@ sessions! {
 fn every_example_is_tried() {
     let read = |name: &&str| fs::read_to_string(folder().join(format!("{name}.session"))).unwrap_or_default();
     let sessions: String = SESSIONS.iter().map(read).collect();
-    for example in fs::read_dir(examples().join("pods"))
-        .expect("there are examples")
-        .flatten()
-    {
-        let name = format!("examples/pods/{}", example.file_name().display());
-        assert!(sessions.contains(&name), "no session has {name}");
+    for topic in ["pods", "training"] {
+        for example in fs::read_dir(examples().join(topic))
+            .expect("there are examples")
+            .flatten()
+        {
+            let name = format!("examples/{topic}/{}", example.file_name().display());
+            assert!(sessions.contains(&name), "no session has {name}");
+        }
     }
 }
 
@@ -50,11 +53,16 @@ fn session(name: &str) {
     let Some(kubectl) = needed(kubectl(Release::Ours)) else {
         return;
     };
+    // One of the examples is for those who have it.
+    if name == "training" && needed(openmpi()).is_none() {
+        return;
+    }
     for user in User::all() {
         println!("run by {user:?}");
         let server = Server::start_with_pods(user);
         let shell = Shell::new(&server, &[("kubectl", &kubectl)]);
         shell.ok(&format!("ln -s {} examples", examples().display()));
+        shell.ok(&format!("ln -s {} trainyard", binary().display()));
         // A person takes longer to type the first command than the node to be ready; a test does not, and
         // would find events about that.
         shell.ok("timeout 60 sh -c 'until kubectl wait --for=condition=Ready node --all; do :; done'");

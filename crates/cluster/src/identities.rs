@@ -14,6 +14,10 @@ pub(crate) fn controllers() -> User {
     User::new("system:kube-controller-manager", &[])
 }
 
+pub(crate) fn operator() -> User {
+    User::new("system:trainyard-operator", &[])
+}
+
 /// One client writes for all nodes that are simulated.
 pub(crate) fn simulated_nodes() -> User {
     User::new("system:node:simulated", &["system:nodes", OWN_NODES])

@@ -3,7 +3,10 @@
 
 mod identities;
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use kube::Client;
 use reconcile::Informers;
@@ -52,7 +55,7 @@ pub struct Cluster {
     tier: Option<Decision>,
 }
 
-/// Controllers, scheduler and node agent; they end when they are dropped.
+/// Controllers, scheduler, node agent and training operator; they end when they are dropped.
 #[derive(Default)]
 struct Engines {
     tasks: Vec<JoinSet<()>>,
@@ -96,6 +99,12 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node, tie
         node: Some(node_agent::name_of_this_machine()),
         classes: node.storage_classes,
     };
+    let training = operator::Options {
+        settings: training_settings(&node.program),
+        kinds: resources::kinds::ALL.to_vec(),
+        definitions: operator::Definitions::Install,
+        namespace: None,
+    };
     let settings = node_agent::Settings {
         node_name: node_agent::name_of_this_machine(),
         data_dir,
@@ -121,10 +130,20 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node, tie
         node_agent::start(node_client, &informers, settings, announce),
         scheduler::start(client(identities::scheduler()), &informers),
         controllers::start(client(identities::controllers()), &informers, offered),
+        operator::start(client(identities::operator()), training),
     ];
     Engines {
         tasks: tasks.into_iter().chain(simulated).collect(),
         _informers: Some(informers),
+    }
+}
+
+/// Pods are on the machine this program is on, and placed by the scheduler beside it.
+fn training_settings(program: &Path) -> training::Settings {
+    training::Settings {
+        gang: training::Gang::Embedded,
+        delivery: training::Delivery::HostPath(program.to_string_lossy().into_owned()),
+        ..training::Settings::default()
     }
 }
 

@@ -25,6 +25,11 @@ pub(super) fn objects() -> Vec<(&'static str, Value)> {
             controllers(),
             user("system:kube-controller-manager"),
         ),
+        (
+            "system:trainyard-operator",
+            operator(),
+            user("system:trainyard-operator"),
+        ),
     ];
     parts
         .into_iter()
@@ -184,4 +189,37 @@ fn controllers() -> Vec<Value> {
     let mut rules = vec![rule(&["*"], &["*"], &READ), rule(&CONTROLLED, &["*"], &WRITE)];
     rules.extend(reviews());
     rules
+}
+
+/// Training jobs, what they are made of, and the definitions of their kinds. Launchers are given rights of
+/// their own, which only somebody may do who has them.
+fn operator() -> Vec<Value> {
+    const CHANGE: [&str; 7] = ["create", "delete", "get", "list", "patch", "update", "watch"];
+    vec![
+        events(),
+        rule(
+            &["apiextensions.k8s.io"],
+            &["customresourcedefinitions"],
+            &["create", "get", "list", "patch", "update", "watch"],
+        ),
+        rule(&["kubeflow.org", "mlkube.io", "mxnet.mlkube.io"], &["*"], &CHANGE),
+        rule(
+            &[""],
+            &["configmaps", "pods", "secrets", "serviceaccounts", "services"],
+            &CHANGE,
+        ),
+        rule(&[""], &["pods/exec"], &["create", "get"]),
+        rule(&["batch"], &["jobs"], &CHANGE),
+        rule(&["autoscaling"], &["horizontalpodautoscalers"], &CHANGE),
+        rule(
+            &["rbac.authorization.k8s.io"],
+            &["rolebindings", "roles"],
+            &CHANGE,
+        ),
+        rule(
+            &["scheduling.volcano.sh", "scheduling.x-k8s.io"],
+            &["podgroups"],
+            &CHANGE,
+        ),
+    ]
 }

@@ -9,17 +9,17 @@ use crate::{Surroundings, advised};
 /// Where every container with an account finds it.
 const FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-pub(super) struct Account {
-    pub(super) host: String,
-    pub(super) port: u16,
-    pub(super) namespace: String,
-    pub(super) token: String,
+pub(crate) struct Account {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) namespace: String,
+    pub(crate) token: String,
     /// Certificates of the authorities that may sign the server's, in PEM form.
-    pub(super) authorities: Vec<u8>,
+    pub(crate) authorities: Vec<u8>,
 }
 
 impl Account {
-    pub(super) fn of_this_pod(surroundings: &Surroundings) -> Result<Self> {
+    pub(crate) fn of_this_pod(surroundings: &Surroundings) -> Result<Self> {
         let (Some(host), Some(port)) = (&surroundings.service_host, &surroundings.service_port) else {
             return Err(advised(
                 "there is no Kubernetes API here: `KUBERNETES_SERVICE_HOST` is not set",

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use http::{HeaderMap, Request, Response, StatusCode, header};
+use http::{HeaderMap, Request, Response, StatusCode, header, request};
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::{
     body::{Bytes, Incoming},
@@ -34,10 +34,38 @@ pub(super) async fn open(account: &Account, path: &str) -> Result<Upgraded> {
         .context("the API server does not answer")?
 }
 
-async fn upgrade(account: &Account, path: &str) -> Result<Upgraded> {
-    let stream = secure(account)
+/// An object, if there is one at the path.
+pub(crate) async fn get(account: &Account, path: &str) -> Result<Option<Value>> {
+    timeout(PATIENCE, look(account, path))
         .await
-        .with_context(|| format!("cannot reach the API server at {}:{}", account.host, account.port))?;
+        .context("the API server does not answer")?
+}
+
+async fn look(account: &Account, path: &str) -> Result<Option<Value>> {
+    let stream = reach(account).await?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let mut driver = tokio::task::JoinSet::new();
+    driver.spawn(connection);
+    let request = authorized(account, path).body(Empty::<Bytes>::new())?;
+    let response = sender.send_request(request).await?;
+    match response.status() {
+        StatusCode::OK => {
+            let body = response.into_body().collect().await?.to_bytes();
+            Ok(Some(serde_json::from_slice(&body)?))
+        }
+        StatusCode::NOT_FOUND => Ok(None),
+        _ => Err(refusal(response).await),
+    }
+}
+
+async fn reach(account: &Account) -> Result<TlsStream<TcpStream>> {
+    secure(account)
+        .await
+        .with_context(|| format!("cannot reach the API server at {}:{}", account.host, account.port))
+}
+
+async fn upgrade(account: &Account, path: &str) -> Result<Upgraded> {
+    let stream = reach(account).await?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     let mut driver = tokio::task::JoinSet::new();
     driver.spawn(connection.with_upgrades());
@@ -66,10 +94,14 @@ async fn secure(account: &Account) -> Result<TlsStream<TcpStream>> {
     Ok(TlsConnector::from(Arc::new(config)).connect(name, stream).await?)
 }
 
-fn request(account: &Account, path: &str, key: &str) -> Result<Request<Empty<Bytes>>> {
-    Ok(Request::get(path)
+fn authorized(account: &Account, path: &str) -> request::Builder {
+    Request::get(path)
         .header(header::HOST, format!("{}:{}", account.host, account.port))
         .header(header::AUTHORIZATION, format!("Bearer {}", account.token))
+}
+
+fn request(account: &Account, path: &str, key: &str) -> Result<Request<Empty<Bytes>>> {
+    Ok(authorized(account, path)
         .header(header::CONNECTION, "Upgrade")
         .header(header::UPGRADE, "websocket")
         .header(header::SEC_WEBSOCKET_VERSION, "13")

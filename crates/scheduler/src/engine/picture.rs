@@ -27,6 +27,9 @@ const NAMES: [&str; 2] = ["default-scheduler", "volcano"];
 pub(super) struct Picture {
     pub cluster: Cluster,
     pub waiting: BTreeMap<Key, Arc<Demand>>,
+    /// Uids of members of groups that have done their work: whoever is made again beside them waits for
+    /// nobody.
+    done: BTreeMap<(String, Group), BTreeSet<String>>,
 }
 
 impl Picture {
@@ -40,6 +43,7 @@ impl Picture {
         {
             self.cluster.remove_pod(before);
         }
+        self.count_done(change);
         match change.after {
             Some(pod) if is_placed(pod) && !is_over(pod) => {
                 self.waiting.remove(&key);
@@ -58,6 +62,31 @@ impl Picture {
                 known.is_none() || !is_same
             }
             _ => self.waiting.remove(&key).is_some() | self.cluster.remove_pod(uid),
+        }
+    }
+
+    fn count_done(&mut self, change: &Change<'_, Pod>) {
+        let member = |pod: &Pod| {
+            let namespace = pod.metadata.namespace.clone().unwrap_or_default();
+            Some(((namespace, Group::of(pod)?), pod.metadata.uid.clone()?))
+        };
+        if let Some((group, uid)) = change
+            .before
+            .filter(|pod| has_succeeded(pod))
+            .and_then(|pod| member(pod))
+            && let Some(uids) = self.done.get_mut(&group)
+        {
+            uids.remove(&uid);
+            if uids.is_empty() {
+                self.done.remove(&group);
+            }
+        }
+        if let Some((group, uid)) = change
+            .after
+            .filter(|pod| has_succeeded(pod))
+            .and_then(|pod| member(pod))
+        {
+            self.done.entry(group).or_default().insert(uid);
         }
     }
 
@@ -132,12 +161,16 @@ impl Picture {
                     .push(demand.clone()),
             }
         }
-        units.extend(groups.into_iter().map(|((namespace, group), members)| Unit {
-            placed: self.cluster.placed_of(&namespace, &group),
-            size: sizes.of(&namespace, &group),
-            name: group.name().to_owned(),
-            namespace,
-            members,
+        units.extend(groups.into_iter().map(|(key, members)| {
+            let done = self.done.get(&key).map_or(0, BTreeSet::len);
+            let (namespace, group) = key;
+            Unit {
+                placed: self.cluster.placed_of(&namespace, &group) + done,
+                size: sizes.of(&namespace, &group),
+                name: group.name().to_owned(),
+                namespace,
+                members,
+            }
         }));
         units
     }
@@ -181,8 +214,15 @@ fn is_placed(pod: &Pod) -> bool {
 }
 
 fn is_over(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-    matches!(phase, Some("Succeeded" | "Failed"))
+    matches!(phase(pod), Some("Succeeded" | "Failed"))
+}
+
+fn has_succeeded(pod: &Pod) -> bool {
+    phase(pod) == Some("Succeeded")
+}
+
+fn phase(pod: &Pod) -> Option<&str> {
+    pod.status.as_ref()?.phase.as_deref()
 }
 
 /// A pod that waits for us: of our name, not on its way out, and not held back by a gate.
@@ -226,6 +266,35 @@ mod tests {
         let demand = Arc::new(Demand::of(waiting.clone()));
         picture.cluster.put(demand, "here");
         assert!(!picture.pod_changed(&change));
+    }
+
+    #[test]
+    fn a_member_that_has_done_its_work_is_not_waited_for() {
+        let member = |name: &str, phase: &str, node: Option<&str>| {
+            let object = json!({
+                "metadata": {
+                    "name": name, "namespace": "n", "uid": format!("{name} {phase}"),
+                    "annotations": {"trainyard.dev/pod-group": "g", "trainyard.dev/pod-group-size": "2"},
+                },
+                "spec": {"nodeName": node, "containers": []},
+                "status": {"phase": phase},
+            });
+            Arc::new(serde_json::from_value::<Pod>(object).unwrap())
+        };
+        let (done, again) = (
+            member("a", "Succeeded", Some("here")),
+            member("b", "Pending", None),
+        );
+        let mut picture = Picture::default();
+        for pod in [&done, &again] {
+            let (before, after) = (None, Some(pod));
+            picture.pod_changed(&Change { before, after });
+        }
+        let placed = |picture: &Picture| picture.units(&Sizes::default())[0].placed;
+        assert_eq!(placed(&picture), 1);
+        let (before, after) = (Some(&done), None);
+        picture.pod_changed(&Change { before, after });
+        assert_eq!(placed(&picture), 0);
     }
 
     #[test]

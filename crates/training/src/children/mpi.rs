@@ -18,7 +18,7 @@ use crate::{
 
 pub(super) use pods::complete;
 
-/// ConfigMap, Service, key and rights: in the order of the originals.
+/// Service, ConfigMap, and what the remote shell needs: rights for our own, a key for SSH.
 pub(super) fn supports(job: &Job, mpi: &Mpi, settings: &Settings, running_workers: &[String]) -> Vec<Child> {
     let mut children = Vec::new();
     if mpi.version == MpiVersion::V2Beta1 {
@@ -30,7 +30,9 @@ pub(super) fn supports(job: &Job, mpi: &Mpi, settings: &Settings, running_worker
         settings,
         running_workers,
     )));
-    if mpi.version == MpiVersion::V2Beta1 {
+    if uses_own_shell(job, mpi) {
+        children.extend(rights::all(job, mpi));
+    } else {
         let secret = json!({
             "apiVersion": "v1",
             "kind": "Secret",
@@ -41,9 +43,6 @@ pub(super) fn supports(job: &Job, mpi: &Mpi, settings: &Settings, running_worker
             object: secret,
             make: Make::CreateWithSshKey,
         });
-    }
-    if uses_own_shell(job, mpi) {
-        children.extend(rights::all(job, mpi));
     }
     children
 }

@@ -99,14 +99,7 @@ fn a_suspended_v2beta1_job_has_everything_but_pods() {
     kinds.sort_unstable();
     assert_eq!(
         kinds,
-        [
-            "ConfigMap",
-            "Role",
-            "RoleBinding",
-            "Secret",
-            "Service",
-            "ServiceAccount"
-        ]
+        ["ConfigMap", "Role", "RoleBinding", "Service", "ServiceAccount"]
     );
     world.job["spec"]["runPolicy"]["suspend"] = json!(false);
     world.settle();

@@ -62,7 +62,7 @@ fn launcher(job: &Job, mpi: &Mpi, settings: &Settings, template: &mut Value) {
                 .map(|(name, value)| (name.to_owned(), value)),
         );
     }
-    if mpi.version == MpiVersion::V2Beta1 {
+    if !own_shell {
         mount_key(job, mpi, template);
     }
     let config_mount = json!({"name": CONFIG_VOLUME, "mountPath": CONFIG_FOLDER});
@@ -98,19 +98,23 @@ fn worker(job: &Job, mpi: &Mpi, settings: &Settings, template: &mut Value) {
             container["command"] = json!([PROGRAM, "mpi-worker"]);
         }
         template::append_env(container, [("K_MPI_JOB_ROLE".to_owned(), "worker".to_owned())]);
-        mount_key(job, mpi, template);
-        if own_shell {
-            delivery::deliver(template, settings, &[0]);
-        }
-        return;
-    }
-    if template::is_empty_list(&container["command"]) {
+    } else if template::is_empty_list(&container["command"]) {
         container["command"] = json!(["sleep"]);
         container["args"] = json!(["365d"]);
     }
-    // Open MPI looks for its remote shell on every rank.
-    let mount = json!({"name": CONFIG_VOLUME, "mountPath": CONFIG_FOLDER});
-    template::list(container, "volumeMounts").push(mount);
+    if own_shell {
+        mount_shell(job, settings, template);
+    } else {
+        mount_key(job, mpi, template);
+    }
+}
+
+/// Open MPI looks for its remote shell on every rank.
+fn mount_shell(job: &Job, settings: &Settings, template: &mut Value) {
+    if let Some(container) = template["spec"]["containers"].get_mut(0) {
+        let mount = json!({"name": CONFIG_VOLUME, "mountPath": CONFIG_FOLDER});
+        template::list(container, "volumeMounts").push(mount);
+    }
     delivery::deliver(template, settings, &[0]);
     add_config_volume(job, &[(REMOTE_SHELL, SCRIPT_MODE)], template);
 }

@@ -28,7 +28,7 @@ fn role(job: &Job, name: &str) -> Value {
         "metadata": labelled(job, name),
         "rules": [
             {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
-            {"apiGroups": [""], "resources": ["pods/exec"], "resourceNames": workers, "verbs": ["create"]},
+            {"apiGroups": [""], "resources": ["pods/exec"], "resourceNames": workers, "verbs": ["create", "get"]},
         ],
     })
 }

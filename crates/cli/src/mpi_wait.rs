@@ -1,0 +1,99 @@
+//! `trainyard mpi-wait`: what a launcher of an MPIJob does before `mpirun`, which gives up when a host is
+//! not there.
+
+use std::{collections::BTreeSet, path::PathBuf, process::ExitCode, time::Duration};
+
+use anyhow::{Context as _, Result, ensure};
+use rustix::system::uname;
+use serde_json::Value;
+use tokio::time::sleep;
+
+use crate::{
+    Surroundings,
+    mpi_rsh::{Account, get, pod_of},
+};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Wait until the pods of a hostfile run
+#[derive(Debug, clap::Args)]
+#[command(
+    hide = true,
+    after_help = "It runs in a pod whose service account may get pods in its namespace.
+
+Exit codes: 0 all run, 2 it cannot be found out"
+)]
+pub(crate) struct Arguments {
+    /// Lines that begin with a host, as `mpirun` reads them
+    hostfile: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    let path = &arguments.hostfile;
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let this = uname().nodename().to_string_lossy().into_owned();
+    let pods = pods(&text, &this)?;
+    let account = Account::of_this_pod(surroundings)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(async {
+        for pod in &pods {
+            wait_for(&account, pod).await?;
+        }
+        println!("all {} hosts are there", pods.len());
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// The pods of a hostfile but for this one, which cannot wait for itself.
+fn pods(hostfile: &str, this: &str) -> Result<BTreeSet<String>> {
+    let lines = hostfile.lines().map(str::trim);
+    let hosts = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let hosts = hosts.filter_map(|line| line.split([' ', '\t', ':']).next());
+    let pods = hosts.map(|host| pod_of(host).map_err(|why| anyhow::anyhow!("`{host}`: {why}")));
+    let pods: BTreeSet<String> = pods.collect::<Result<_>>()?;
+    ensure!(!pods.is_empty(), "the hostfile names no host");
+    Ok(pods.into_iter().filter(|pod| pod != this).collect())
+}
+
+async fn wait_for(account: &Account, pod: &str) -> Result<()> {
+    let path = format!("/api/v1/namespaces/{}/pods/{pod}", account.namespace);
+    let (mut pause, mut is_said) = (FIRST_PAUSE, false);
+    while !get(account, &path).await?.as_ref().is_some_and(runs) {
+        if pause == LONGEST_PAUSE && !is_said {
+            println!("waiting for pod `{pod}` to run");
+            is_said = true;
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+    Ok(())
+}
+
+/// Whether a command can be run in each of its containers.
+fn runs(pod: &Value) -> bool {
+    let containers = pod["status"]["containerStatuses"].as_array();
+    let started = |container: &Value| container["state"]["running"].is_object();
+    pod["status"]["phase"] == "Running"
+        && pod["metadata"]["deletionTimestamp"].is_null()
+        && containers.is_some_and(|containers| containers.iter().all(started))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostfiles_of_all_implementations_are_read() {
+        let text = "# hosts\njob-launcher slots=1\njob-worker-0.job.team.svc slots=2\njob-worker-1.job.team.svc:2\n\n";
+        let pods = pods(text, "job-launcher").unwrap();
+        assert_eq!(
+            pods.into_iter().collect::<Vec<_>>(),
+            ["job-worker-0", "job-worker-1"]
+        );
+        assert!(super::pods("\n", "").is_err());
+    }
+}

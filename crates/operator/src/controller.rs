@@ -1,0 +1,186 @@
+//! The loop over the jobs of one kind: observe, plan, apply, and look again when something changes.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use k8s_openapi::api::{
+    batch::v1::Job,
+    core::v1::{ConfigMap, Pod, Service},
+};
+use kube::{Api, core::ApiResource, runtime::watcher};
+use parking_lot::Mutex;
+use reconcile::{Change, Informer, Key, Next, Queue, Recorder, run};
+use resources::Kind;
+use tokio::task::JoinSet;
+use training::{Plan, Refusal, Settings, plan};
+
+use crate::{
+    Definitions, definitions,
+    observe::{has_foreign, observe},
+    seen::{Seen, Watched},
+    stored_job::{StoredJob, resource},
+    world::World,
+};
+
+const WORKERS: usize = 4;
+/// Pods come and go together; their job looks at them together.
+const GATHERING: Duration = Duration::from_millis(50);
+/// What was refused or in the way may be possible later, though nobody says when.
+const RETRY: Duration = Duration::from_secs(5);
+/// Another look is due, but not in a circle that keeps a processor busy.
+const SOON: Duration = Duration::from_millis(100);
+
+pub(crate) struct Controller {
+    pub resource: ApiResource,
+    pub world: Arc<World>,
+    pub jobs: Informer<StoredJob>,
+    pub recorder: Recorder,
+    settings: Arc<Settings>,
+    /// What the API refused to make of jobs when they were last looked at.
+    refusals: Mutex<HashMap<Key, Vec<Refusal>>>,
+}
+
+/// Looks after all jobs of a kind, for ever.
+pub(crate) async fn follow(
+    kind: &'static Kind,
+    definitions: Definitions,
+    world: Arc<World>,
+    settings: Arc<Settings>,
+) {
+    let resource = resource(kind);
+    if definitions == Definitions::Install {
+        definitions::install(&world.client, kind).await;
+    }
+    definitions::served(&world.client, &resource, world.namespace.as_deref()).await;
+    let mut watches = JoinSet::new();
+    let api = match &world.namespace {
+        Some(namespace) => Api::namespaced_with(world.client.clone(), namespace, &resource),
+        None => Api::all_with(world.client.clone(), &resource),
+    };
+    let jobs = Informer::start(api, watcher::Config::default(), &mut watches);
+    let queue = Queue::new();
+    wake_by_jobs(&queue, &jobs);
+    wake_by_children(&queue, kind, &world);
+    world.synced().await;
+    jobs.synced().await;
+    let controller = Arc::new(Controller {
+        resource,
+        recorder: Recorder::new(world.client.clone(), name(kind)),
+        world,
+        jobs,
+        settings,
+        refusals: Mutex::default(),
+    });
+    run(name(kind), queue, WORKERS, move |key| {
+        let controller = controller.clone();
+        async move { controller.reconcile(key).await }
+    })
+    .await;
+}
+
+/// Who says what is said in events.
+fn name(kind: &Kind) -> &'static str {
+    match kind.operator {
+        "" => "mxjob-controller",
+        operator => operator,
+    }
+}
+
+fn wake_by_jobs(queue: &Queue<Key>, jobs: &Informer<StoredJob>) {
+    let queue = queue.clone();
+    jobs.on_change(move |change| {
+        if let Some(job) = change.object() {
+            queue.add(Key::of(&**job));
+        }
+    });
+}
+
+/// Children that change make their job be looked at. Of the other kinds only what is made and never
+/// changes is left out.
+fn wake_by_children(queue: &Queue<Key>, kind: &'static Kind, world: &World) {
+    wake_by::<Service>(queue, kind, world);
+    wake_by::<ConfigMap>(queue, kind, world);
+    wake_by::<Job>(queue, kind, world);
+    wake_by::<Pod>(queue, kind, world);
+    let (queue, batch_jobs) = (queue.clone(), world.jobs.clone());
+    world.pods.on_change(move |change| {
+        let batch_job = owner(change, "Job").and_then(|key| batch_jobs.get(&key));
+        if let Some(key) = batch_job.and_then(|job| Key::of_controller(&*job, kind.kind)) {
+            queue.add_after(key, GATHERING);
+        }
+    });
+}
+
+fn wake_by<K: Watched>(queue: &Queue<Key>, kind: &'static Kind, world: &World) {
+    let queue = queue.clone();
+    K::informer(world).on_change(move |change| {
+        if let Some(key) = owner(change, kind.kind) {
+            queue.add_after(key, GATHERING);
+        }
+    });
+}
+
+fn owner<K: Watched>(change: &Change<'_, Seen<K>>, kind: &str) -> Option<Key> {
+    change
+        .object()
+        .and_then(|child| Key::of_controller(&**child, kind))
+}
+
+impl Controller {
+    async fn reconcile(&self, key: Key) -> kube::Result<Next> {
+        let Some(job) = self.jobs.get(&key) else {
+            self.refusals.lock().remove(&key);
+            return Ok(Next::Wait);
+        };
+        let refusals = self.refusals.lock().get(&key).cloned().unwrap_or_default();
+        let observed = observe(&self.world, &job, &self.settings, refusals);
+        let now = Timestamp::now();
+        let plan = plan(&job.object, &observed, &self.settings, now);
+        let next = self.carry_out(&key, &job, &plan).await?;
+        let waits = has_foreign(&observed, &job) && !plan.events.is_empty();
+        let obstacle = if waits { Next::After(RETRY) } else { Next::Wait };
+        Ok(next.or(obstacle).or(wake(&plan, now)))
+    }
+
+    /// In the order that `training` asks for. It may end anywhere and begin again.
+    async fn carry_out(&self, key: &Key, job: &StoredJob, plan: &Plan) -> kube::Result<Next> {
+        let refusals = self.make(job, &plan.make).await?;
+        let is_refused = !refusals.is_empty();
+        if self.remember(key, refusals) {
+            // The status is to tell of it, so it is decided again.
+            return Ok(Next::After(SOON));
+        }
+        self.delete(job, &plan.delete).await?;
+        if let Some(status) = &plan.status
+            && !self.write_status(job, status).await?
+        {
+            return Ok(Next::After(SOON));
+        }
+        self.tell(job, &plan.events);
+        if plan.delete_job {
+            self.delete_job(job).await?;
+        }
+        Ok(if is_refused {
+            Next::After(RETRY)
+        } else {
+            Next::Wait
+        })
+    }
+
+    /// Whether it is other than what was known.
+    fn remember(&self, key: &Key, refusals: Vec<Refusal>) -> bool {
+        let mut known = self.refusals.lock();
+        if refusals.is_empty() {
+            return known.remove(key).is_some();
+        }
+        let names = |refusals: &[Refusal]| refusals.first().cloned();
+        let before = known.insert(key.clone(), refusals.clone());
+        before.as_deref().and_then(names) != names(&refusals)
+    }
+}
+
+fn wake(plan: &Plan, now: Timestamp) -> Next {
+    let Some(at) = plan.wake_at else { return Next::Wait };
+    let wait = Duration::try_from(at.duration_since(now)).unwrap_or_default();
+    Next::After(wait.max(SOON))
+}

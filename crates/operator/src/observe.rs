@@ -1,0 +1,94 @@
+//! Everything that is there of a job but the job itself.
+
+use k8s_openapi::api::{
+    autoscaling::v2::HorizontalPodAutoscaler,
+    core::v1::{ConfigMap, Secret, Service, ServiceAccount},
+    rbac::v1::{Role, RoleBinding},
+};
+use reconcile::Key;
+use training::{BatchJob, Existing, Observed, Pod, Refusal, Settings, names};
+
+use crate::{seen::Watched, stored_job::StoredJob, world::World};
+
+/// The children of a job, and whatever has the name of one.
+pub(crate) fn observe(
+    world: &World,
+    job: &StoredJob,
+    settings: &Settings,
+    refusals: Vec<Refusal>,
+) -> Observed {
+    let mut observed = Observed {
+        pods: pods_of(world, job.uid()),
+        jobs: jobs_of(world, job.uid()),
+        others: Vec::new(),
+        refusals,
+    };
+    for batch in &observed.jobs {
+        observed.pods.extend(pods_of(world, &batch.uid));
+    }
+    for (kind, name) in names(&job.object, settings) {
+        let key = Key::new(job.namespace(), &name);
+        match kind {
+            "Pod" => observed
+                .pods
+                .extend(in_the_way(world.pods.get(&key).map(|pod| pod.form.clone()), job)),
+            "Job" => observed.jobs.extend(
+                world
+                    .jobs
+                    .get(&key)
+                    .map(|found| found.form.clone())
+                    .filter(|found| is_foreign(found.controller.as_deref(), job)),
+            ),
+            kind => observed.others.extend(existing(world, kind, &key)),
+        }
+    }
+    observed
+}
+
+/// Whether something of another owner has the name of a child.
+pub(crate) fn has_foreign(observed: &Observed, job: &StoredJob) -> bool {
+    let others = observed.others.iter().map(|other| &other.controller);
+    let jobs = observed.jobs.iter().map(|batch| &batch.controller);
+    let uids: Vec<&str> = observed.jobs.iter().map(|batch| batch.uid.as_str()).collect();
+    let pods = observed.pods.iter().map(|pod| &pod.controller);
+    let mut pods = pods.filter(|controller| !controller.as_deref().is_some_and(|uid| uids.contains(&uid)));
+    others
+        .chain(jobs)
+        .any(|controller| is_foreign(controller.as_deref(), job))
+        || pods.any(|controller| is_foreign(controller.as_deref(), job))
+}
+
+fn pods_of(world: &World, uid: &str) -> Vec<Pod> {
+    let pods = world.pods.controlled_by(uid);
+    pods.iter().map(|pod| pod.form.clone()).collect()
+}
+
+fn jobs_of(world: &World, uid: &str) -> Vec<BatchJob> {
+    let jobs = world.jobs.controlled_by(uid);
+    jobs.iter().map(|job| job.form.clone()).collect()
+}
+
+fn in_the_way(pod: Option<Pod>, job: &StoredJob) -> Option<Pod> {
+    pod.filter(|pod| is_foreign(pod.controller.as_deref(), job))
+}
+
+fn is_foreign(controller: Option<&str>, job: &StoredJob) -> bool {
+    controller != Some(job.uid())
+}
+
+fn existing(world: &World, kind: &str, key: &Key) -> Option<Existing> {
+    match kind {
+        "ConfigMap" => find::<ConfigMap>(world, key),
+        "HorizontalPodAutoscaler" => find::<HorizontalPodAutoscaler>(world, key),
+        "Role" => find::<Role>(world, key),
+        "RoleBinding" => find::<RoleBinding>(world, key),
+        "Secret" => find::<Secret>(world, key),
+        "Service" => find::<Service>(world, key),
+        "ServiceAccount" => find::<ServiceAccount>(world, key),
+        _ => None,
+    }
+}
+
+fn find<K: Watched<Form = Existing>>(world: &World, key: &Key) -> Option<Existing> {
+    K::informer(world).get(key).map(|found| found.form.clone())
+}

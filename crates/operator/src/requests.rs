@@ -1,0 +1,75 @@
+//! Requests whose answers are taken apart as they come, so that nothing is kept that nobody reads.
+
+use kube::{
+    Client,
+    api::{DeleteParams, GetParams, Patch, PatchParams, PostParams},
+    core::{Request, Status},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+/// The field manager of everything the operator applies.
+pub(crate) const MANAGER: &str = "trainyard-operator";
+
+pub(crate) async fn create<T: DeserializeOwned>(
+    client: &Client,
+    folder: &str,
+    object: &Value,
+) -> kube::Result<T> {
+    let request = Request::new(folder).create(&PostParams::default(), bytes(object)?);
+    client.request(request.map_err(kube::Error::BuildRequest)?).await
+}
+
+pub(crate) async fn get<T: DeserializeOwned>(client: &Client, folder: &str, name: &str) -> kube::Result<T> {
+    let request = Request::new(folder).get(name, &GetParams::default());
+    client.request(request.map_err(kube::Error::BuildRequest)?).await
+}
+
+/// Server-side apply, over whatever others have written.
+pub(crate) async fn apply<T: DeserializeOwned>(
+    client: &Client,
+    folder: &str,
+    name: &str,
+    object: &Value,
+) -> kube::Result<T> {
+    let request =
+        Request::new(folder).patch(name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(object));
+    client.request(request.map_err(kube::Error::BuildRequest)?).await
+}
+
+pub(crate) async fn replace_status<T: DeserializeOwned>(
+    client: &Client,
+    folder: &str,
+    name: &str,
+    object: &Value,
+) -> kube::Result<T> {
+    let request =
+        Request::new(folder).replace_subresource("status", name, &PostParams::default(), bytes(object)?);
+    client.request(request.map_err(kube::Error::BuildRequest)?).await
+}
+
+/// The object while it stops; nothing when it is gone.
+pub(crate) async fn delete<T: DeserializeOwned>(
+    client: &Client,
+    folder: &str,
+    name: &str,
+    parameters: &DeleteParams,
+) -> kube::Result<Option<T>> {
+    let request = Request::new(folder).delete(name, parameters);
+    let answer = client
+        .request_status(request.map_err(kube::Error::BuildRequest)?)
+        .await?;
+    Ok(answer.left())
+}
+
+/// What the server said, where it is the server that failed us.
+pub(crate) fn status(error: &kube::Error) -> Option<&Status> {
+    match error {
+        kube::Error::Api(status) => Some(status),
+        _ => None,
+    }
+}
+
+fn bytes(object: &impl Serialize) -> kube::Result<Vec<u8>> {
+    serde_json::to_vec(object).map_err(kube::Error::SerdeError)
+}

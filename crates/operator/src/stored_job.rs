@@ -1,0 +1,114 @@
+//! A training job of any kind, as it is stored.
+
+use std::borrow::Cow;
+
+use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube::{
+    Resource,
+    core::{ApiResource, DynamicResourceScope},
+};
+use resources::Kind;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::seen::identity;
+
+#[derive(Clone, Debug)]
+pub(crate) struct StoredJob {
+    metadata: ObjectMeta,
+    /// The object, without the fields each of its writers owns.
+    pub object: Value,
+}
+
+/// Where objects of a kind are found: in the version they are stored in.
+pub(crate) fn resource(kind: &Kind) -> ApiResource {
+    let version = kind.versions.first().copied().unwrap_or_default();
+    ApiResource {
+        group: kind.group.to_owned(),
+        version: version.to_owned(),
+        api_version: format!("{}/{version}", kind.group),
+        kind: kind.kind.to_owned(),
+        plural: kind.plural.to_owned(),
+    }
+}
+
+impl StoredJob {
+    pub(crate) fn namespace(&self) -> &str {
+        self.metadata.namespace.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn uid(&self) -> &str {
+        self.metadata.uid.as_deref().unwrap_or_default()
+    }
+
+    /// What events about it refer to.
+    pub(crate) fn reference(&self, resource: &ApiResource) -> ObjectReference {
+        self.object_ref(resource)
+    }
+}
+
+impl<'de> Deserialize<'de> for StoredJob {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut object = Value::deserialize(deserializer)?;
+        let writers = object["metadata"]["managedFields"].as_array_mut();
+        for writer in writers.into_iter().flatten().filter_map(Value::as_object_mut) {
+            writer.remove("fieldsV1");
+        }
+        Ok(Self {
+            metadata: identity(&object["metadata"]),
+            object,
+        })
+    }
+}
+
+impl Resource for StoredJob {
+    type DynamicType = ApiResource;
+    type Scope = DynamicResourceScope;
+
+    fn kind(resource: &ApiResource) -> Cow<'_, str> {
+        resource.kind.as_str().into()
+    }
+
+    fn group(resource: &ApiResource) -> Cow<'_, str> {
+        resource.group.as_str().into()
+    }
+
+    fn version(resource: &ApiResource) -> Cow<'_, str> {
+        resource.version.as_str().into()
+    }
+
+    fn plural(resource: &ApiResource) -> Cow<'_, str> {
+        resource.plural.as_str().into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn who_wrote_a_job_in_which_version_is_kept_and_what_they_own_is_not() {
+        let stored: StoredJob = serde_json::from_value(json!({
+            "metadata": {"name": "j", "managedFields": [{"apiVersion": "kubeflow.org/v1", "fieldsV1": {"f:spec": {}}}]},
+        }))
+        .unwrap();
+        assert_eq!(
+            stored.object["metadata"]["managedFields"],
+            json!([{"apiVersion": "kubeflow.org/v1"}])
+        );
+    }
+}
