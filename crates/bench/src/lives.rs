@@ -127,15 +127,29 @@ fn processes(arguments: &[&str]) -> Result<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        io::Read,
+        process::{Command, Stdio},
+    };
+
     use super::*;
 
     #[test]
     fn a_process_is_found_by_its_whole_command_line() {
-        // A time that no other run of this test on the machine has.
-        let time = format!("6{}.5", std::process::id());
-        let mut child = std::process::Command::new("sleep").arg(&time).spawn().unwrap();
-        assert_eq!(processes(&["sleep", &time]).unwrap(), 1);
-        assert_eq!(processes(&["sleep", &time[..3]]).unwrap(), 0);
+        // It is told apart from other runs of this test by its last argument, and has spoken before it is looked for:
+        // a program that has only just been started has no command line yet.
+        let own = std::process::id().to_string();
+        let line = ["sh", "-c", "echo started; read line", &own];
+        let mut child = Command::new(line[0])
+            .args(&line[1..])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = [0; 8];
+        child.stdout.take().unwrap().read_exact(&mut said).unwrap();
+        assert_eq!(processes(&line).unwrap(), 1);
+        assert_eq!(processes(&line[..3]).unwrap(), 0);
         child.kill().unwrap();
         child.wait().unwrap();
     }

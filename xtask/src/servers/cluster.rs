@@ -74,9 +74,9 @@ mod tests {
 
     #[test]
     fn a_process_belongs_to_a_cluster_whose_folder_it_was_given() {
-        let data = Path::new("/work/data");
-        assert!(names(b"trainyard\0up\0--data-dir\0/work/data\0", data));
-        assert!(names(b"trainyard\0__network\0/work/data/network\0", data));
-        assert!(!names(b"trainyard\0up\0--data-dir\0/work/data2\0", data));
+        let data = Path::new("/srv/data");
+        assert!(names(b"trainyard\0up\0--data-dir\0/srv/data\0", data));
+        assert!(names(b"trainyard\0__network\0/srv/data/network\0", data));
+        assert!(!names(b"trainyard\0up\0--data-dir\0/srv/data2\0", data));
     }
 }
