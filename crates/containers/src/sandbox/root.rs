@@ -48,7 +48,7 @@ pub(super) fn build(spec: &Container, surroundings: &Surroundings) -> Result<(),
     volumes::mount_all(&volumes, &mut mirrors)?;
     kernel::mask(spec)?;
     if let (Root::Host { private, .. }, true) = (&spec.root, spec.read_only_root) {
-        base::close_private(private)?;
+        base::close_private(private, &spec.mounts)?;
     }
     for mirror in &mirrors {
         mounts::remount_read_only(mirror)?;

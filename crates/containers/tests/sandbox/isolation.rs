@@ -339,6 +339,24 @@ async fn an_image_is_made_of_layers() {
 }
 
 #[tokio::test]
+async fn a_volume_in_the_place_of_a_private_folder_can_be_written_though_the_root_cannot() {
+    let pod = Pod::new().await;
+    fs::create_dir(pod.path("volume")).unwrap();
+    let mut container = pod.container("c", "touch /var/tmp/x; echo volume > /tmp/x; cat /tmp/x");
+    container.read_only_root = true;
+    container.mounts = vec![Mount::Bind(Bind {
+        source: pod.path("volume"),
+        target: "/tmp".into(),
+        read_only: false,
+    })];
+    let (text, _) = pod.run(&container).await;
+    assert!(
+        text.contains("'/var/tmp/x': Read-only file system") && text.ends_with("volume\n"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn an_image_is_copied_where_overlayfs_cannot_be_had() {
     let pod = Pod::new().await;
     let layers = [pod.path("upper-layer"), pod.path("lower-layer")];

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     sandbox::error::{Doing as _, SetupError},
-    spec::Root,
+    spec::{Mount, Root},
 };
 
 /// Folders that are mounted anew.
@@ -105,9 +105,13 @@ pub(super) fn replace_private(paths: &[PathBuf]) -> Result<(), SetupError> {
     Ok(())
 }
 
-/// Lets nobody write to them any more; what is mounted inside stays as it is.
-pub(super) fn close_private(paths: &[PathBuf]) -> Result<(), SetupError> {
-    let folders = paths.iter().filter(|path| path.is_dir());
+/// Lets nobody write to them any more; what is mounted inside or in their place stays as it is.
+pub(super) fn close_private(paths: &[PathBuf], volumes: &[Mount]) -> Result<(), SetupError> {
+    let taken: Vec<PathBuf> = volumes
+        .iter()
+        .filter_map(|volume| volume.target().canonicalize().ok())
+        .collect();
+    let folders = paths.iter().filter(|path| path.is_dir() && !taken.contains(path));
     folders.map(PathBuf::as_path).try_for_each(remount_read_only)
 }
 
