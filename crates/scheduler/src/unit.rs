@@ -15,8 +15,8 @@ const VOLCANO_GROUP: &str = "scheduling.k8s.io/group-name";
 /// Which sort of group a pod names, and so where its size is written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
-    /// Size on the pod itself.
-    Own { name: String, size: usize },
+    /// Size on the pods themselves; those made before the group grew have another than those made after.
+    Own { name: String },
     /// `scheduling.x-k8s.io/v1alpha1` PodGroup.
     SchedulerPlugins { name: String },
     /// `scheduling.volcano.sh/v1beta1` PodGroup.
@@ -25,13 +25,10 @@ pub enum Group {
 
 impl Group {
     pub fn of(pod: &Pod) -> Option<Self> {
-        let read = |map: &Option<BTreeMap<String, String>>, key: &str| map.as_ref()?.get(key).cloned();
-        let meta = &pod.metadata;
-        let either = |key: &str| read(&meta.labels, key).or_else(|| read(&meta.annotations, key));
-        if let Some(name) = either(GROUP) {
-            let size = either(GROUP_SIZE).and_then(|size| size.parse().ok()).unwrap_or(1);
-            return Some(Self::Own { name, size });
+        if let Some(name) = own_mark(pod, GROUP) {
+            return Some(Self::Own { name });
         }
+        let meta = &pod.metadata;
         if let Some(name) = read(&meta.labels, SCHEDULER_PLUGINS_GROUP) {
             return Some(Self::SchedulerPlugins { name });
         }
@@ -40,9 +37,23 @@ impl Group {
 
     pub fn name(&self) -> &str {
         match self {
-            Self::Own { name, .. } | Self::SchedulerPlugins { name } | Self::Volcano { name } => name,
+            Self::Own { name } | Self::SchedulerPlugins { name } | Self::Volcano { name } => name,
         }
     }
+}
+
+/// How many pods of its group must run together, where the pod says so itself.
+pub(crate) fn own_size(pod: &Pod) -> Option<usize> {
+    own_mark(pod, GROUP_SIZE)?.parse().ok()
+}
+
+fn own_mark(pod: &Pod, key: &str) -> Option<String> {
+    let meta = &pod.metadata;
+    read(&meta.labels, key).or_else(|| read(&meta.annotations, key))
+}
+
+fn read(map: &Option<BTreeMap<String, String>>, key: &str) -> Option<String> {
+    map.as_ref()?.get(key).cloned()
 }
 
 #[derive(Clone, Debug)]

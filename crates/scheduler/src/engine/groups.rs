@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -10,7 +11,10 @@ use kube::{
     api::{ApiResource, DynamicObject, GroupVersionKind},
 };
 
-use crate::unit::Group;
+use crate::{
+    demand::Demand,
+    unit::{Group, own_size},
+};
 
 /// Sizes hardly ever change; they are asked for again after this time.
 const KEPT: Duration = Duration::from_secs(5);
@@ -21,14 +25,14 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    pub(super) fn of(&self, namespace: &str, group: &Group) -> usize {
-        match group {
-            Group::Own { size, .. } => *size,
-            group => {
-                let known = self.known.get(&(namespace.to_owned(), group.clone()));
-                known.map_or(1, |(_, size)| *size)
-            }
-        }
+    /// The size of a group of which these wait.
+    pub(super) fn of(&self, key: &(String, Group), members: &[Arc<Demand>]) -> usize {
+        let own = || members.iter().filter_map(|member| own_size(&member.pod)).max();
+        let size = match key.1 {
+            Group::Own { .. } => own(),
+            _ => self.known.get(key).map(|(_, size)| *size),
+        };
+        size.unwrap_or(1)
     }
 
     pub(super) async fn learn(&mut self, client: &Client, wanted: BTreeSet<(String, Group)>) {
@@ -48,7 +52,7 @@ impl Sizes {
 
 async fn ask(client: &Client, namespace: &str, group: &Group) -> Option<usize> {
     let kind = match group {
-        Group::Own { size, .. } => return Some(*size),
+        Group::Own { .. } => return None,
         Group::SchedulerPlugins { .. } => {
             GroupVersionKind::gvk("scheduling.x-k8s.io", "v1alpha1", "PodGroup")
         }

@@ -163,10 +163,11 @@ impl Picture {
         }
         units.extend(groups.into_iter().map(|(key, members)| {
             let done = self.done.get(&key).map_or(0, BTreeSet::len);
+            let size = sizes.of(&key, &members);
             let (namespace, group) = key;
             Unit {
                 placed: self.cluster.placed_of(&namespace, &group) + done,
-                size: sizes.of(&namespace, &group),
+                size,
                 name: group.name().to_owned(),
                 namespace,
                 members,
@@ -268,22 +269,38 @@ mod tests {
         assert!(!picture.pod_changed(&change));
     }
 
+    fn member(name: &str, phase: &str, node: Option<&str>, size: &str) -> Arc<Pod> {
+        let object = json!({
+            "metadata": {
+                "name": name, "namespace": "n", "uid": format!("{name} {phase}"),
+                "annotations": {"trainyard.dev/pod-group": "g", "trainyard.dev/pod-group-size": size},
+            },
+            "spec": {"nodeName": node, "containers": []},
+            "status": {"phase": phase},
+        });
+        Arc::new(serde_json::from_value(object).unwrap())
+    }
+
+    #[test]
+    fn a_group_that_grows_counts_those_it_had() {
+        let mut picture = Picture::default();
+        let (old, new) = (
+            member("a", "Running", Some("here"), "1"),
+            member("b", "Pending", None, "2"),
+        );
+        for pod in [&old, &new] {
+            let (before, after) = (None, Some(pod));
+            picture.pod_changed(&Change { before, after });
+        }
+        let unit = &picture.units(&Sizes::default())[0];
+        assert_eq!((unit.placed, unit.members.len(), unit.size), (1, 1, 2));
+    }
+
     #[test]
     fn a_member_that_has_done_its_work_is_not_waited_for() {
-        let member = |name: &str, phase: &str, node: Option<&str>| {
-            let object = json!({
-                "metadata": {
-                    "name": name, "namespace": "n", "uid": format!("{name} {phase}"),
-                    "annotations": {"trainyard.dev/pod-group": "g", "trainyard.dev/pod-group-size": "2"},
-                },
-                "spec": {"nodeName": node, "containers": []},
-                "status": {"phase": phase},
-            });
-            Arc::new(serde_json::from_value::<Pod>(object).unwrap())
-        };
         let (done, again) = (
-            member("a", "Succeeded", Some("here")),
-            member("b", "Pending", None),
+            member("a", "Succeeded", Some("here"), "2"),
+            member("b", "Pending", None, "2"),
         );
         let mut picture = Picture::default();
         for pod in [&done, &again] {
