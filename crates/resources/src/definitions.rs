@@ -9,6 +9,14 @@ use crate::{
     status::JobStatus,
 };
 
+/// Fields of the run policy that may also stand directly in a specification.
+pub const OLD_LAYOUT: [&str; 4] = [
+    "cleanPodPolicy",
+    "ttlSecondsAfterFinished",
+    "activeDeadlineSeconds",
+    "backoffLimit",
+];
+
 /// The definition of every kind, in the order of the table.
 pub fn all() -> Vec<Value> {
     ALL.into_iter().map(definition).collect()
@@ -97,9 +105,10 @@ fn spec(kind: &Kind) -> Value {
         "MPIJob" => schema::of::<mpi::MpiJobSpec>(),
         _ => schema::of::<mxnet::MxJobSpec>(),
     };
-    // Old layouts (run policy directly in the specification, other spellings) are kept and read.
-    spec["x-kubernetes-preserve-unknown-fields"] = json!(true);
     if is_standalone_mxnet(kind) {
+        if kind.group == kinds::OLD_MX_JOB.group {
+            spec["properties"]["replica_specs"] = spec["properties"]["replicaSpecs"].clone();
+        }
         return spec;
     }
     spec["required"] = json!([kind.replicas_field]);
@@ -108,8 +117,20 @@ fn spec(kind: &Kind) -> Value {
     replicas["x-kubernetes-validations"] = json!(rules::of_replicas(kind));
     replicas["additionalProperties"]["x-kubernetes-validations"] = json!(rules::of_replica(kind));
     let run_policy = &mut spec["properties"]["runPolicy"];
-    run_policy["x-kubernetes-validations"] = json!(rules::of_run_policy());
+    run_policy["x-kubernetes-validations"] = json!(rules::of_run_policy(kind));
+    accept_old_layout(&mut spec["properties"]);
     spec
+}
+
+/// Older operators had the fields of the run policy directly in the specification.
+fn accept_old_layout(properties: &mut Value) {
+    for name in OLD_LAYOUT {
+        if properties[name].is_null() {
+            let mut field = properties["runPolicy"]["properties"][name].clone();
+            field["description"] = json!("Old layout: as of `runPolicy`.");
+            properties[name] = field;
+        }
+    }
 }
 
 fn status(kind: &Kind) -> Value {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::schema;
+use crate::{run_policy::MOST_REPLICAS, schema};
 
 /// Training with MXNet, alone (`local`) or with a parameter server (`dist`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub struct MxJobSpec {
 #[serde(rename_all = "camelCase", default)]
 pub struct MxReplicaSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = 0, max = MOST_REPLICAS))]
     pub replicas: Option<i32>,
     /// `SCHEDULER`, `SERVER` or `WORKER`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::kinds::Kind;
+use crate::{
+    kinds::Kind,
+    names::{MANAGED_BY, MPI_MANAGED_BY, MULTIKUEUE},
+};
 
 fn rule(rule: &str, reason: &str, path: &str, message: &str) -> Value {
     let mut value = json!({"rule": rule, "message": message, "reason": reason});
@@ -66,11 +69,23 @@ pub(crate) fn of_replicas(kind: &Kind) -> Vec<Value> {
 }
 
 /// Rules of the run policy.
-pub(crate) fn of_run_policy() -> Vec<Value> {
-    vec![rule(
+pub(crate) fn of_run_policy(kind: &Kind) -> Vec<Value> {
+    let managers = if kind.kind == "MPIJob" {
+        &[MPI_MANAGED_BY, MANAGED_BY, MULTIKUEUE][..]
+    } else {
+        &[MANAGED_BY, MULTIKUEUE]
+    };
+    let known = format!(
+        "!has(self.managedBy) || self.managedBy in ['{}']",
+        managers.join("', '")
+    );
+    let message = format!("supported values: {}", managers.join(", "));
+    let is_known = rule(&known, INVALID, ".managedBy", &message);
+    let is_kept = rule(
         "(has(self.managedBy) ? self.managedBy : '') == (has(oldSelf.managedBy) ? oldSelf.managedBy : '')",
         INVALID,
         ".managedBy",
         "field is immutable",
-    )]
+    );
+    vec![is_known, is_kept]
 }

@@ -8,13 +8,17 @@ use serde_json::Value;
 
 use crate::schema;
 
+/// So many pods a role may have. Larger clusters than that are rare, and a slip of the finger is not to
+/// fill one.
+pub const MOST_REPLICAS: i32 = 10_000;
+
 /// One role of a job: how many pods, of which template, and what happens when one of them fails.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ReplicaSpec {
     /// How many pods.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = 0, max = MOST_REPLICAS))]
     pub replicas: Option<i32>,
     /// The pod of each replica. Its `restartPolicy` is overwritten by the one of the role.
     #[schemars(schema_with = "schema::pod_template")]

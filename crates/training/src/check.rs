@@ -2,7 +2,10 @@
 //! definition, evaluated by the same engine as in the API server, so the words are the same
 //! everywhere; the pod templates are checked as pods are.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use kinds::pods::{Options, template};
 use manifests::{
@@ -32,9 +35,10 @@ fn of_kind(object: &Value, kind: &'static Kind) -> Vec<FieldError> {
     if kind.kind == table::MX_JOB.kind {
         return standalone_mxnet::check(object);
     }
+    let mut errors = twice(object, kind);
     let mut canonical = object.clone();
     canonical["spec"] = read::canonical(&object["spec"], kind);
-    let mut errors = of_schema(&canonical, kind);
+    errors.extend(of_schema(&canonical, kind));
     if !errors.is_empty() {
         return errors;
     }
@@ -43,6 +47,21 @@ fn of_kind(object: &Value, kind: &'static Kind) -> Vec<FieldError> {
         Err(error) => errors.push(error),
     }
     errors
+}
+
+/// Roles are read in any spelling, but each may be there once.
+fn twice(object: &Value, kind: &Kind) -> Vec<FieldError> {
+    let path = Path::new("spec").child(kind.replicas_field);
+    let mut seen = BTreeSet::new();
+    let roles = object["spec"][kind.replicas_field].as_object();
+    let roles = roles
+        .into_iter()
+        .flatten()
+        .filter(|(_, replica)| !replica.is_null());
+    roles
+        .filter(|(role, _)| kind.role(role).is_some_and(|known| !seen.insert(known)))
+        .map(|(role, _)| FieldError::duplicate(&path.key(role), &json!(role)))
+        .collect()
 }
 
 /// What the definition says of an object.
@@ -109,6 +128,13 @@ fn of_job(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
         if job.replica("Worker").is_none() {
             let detail = "must be configured if elastic policy is used";
             errors.push(FieldError::required(&replicas_path.key("Worker"), detail));
+        }
+        if let (Some(min), Some(max)) = (elastic.min_replicas, elastic.max_replicas)
+            && min > max
+        {
+            let path = spec.child("elasticPolicy").child("minReplicas");
+            let detail = "must not be greater than maxReplicas";
+            errors.push(FieldError::invalid(&path, &json!(min), detail));
         }
         if elastic.nproc_per_node.is_some() && !object["spec"]["nprocPerNode"].is_null() {
             let path = spec.child("elasticPolicy").child("nProcPerNode");

@@ -178,6 +178,17 @@ impl Job {
             .is_some_and(|value| value == "true")
     }
 
+    /// What the kubelet is told to do with a replica whose program ends. Where all are restarted together,
+    /// it must not restart one by itself.
+    pub(crate) fn restart_policy_of_pod(&self, replica: &Replica) -> &'static str {
+        let is_batch = replica.role == "Launcher" && self.launches_by_batch_job();
+        match replica.restart {
+            RestartPolicy::Never | RestartPolicy::ExitCode => RestartPolicy::Never.name(),
+            _ if self.restarts_together() && !is_batch => RestartPolicy::Never.name(),
+            policy => policy.name(),
+        }
+    }
+
     /// Whether another operator looks after the job.
     pub(crate) fn is_managed_by_another(&self) -> bool {
         let ours = match self.framework {
@@ -220,12 +231,12 @@ impl RestartPolicy {
         })
     }
 
-    /// What the kubelet is told.
-    pub(crate) fn of_pod(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Always => "Always",
             Self::OnFailure => "OnFailure",
-            Self::Never | Self::ExitCode => "Never",
+            Self::Never => "Never",
+            Self::ExitCode => "ExitCode",
         }
     }
 }

@@ -23,6 +23,9 @@ use crate::{
 
 pub(crate) use draft::Draft;
 
+/// Stands between what has happened and what a job waits for since.
+const NOW: &str = "; now ";
+
 /// Everything one look at a job has decided, in the order in which it is to be done.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
@@ -174,12 +177,12 @@ impl Draft<'_> {
             Some(conflict) => Some(conflict),
             None => why::waiting(job, account, self.observed),
         };
-        let with = |message: String| match &waits {
-            Some(waits) => format!("{message} {waits}"),
-            None => message,
-        };
+        let said = [restarts::story(job, account), waits.clone()];
+        let said = said.into_iter().flatten().collect::<Vec<_>>().join(NOW);
+        let with = |message: String| format!("{message} {said}").trim_end().to_owned();
         let is_restarting = conditions::is_true(&self.status.conditions, RESTARTING);
         if verdict::runs(job, account) && !(is_restarting && self.is_rebuilding(account)) {
+            self.forget_waiting();
             let why = reason(job.kind.kind, RUNNING);
             if self.set(RUNNING, true, &why, &with(verdict::running(job))) && !is_restarting {
                 self.tell("Normal", &why, &verdict::running(job));
@@ -196,9 +199,19 @@ impl Draft<'_> {
         }
     }
 
+    /// What a job has waited for before it ran is of no interest any more.
+    fn forget_waiting(&mut self) {
+        let job = self.job;
+        self.set(
+            CREATED,
+            true,
+            &reason(job.kind.kind, CREATED),
+            &verdict::created(job),
+        );
+    }
+
     /// The cause of a restart stays what it was; what its pods wait for now is said behind it.
     fn add_to_restarting(&mut self, waits: Option<&str>) {
-        const NOW: &str = "; now ";
         let Some(condition) = conditions::find(&self.status.conditions, RESTARTING) else {
             return;
         };

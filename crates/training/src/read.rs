@@ -27,8 +27,7 @@ pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError
     });
     let mut replicas: Vec<Replica> = replicas.collect();
     warnings.extend(replicas.iter_mut().filter_map(quoted_numbers));
-    warnings.extend(replicas.iter().filter_map(overwritten_restart_policy));
-    Ok(Job {
+    let mut job = Job {
         kind,
         identity: identity(object, read.mpi_version),
         replicas,
@@ -36,7 +35,14 @@ pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError
         framework: read.framework,
         status: status(object),
         warnings,
-    })
+    };
+    let overwritten: Vec<Warning> = job
+        .replicas
+        .iter()
+        .filter_map(|replica| overwritten_restart_policy(&job, replica))
+        .collect();
+    job.warnings.extend(overwritten);
+    Ok(job)
 }
 
 /// A job whose specification cannot be read: enough of it to say so.
@@ -158,9 +164,9 @@ fn quoted_numbers(replica: &mut Replica) -> Option<Warning> {
     })
 }
 
-fn overwritten_restart_policy(replica: &Replica) -> Option<Warning> {
+fn overwritten_restart_policy(job: &Job, replica: &Replica) -> Option<Warning> {
     let policy = replica.template["spec"]["restartPolicy"].as_str()?;
-    (policy != replica.restart.of_pod()).then(|| Warning {
+    (policy != job.restart_policy_of_pod(replica)).then(|| Warning {
         reason: "SetPodTemplateRestartPolicy",
         message: "Restart policy in pod template will be overwritten by restart policy in replica spec"
             .to_owned(),

@@ -143,10 +143,45 @@ pub(crate) fn cost(job: &Job, failures: &[Failure<'_>]) -> i32 {
 
 /// `restart 2 of 5: worker-7 exit 137, OOMKilled`.
 pub(crate) fn announcement(job: &Job, number: i32, cause: &str) -> String {
-    match job.policy.backoff_limit {
-        Some(limit) => format!("restart {number} of {limit}: {cause}"),
-        None => format!("restart {number}: {cause}"),
-    }
+    let limit = job.policy.backoff_limit;
+    let limit = limit.map_or(String::new(), |limit| format!(" of {limit}"));
+    let cause = if cause.is_empty() {
+        String::new()
+    } else {
+        format!(": {cause}")
+    };
+    format!("restart {number}{limit}{cause}")
+}
+
+/// What is to be said of a job that runs and did not from its start on without a break.
+pub(crate) fn story(job: &Job, account: &Account<'_>) -> Option<String> {
+    let used = used(job, account);
+    (used > 0).then(|| announcement(job, used, &last_cause(job, account)))
+}
+
+/// Why the last restart was made, by whomever: the kubelet's are seen in pods that live, a batch Job's in
+/// pods that do not.
+pub(crate) fn last_cause(job: &Job, account: &Account<'_>) -> String {
+    let retried = account.roles.iter().find_map(|role| {
+        let failed = role.pods.iter().filter(|pod| pod.phase == Phase::Failed);
+        role.launcher.and(failed.max_by_key(|pod| pod.created))
+    });
+    let by_kubelet = || {
+        account
+            .pods()
+            .find(|pod| pod.restarts > 0 && !is_replaced(job, pod))
+    };
+    let remembered = job
+        .status
+        .restarts
+        .as_ref()
+        .map(|restarts| restarts.cause.clone());
+    retried
+        .copied()
+        .or_else(by_kubelet)
+        .map(|pod| why::ending(job, pod))
+        .or(remembered)
+        .unwrap_or_default()
 }
 
 pub(crate) fn cause(job: &Job, failures: &[Failure<'_>]) -> String {

@@ -1,6 +1,8 @@
 //! A world of one job for tests: pods that do what a script says, an operator that is cut short
 //! anywhere, and a clock that jumps. Nothing survives between plans but what is in the objects.
 
+use std::collections::{HashMap, HashSet};
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -15,6 +17,9 @@ pub(crate) struct World {
     pub made: usize,
     pub events: Vec<crate::Event>,
     uids: usize,
+    /// What the controller of batch Jobs knows: failed pods that are counted, and how many may fail.
+    counted: HashSet<String>,
+    limits: HashMap<String, i32>,
 }
 
 impl World {
@@ -31,6 +36,8 @@ impl World {
             made: 0,
             events: Vec::new(),
             uids: 0,
+            counted: HashSet::new(),
+            limits: HashMap::new(),
         }
     }
 
@@ -85,8 +92,11 @@ impl World {
             self.observed
                 .jobs
                 .retain(|job| delete.kind != "Job" || job.name != delete.name);
-            for pod in self.observed.pods.iter_mut().filter(|pod| pod.uid == delete.uid) {
-                pod.deleted.get_or_insert(now);
+            for pod in self.observed.pods.iter_mut() {
+                let is_child = delete.kind == "Job" && pod.controller.as_deref() == Some(delete.uid.as_str());
+                if pod.uid == delete.uid || is_child {
+                    pod.deleted.get_or_insert(now);
+                }
             }
         }
         if !may_go_on() {
@@ -123,6 +133,8 @@ impl World {
                     return;
                 }
                 self.made += 1;
+                let limit = object["spec"]["backoffLimit"].as_i64().unwrap_or(6);
+                self.limits.insert(uid, limit as i32);
                 self.observed.jobs.push(BatchJob::read(&object));
             }
             _ => {
@@ -131,6 +143,43 @@ impl World {
                     .retain(|other| !(other.kind == kind && other.name == name));
                 self.observed.others.push(Existing::read(kind, &child.object));
             }
+        }
+    }
+
+    /// What the controller of batch Jobs does: one pod at a time, and another when it has failed.
+    pub(crate) fn run_batch_jobs(&mut self) {
+        let now = self.now;
+        for job in &mut self.observed.jobs {
+            let is_own = |pod: &Pod| pod.controller.as_deref() == Some(job.uid.as_str());
+            let own: Vec<&mut Pod> = self.observed.pods.iter_mut().filter(|pod| is_own(pod)).collect();
+            let mut is_alive = false;
+            for pod in own {
+                match pod.phase {
+                    Phase::Succeeded => (job.is_complete, job.succeeded) = (true, 1),
+                    Phase::Failed => job.failed += i32::from(self.counted.insert(pod.uid.clone())),
+                    _ if job.is_suspended => drop(pod.deleted.get_or_insert(now)),
+                    _ => is_alive = true,
+                }
+            }
+            if job.failed > self.limits.get(&job.uid).copied().unwrap_or_default() {
+                let why = (
+                    "BackoffLimitExceeded".to_owned(),
+                    "it has failed too often".to_owned(),
+                );
+                job.failure.get_or_insert(why);
+            }
+            if is_alive || job.is_suspended || job.is_complete || job.failure.is_some() {
+                continue;
+            }
+            self.uids += 1;
+            self.observed.pods.push(Pod {
+                name: format!("{}-{}", job.name, self.uids),
+                uid: format!("uid-{}", self.uids),
+                controller: Some(job.uid.clone()),
+                created: Some(now),
+                gang: job.gang,
+                ..Pod::default()
+            });
         }
     }
 

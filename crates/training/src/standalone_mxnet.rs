@@ -93,7 +93,7 @@ fn refuse(errors: &[FieldError], plan: &mut Plan) -> MxJobStatus {
 }
 
 fn carry_on(job: &MxJob, observed: &Observed, settings: &Settings, plan: &mut Plan) -> MxJobStatus {
-    let status = state::status(job, observed);
+    let mut status = state::status(job, observed);
     if !status.state.is_empty() {
         let severity = if status.state == "Succeeded" {
             "Normal"
@@ -117,11 +117,14 @@ fn carry_on(job: &MxJob, observed: &Observed, settings: &Settings, plan: &mut Pl
         .filter(|child| !is_there(child, observed))
         .collect();
     match foreign(job, observed) {
-        Some(message) => plan.events.push(Event {
-            severity: "Warning",
-            reason: "ErrResourceExists".to_owned(),
-            message,
-        }),
+        Some(message) => {
+            status.reason.clone_from(&message);
+            plan.events.push(Event {
+                severity: "Warning",
+                reason: "ErrResourceExists".to_owned(),
+                message,
+            });
+        }
         None => plan.make = missing,
     }
     status

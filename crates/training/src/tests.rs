@@ -1,12 +1,15 @@
 //! What becomes of jobs, told as stories; and what must hold in any story.
 
 mod any_input;
+mod any_story;
 mod mpi;
 mod mxnet;
 mod properties;
 mod restarts;
 mod stories;
 mod validation;
+
+use proptest::test_runner::Config as ProptestConfig;
 
 /// A job of one role or two, as short as it gets.
 pub(super) fn job(kind: &str, field: &str, container: &str, roles: &str, rest: &str) -> String {
@@ -38,4 +41,10 @@ pub(super) fn pytorch(roles: &str, rest: &str) -> String {
 
 pub(super) fn jax(roles: &str, rest: &str) -> String {
     job("JAXJob", "jaxReplicaSpecs", "jax", roles, rest)
+}
+
+/// How many made-up stories are tried: `PROPTEST_CASES`, or so many.
+pub(super) fn stories(cases: u32) -> ProptestConfig {
+    let wanted = std::env::var("PROPTEST_CASES").ok();
+    ProptestConfig::with_cases(wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(cases))
 }

@@ -44,7 +44,8 @@ fn deciding_role<'a, 'b>(job: &Job, account: &'a Account<'b>) -> Option<&'a Role
         Framework::TensorFlow { .. } => &["Chief", "Master", "Worker"],
         Framework::PyTorch { .. } | Framework::XgBoost | Framework::Paddle { .. } => &["Master", "Worker"],
         Framework::Jax => &["Worker"],
-        Framework::Mxnet => &["Scheduler", "Worker"],
+        // Without a scheduler it is a single worker, or a search for the best kernels.
+        Framework::Mxnet => &["Scheduler", "Worker", "Tuner"],
         Framework::Mpi(_) => &["Launcher"],
     };
     order.iter().find_map(|role| account.role(role))

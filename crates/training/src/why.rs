@@ -78,6 +78,8 @@ fn quoted(text: &str) -> String {
     }
 }
 
+/// The last line that says something: many programs end with a ruled one.
 fn last_line(text: &str) -> &str {
-    text.trim_end().lines().last().unwrap_or_default().trim()
+    let says = |line: &&str| line.contains(char::is_alphanumeric);
+    text.lines().rfind(says).unwrap_or_default().trim()
 }

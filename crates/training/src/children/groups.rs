@@ -61,7 +61,9 @@ pub(super) fn decorate(job: &Job, role: &str, settings: &Settings, template: &mu
         Gang::Embedded => {
             let size = members(job);
             if size > 1 {
-                annotate(template, annotations::POD_GROUP, job.name());
+                // Jobs of other kinds may have the same name.
+                let group = format!("{}-{}", job.kind.kind.to_lowercase(), job.name());
+                annotate(template, annotations::POD_GROUP, &group);
                 annotate(template, annotations::POD_GROUP_SIZE, &size.to_string());
             }
             return;

@@ -18,11 +18,12 @@ use crate::{
 
 pub(super) use pods::complete;
 
-/// Service, ConfigMap, and what the remote shell needs: rights for our own, a key for SSH.
+/// Service, ConfigMap, rights where our own program is the remote shell, and the key of v2beta1, which
+/// is made for every job as scripts look for it, though only SSH reads it.
 pub(super) fn supports(job: &Job, mpi: &Mpi, settings: &Settings, running_workers: &[String]) -> Vec<Child> {
     let mut children = Vec::new();
     if mpi.version == MpiVersion::V2Beta1 {
-        children.push(Child::create(service(job, mpi)));
+        children.push(Child::create(service(job)));
     }
     children.push(Child::apply(config::config_map(
         job,
@@ -32,7 +33,8 @@ pub(super) fn supports(job: &Job, mpi: &Mpi, settings: &Settings, running_worker
     )));
     if uses_own_shell(job, mpi) {
         children.extend(rights::all(job, mpi));
-    } else {
+    }
+    if mpi.version == MpiVersion::V2Beta1 {
         let secret = json!({
             "apiVersion": "v1",
             "kind": "Secret",
@@ -127,11 +129,9 @@ fn labelled(job: &Job, name: &str) -> Value {
     meta
 }
 
-fn service(job: &Job, mpi: &Mpi) -> Value {
+fn service(job: &Job) -> Value {
     let selector = json!({labels::OPERATOR_NAME: "mpi-operator", labels::JOB_NAME: job.name()});
-    let mut spec = json!({"clusterIP": "None", "selector": selector});
-    if mpi.launcher_works {
-        spec["publishNotReadyAddresses"] = json!(true);
-    }
+    // A launcher that has just started is called back by name at once.
+    let spec = json!({"clusterIP": "None", "publishNotReadyAddresses": true, "selector": selector});
     json!({"apiVersion": "v1", "kind": "Service", "metadata": labelled(job, job.name()), "spec": spec})
 }

@@ -29,7 +29,7 @@ pub(super) fn template(job: &Job, replica: &Replica, index: u32, settings: &Sett
         template["metadata"] = json!({});
     }
     template::map(&mut template["metadata"], "labels").extend(labels);
-    template["spec"]["restartPolicy"] = json!(replica.restart.of_pod());
+    template["spec"]["restartPolicy"] = json!(job.restart_policy_of_pod(replica));
     add_environment(job, replica, index, settings, &mut template);
     let main = main_container(job, &template);
     settings.accelerators.equip(&mut template, &main);

@@ -6,7 +6,7 @@ use resources::conditions::{EVICTED, FAILED, RESTARTING, SUCCEEDED, reason};
 use super::Draft;
 use crate::{
     Phase,
-    account::Account,
+    account::{Account, Role},
     job::Job,
     restarts::{self, Failure},
     verdict, why,
@@ -54,14 +54,12 @@ impl Draft<'_> {
         }
         let used = restarts::used(job, account) + restarts::cost(job, &failures);
         if restarts::exceeds(job, used) {
-            let cause = restarts::cause(job, &failures);
-            let cause = if cause.is_empty() {
-                String::new()
-            } else {
-                format!(": {cause}")
+            let cause = match restarts::cause(job, &failures) {
+                cause if cause.is_empty() => restarts::last_cause(job, account),
+                cause => cause,
             };
             let message = "has failed because it has reached the specified backoff limit";
-            self.fail(&format!("Job {} {message}{cause}", job.name()));
+            self.fail(&format!("Job {} {message}: {cause}", job.name()));
         } else if let Some(first) = failures.first() {
             let remembered = restarts::remember(job, account, &failures, self.now);
             let said = restarts::announcement(job, used, &remembered.cause);
@@ -71,6 +69,14 @@ impl Draft<'_> {
             self.set(RESTARTING, true, &why, &message);
             self.tell("Warning", &why, &message);
             self.status.restarts = Some(remembered);
+        } else if is_between_launchers(account) {
+            let message = verdict::restarting(job, "Launcher", 1);
+            let said = restarts::announcement(job, used, &restarts::last_cause(job, account));
+            let message = format!("{message} {said}");
+            let why = reason(job.kind.kind, RESTARTING);
+            if self.set(RESTARTING, true, &why, &message) {
+                self.tell("Warning", &why, &message);
+            }
         }
     }
 
@@ -115,6 +121,7 @@ impl Draft<'_> {
 
     /// Writes a verdict down. It is acted on when it has been stored.
     fn end(&mut self, kind: &str, why: &str, message: &str, severity: &'static str) {
+        self.forget_waiting();
         if self.set(kind, true, why, message) {
             self.tell(severity, why, message);
         }
@@ -124,6 +131,17 @@ impl Draft<'_> {
 
 fn of_role(failures: &[Failure<'_>], role: &str) -> i32 {
     failures.iter().filter(|failure| failure.role == role).count() as i32
+}
+
+/// A launcher has failed, and its batch Job has yet to start the next.
+fn is_between_launchers(account: &Account<'_>) -> bool {
+    let is_between = |role: &Role<'_>| {
+        role.active() == 0
+            && role
+                .launcher
+                .is_some_and(|launcher| launcher.failed > 0 && !launcher.is_suspended)
+    };
+    account.roles.iter().any(is_between)
 }
 
 /// How the batch Job of a launcher has failed, if it has.

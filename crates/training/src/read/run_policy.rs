@@ -1,6 +1,6 @@
 //! The run policy, also where older operators had its fields: directly in the specification.
 
-use resources::RunPolicy;
+use resources::{RunPolicy, definitions::OLD_LAYOUT};
 use serde_json::Value;
 
 use crate::job::{CleanPodPolicy, MpiVersion, Policy, Warning};
@@ -47,13 +47,6 @@ struct Flat<'a> {
     spec: &'a Value,
 }
 
-const FLAT: [&str; 4] = [
-    "cleanPodPolicy",
-    "ttlSecondsAfterFinished",
-    "activeDeadlineSeconds",
-    "backoffLimit",
-];
-
 impl Flat<'_> {
     fn text(&self, field: &str) -> Option<String> {
         self.spec[field].as_str().map(str::to_owned)
@@ -64,7 +57,7 @@ impl Flat<'_> {
     }
 
     fn warning(&self, policy: &RunPolicy) -> Option<Warning> {
-        let found: Vec<&str> = FLAT
+        let found: Vec<&str> = OLD_LAYOUT
             .into_iter()
             .filter(|field| !self.spec[*field].is_null())
             .collect();

@@ -80,7 +80,8 @@ fn pod_template(job: &MxJob, replica: &Replica, index: u32, settings: &Settings)
     let size: u32 = job.replicas.iter().map(|replica| replica.count).sum();
     if settings.gang == Gang::Embedded && job.is_distributed() && size > 1 {
         let annotated = template::map(&mut template["metadata"], "annotations");
-        annotated.insert(annotations::POD_GROUP.to_owned(), json!(job.identity.name));
+        let group = format!("mxjob-{}-{}", job.identity.name, job.runtime_id);
+        annotated.insert(annotations::POD_GROUP.to_owned(), json!(group));
         annotated.insert(annotations::POD_GROUP_SIZE.to_owned(), json!(size.to_string()));
     }
     template

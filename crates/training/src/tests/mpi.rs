@@ -99,7 +99,14 @@ fn a_suspended_v2beta1_job_has_everything_but_pods() {
     kinds.sort_unstable();
     assert_eq!(
         kinds,
-        ["ConfigMap", "Role", "RoleBinding", "Service", "ServiceAccount"]
+        [
+            "ConfigMap",
+            "Role",
+            "RoleBinding",
+            "Secret",
+            "Service",
+            "ServiceAccount"
+        ]
     );
     world.job["spec"]["runPolicy"]["suspend"] = json!(false);
     world.settle();
@@ -154,4 +161,44 @@ fn a_gang_has_its_launcher_restarted_with_it() {
     assert_ne!(launcher(&mut world).uid, before);
     assert_eq!((launcher(&mut world).gang, world.names().len()), (1, 2));
     assert_eq!(world.job["status"]["restarts"]["cause"], "worker-1 Evicted");
+}
+
+#[test]
+fn a_launcher_that_its_batch_job_tries_again_says_why_it_failed() {
+    let mut world = World::new(&job("v2beta1", "  runPolicy: {backoffLimit: 3}\n", ""));
+    world.settle();
+    world.run_batch_jobs();
+    world.run_all();
+    world.settle();
+    assert_eq!(world.conditions(), "Created Running");
+    let name = world.names()[2].to_owned();
+    world.end(&name, "l", 1);
+    world.run_batch_jobs();
+    world.settle();
+    assert_eq!(world.conditions(), "Created Restarting");
+    let wanted = format!(
+        "MPIJob j is restarting because 1 Launcher replica(s) failed. restart 1 of 3: {} exit 1; now 2 of 3 pods run",
+        &name[2..]
+    );
+    assert_eq!(world.message(), wanted);
+    world.run_all();
+    world.settle();
+    assert_eq!(world.conditions(), "Created Running");
+    assert!(
+        world
+            .message()
+            .starts_with("MPIJob team/j is running. restart 1 of 3: launcher-")
+    );
+}
+
+#[test]
+fn hydra_is_told_of_its_hosts_in_its_own_words() {
+    for (version, field) in [("v1alpha2", "mpiDistribution"), ("v2beta1", "mpiImplementation")] {
+        let mut world = World::new(&job(version, &format!("  {field}: MPICH\n"), ""));
+        world.settle();
+        let mut others = world.observed.others.iter();
+        let config = others.find(|other| other.kind == "ConfigMap").unwrap();
+        let hostfile = config.content["hostfile"].as_str().unwrap();
+        assert!(hostfile.lines().all(|line| line.ends_with(":1")), "{hostfile}");
+    }
 }

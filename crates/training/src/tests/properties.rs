@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::{jax, job, pytorch};
+use super::{jax, job, pytorch, stories};
 use crate::{
     observed::Phase,
     simulation::{World, end},
@@ -110,7 +110,7 @@ impl Story {
 const WORKERS: [&str; 3] = ["worker-0", "worker-1", "worker-2"];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(stories(128))]
 
     #[test]
     fn the_end_does_not_depend_on_the_order_of_things(

@@ -1,5 +1,5 @@
 use super::{jax, pytorch, tensorflow};
-use crate::simulation::World;
+use crate::simulation::{World, end};
 
 #[test]
 fn a_signal_is_worth_another_try_and_is_counted_before_it_is_acted_on() {
@@ -97,7 +97,7 @@ fn one_budget_counts_every_cause() {
     world.settle();
     assert_eq!(
         world.message(),
-        "Job j has failed because it has reached the specified backoff limit"
+        "Job j has failed because it has reached the specified backoff limit: worker-0 failed"
     );
 }
 
@@ -179,4 +179,36 @@ fn a_restart_that_finds_no_place_says_so_behind_its_cause() {
     world.settle();
     let wanted = "restart 1: worker-0 exit 137, OOMKilled; now worker-0: 0/1 nodes are available";
     assert!(world.message().ends_with(wanted), "{}", world.message());
+}
+
+#[test]
+fn a_restart_by_the_kubelet_is_told_as_any_other() {
+    let mut world = World::new(&jax("Worker:2:OnFailure", "  runPolicy: {backoffLimit: 5}\n"));
+    world.settle();
+    world.run_all();
+    world.change("j-worker-1", |pod| {
+        end(pod, "jax", 137);
+        pod.exits[0].is_previous = true;
+        (pod.phase, pod.restarts) = (crate::Phase::Running, 1);
+    });
+    world.settle();
+    assert_eq!(
+        world.message(),
+        "JAXJob team/j is running. restart 1 of 5: worker-1 exit 137, OOMKilled"
+    );
+}
+
+#[test]
+fn the_kubelet_does_not_restart_one_of_a_gang_by_itself() {
+    let yaml = pytorch("Master:1:Always Worker:2:OnFailure", "").replace(
+        "{name: j}",
+        "{name: j, annotations: {trainyard.dev/gang-restart: \"true\"}}",
+    );
+    let plan = World::new(&yaml).plan();
+    let pods = plan.make.iter().filter(|child| child.kind() == "Pod");
+    assert!(
+        pods.clone()
+            .all(|pod| pod.object["spec"]["restartPolicy"] == "Never")
+    );
+    assert_eq!(pods.count(), 3);
 }

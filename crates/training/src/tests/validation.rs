@@ -99,3 +99,26 @@ fn a_bad_job_is_shown_as_failed_until_it_is_mended() {
     assert_eq!(world.conditions(), "Created");
     assert_eq!(world.names(), ["j-worker-0"]);
 }
+
+#[test]
+fn a_role_is_there_once_in_whatever_spelling() {
+    check_errors(
+        &pytorch("Worker:1 worker:1", ""),
+        &["spec.pytorchReplicaSpecs[worker]: Duplicate value: \"worker\""],
+    );
+}
+
+#[test]
+fn a_slip_of_the_finger_does_not_fill_a_cluster() {
+    let errors = check(&World::new(&pytorch("Worker:2000000000", "")).job);
+    assert_eq!(errors[0].field, "spec.pytorchReplicaSpecs.Worker.replicas");
+}
+
+#[test]
+fn nobody_but_those_who_are_known_manages_a_job() {
+    let errors = check(&World::new(&pytorch("Worker:1", "  runPolicy: {managedBy: me}\n")).job);
+    assert_eq!(
+        errors[0].to_string(),
+        "spec.runPolicy.managedBy: Invalid value: \"object\": supported values: kubeflow.org/training-operator, kueue.x-k8s.io/multikueue"
+    );
+}

@@ -35,11 +35,9 @@ fn hostfile(job: &Job, mpi: &Mpi, settings: &Settings) -> String {
     let workers = (0..job.count("Worker")).map(|index| job.child_name("Worker", index));
     let line = |pod: String| {
         let host = host(job, mpi, settings, &pod);
-        match (mpi.version, mpi.implementation) {
-            (MpiVersion::V2Beta1, MpiImplementation::Intel | MpiImplementation::Mpich) => {
-                format!("{host}:{}\n", mpi.slots)
-            }
-            _ => format!("{host} slots={}\n", mpi.slots),
+        match mpi.implementation {
+            MpiImplementation::Intel | MpiImplementation::Mpich => format!("{host}:{}\n", mpi.slots),
+            MpiImplementation::OpenMpi => format!("{host} slots={}\n", mpi.slots),
         }
     };
     launcher.into_iter().chain(workers).map(line).collect()

@@ -166,6 +166,7 @@ fn variables(job: &Job, mpi: &Mpi, own_shell: bool, container: &Value) -> Vec<(&
             };
             variables.extend(names.into_iter().zip([shell, hostfile]));
             variables.extend(no_gpu());
+            variables.extend(interface_of(mpi.implementation).filter(|_| has_own_network(job)));
         }
         MpiVersion::V1 => {
             variables.push(("OMPI_MCA_plm_rsh_agent", shell.clone()));
@@ -177,9 +178,11 @@ fn variables(job: &Job, mpi: &Mpi, own_shell: bool, container: &Value) -> Vec<(&
                 ("I_MPI_HYDRA_BOOTSTRAP", "rsh".to_owned()),
                 ("I_MPI_HYDRA_BOOTSTRAP_EXEC", shell),
             ];
+            let interface = interface_of(MpiImplementation::Intel).filter(|_| has_own_network(job));
             variables.extend(
                 bootstrap
                     .into_iter()
+                    .chain(interface)
                     .filter(|(name, _)| !template::has_env(container, name)),
             );
         }
@@ -217,6 +220,22 @@ fn of_v2beta1(mpi: &Mpi, hostfile: String) -> Vec<(&'static str, String)> {
             ("HYDRA_LAUNCH_EXTRA_ARGS", patience),
         ],
     }
+}
+
+/// Hydra's daemons call the launcher back. Before v2beta1 its name means nothing to the workers, so they
+/// are told its address: that of the interface which pods have by convention.
+fn interface_of(implementation: MpiImplementation) -> Option<(&'static str, String)> {
+    let name = match implementation {
+        MpiImplementation::OpenMpi => return None,
+        MpiImplementation::Intel => "I_MPI_HYDRA_IFACE",
+        MpiImplementation::Mpich => "HYDRA_IFACE",
+    };
+    Some((name, "eth0".to_owned()))
+}
+
+fn has_own_network(job: &Job) -> bool {
+    let launcher = job.replica("Launcher");
+    launcher.is_none_or(|launcher| launcher.template["spec"]["hostNetwork"] != true)
 }
 
 /// How each implementation is told of a remote shell that is not `ssh`.
