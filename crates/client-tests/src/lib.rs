@@ -28,5 +28,5 @@ pub use server::{Server, User};
 pub use session::check;
 pub use shell::Shell;
 pub use tools::{
-    OpenMpi, Release, Tool, client_go_program, helm, kubectl, needed, openmpi, packages, python,
+    OpenMpi, Release, Tool, client_go_program, helm, kubectl, needed, openmpi, packages, prefix, python,
 };

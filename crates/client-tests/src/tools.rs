@@ -18,7 +18,7 @@ use std::{
 
 pub use go::{Release, client_go_program, helm, kubectl};
 pub use openmpi::{OpenMpi, openmpi};
-pub use python::{packages, python};
+pub use python::{packages, prefix, python};
 
 /// A program, or why there is none.
 pub type Tool = Result<PathBuf, String>;

@@ -92,3 +92,52 @@ fn existing(world: &World, kind: &str, key: &Key) -> Option<Existing> {
 fn find<K: Watched<Form = Existing>>(world: &World, key: &Key) -> Option<Existing> {
     K::informer(world).get(key).map(|found| found.form.clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn job() -> StoredJob {
+        serde_json::from_value(json!({"metadata": {"name": "j", "uid": "ours"}})).unwrap()
+    }
+
+    fn owned(uid: &str) -> Value {
+        json!({"metadata": {"name": "j-worker-0", "uid": uid, "ownerReferences": [{"uid": uid, "controller": true}]}})
+    }
+
+    #[test]
+    fn what_a_job_controls_itself_or_by_a_batch_job_is_not_foreign() {
+        let mut batch = BatchJob::read(&owned("ours"));
+        batch.uid = "batch".to_owned();
+        let observed = Observed {
+            pods: vec![Pod::read(&owned("ours")), Pod::read(&owned("batch"))],
+            jobs: vec![batch],
+            others: vec![Existing::read("Service", &owned("ours"))],
+            refusals: Vec::new(),
+        };
+        assert!(!has_foreign(&observed, &job()));
+    }
+
+    #[test]
+    fn what_belongs_to_another_or_to_nobody_is_in_the_way() {
+        let nobodys = json!({"metadata": {"name": "j-config"}});
+        for observed in [
+            Observed {
+                pods: vec![Pod::read(&owned("theirs"))],
+                ..Observed::default()
+            },
+            Observed {
+                jobs: vec![BatchJob::read(&owned("theirs"))],
+                ..Observed::default()
+            },
+            Observed {
+                others: vec![Existing::read("ConfigMap", &nobodys)],
+                ..Observed::default()
+            },
+        ] {
+            assert!(has_foreign(&observed, &job()), "{observed:?}");
+        }
+    }
+}

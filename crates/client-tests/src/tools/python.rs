@@ -42,4 +42,24 @@ pub fn packages(name: &str, requirements: &[&str]) -> Tool {
     Ok(folder)
 }
 
+/// A folder with everything these packages have, programs and libraries too, as below `/usr`. It may be
+/// anywhere when it is used.
+pub fn prefix(name: &str, requirements: &[&str]) -> Tool {
+    let folder = cache().join("clients").join(name);
+    let shown = requirements.join(", ");
+    once(folder.join("complete"), |marker| {
+        kept(marker, name, &shown, || {
+            let mut install = Command::new(on_path("python3")?);
+            install
+                .args(INSTALL)
+                .args(["--ignore-installed", "--prefix"])
+                .arg(&folder)
+                .args(requirements);
+            make(&shown, &mut install)?;
+            std::fs::write(marker, "").map_err(|error| error.to_string())
+        })
+    })?;
+    Ok(folder)
+}
+
 const INSTALL: [&str; 5] = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];

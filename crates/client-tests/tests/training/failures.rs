@@ -1,0 +1,257 @@
+//! A replica dies while its job runs: by its own exit, by `kill -9`, with its pod, for want of memory.
+
+use std::fs;
+
+use client_tests::User;
+use serde_json::Value;
+
+use crate::{
+    manifests::{Job, UNTIL_TOLD},
+    team::{Scenario, Team, conditions, message, play, state},
+};
+
+#[test]
+fn a_worker_that_dies_is_dealt_with_as_its_restart_policy_says() {
+    let scenarios: [Scenario; 9] = [
+        ("always", |team| restarted_in_its_pod(team, "Always")),
+        ("onfailure", |team| restarted_in_its_pod(team, "OnFailure")),
+        ("never", never),
+        ("exitcode", by_exit_code),
+        ("gang", all_together),
+        ("deleted", a_deleted_pod),
+        ("killed", a_killed_process),
+        ("memory", out_of_memory),
+        ("waiting", says_what_it_waits_for),
+    ];
+    play(&scenarios);
+}
+
+fn submit(team: &Team<'_>, policy: &str, annotations: &str) {
+    let job = Job {
+        roles: &[("Worker", 3, policy)],
+        command: UNTIL_TOLD,
+        more: "runPolicy: {backoffLimit: 2, cleanPodPolicy: None}",
+        annotations,
+        ..Job::default()
+    };
+    team.apply(&job.manifest());
+    all_run(team);
+}
+
+#[track_caller]
+fn all_run(team: &Team<'_>) -> Value {
+    team.until("pytorchjobs/job", |job| {
+        state(job) == "Running" && job["status"]["replicaStatuses"]["Worker"]["active"] == 3
+    })
+}
+
+/// Makes the program of a worker end.
+#[track_caller]
+fn end(team: &Team<'_>, worker: u32, code: u32) {
+    team.ok(&format!(
+        "exec job-worker-{worker} -- sh -c 'echo {code} > /tmp/end'"
+    ));
+}
+
+#[track_caller]
+fn end_well(team: &Team<'_>) {
+    (0..3).for_each(|worker| end(team, worker, 0));
+}
+
+/// The kubelet restarts the container; that counts as much as any other restart.
+fn restarted_in_its_pod(team: &Team<'_>, policy: &str) {
+    submit(team, policy, "");
+    let before = team.uid("pods/job-worker-1");
+    end(team, 1, 137);
+    team.until_says(
+        "pytorchjobs/job",
+        "restart 1 of 2: worker-1 exit 137: the last words",
+    );
+    all_run(team);
+    assert_eq!(team.uid("pods/job-worker-1"), before);
+    for _ in 0..2 {
+        team.until("pods/job-worker-1", |pod| {
+            !pod["status"]["containerStatuses"][0]["state"]["running"].is_null()
+        });
+        end(team, 1, 137);
+        team.until("pods/job-worker-1", |pod| {
+            pod["status"]["containerStatuses"][0]["state"]["running"].is_null()
+        });
+    }
+    let failed = team.until_is("pytorchjobs/job", "Failed");
+    let wanted = "Job job has failed because it has reached the specified backoff limit: worker-1 exit 137";
+    assert!(message(&failed).starts_with(wanted), "{}", message(&failed));
+    assert!(!failed["status"]["completionTime"].is_null());
+}
+
+fn never(team: &Team<'_>) {
+    submit(team, "Never", "");
+    end(team, 2, 1);
+    let failed = team.until_is("pytorchjobs/job", "Failed");
+    assert_eq!(
+        message(&failed),
+        "PyTorchJob job is failed because 1 Worker replica(s) failed. worker-2 exit 1: the last words"
+    );
+    assert_eq!(conditions(&failed), "Created -Running Failed");
+    let counted = &failed["status"]["replicaStatuses"]["Worker"];
+    assert_eq!((&counted["active"], &counted["failed"]), (&2.into(), &1.into()));
+}
+
+fn by_exit_code(team: &Team<'_>) {
+    submit(team, "ExitCode", "");
+    let before = team.uid("pods/job-worker-1");
+    end(team, 1, 137);
+    team.until("pytorchjobs/job", |job| job["status"]["restarts"]["count"] == 1);
+    let running = all_run(team);
+    assert_ne!(team.uid("pods/job-worker-1"), before);
+    assert_eq!(
+        message(&running),
+        "PyTorchJob by-exit-code/job is running. restart 1 of 2: worker-1 exit 137: the last words"
+            .replace("by-exit-code", team.namespace)
+    );
+    end(team, 0, 3);
+    let failed = team.until_is("pytorchjobs/job", "Failed");
+    assert_eq!(
+        message(&failed),
+        "job \"job\" is failing because \"Worker\" replica(s) failed. worker-0 exit 3: the last words"
+    );
+}
+
+/// The kubelet would restart one of them; all are to be restarted.
+fn all_together(team: &Team<'_>) {
+    submit(team, "OnFailure", "trainyard.dev/gang-restart: \"true\"");
+    let uids = || (0..3).map(|worker| team.uid(&format!("pods/job-worker-{worker}")));
+    let before: Vec<String> = uids().collect();
+    end(team, 2, 1);
+    team.until("pytorchjobs/job", |job| job["status"]["restarts"]["gang"] == 1);
+    let running = all_run(team);
+    assert!(uids().all(|uid| !before.contains(&uid)));
+    assert_eq!(
+        running["status"]["restarts"]["cause"],
+        "worker-2 exit 1: the last words"
+    );
+    assert!(message(&running).ends_with("restart 1 of 2: worker-2 exit 1: the last words"));
+    end_well(team);
+    let succeeded = team.until_is("pytorchjobs/job", "Succeeded");
+    assert_eq!(succeeded["status"]["replicaStatuses"]["Worker"]["succeeded"], 3);
+}
+
+/// Whoever deletes a pod wants another; the job goes on.
+fn a_deleted_pod(team: &Team<'_>) {
+    submit(team, "Never", "");
+    let before = team.uid("pods/job-worker-1");
+    team.ok("delete pod job-worker-1");
+    team.until("pods/job-worker-1", |pod| {
+        !pod.is_null() && pod["metadata"]["uid"] != before.as_str()
+    });
+    all_run(team);
+    end_well(team);
+    team.until_is("pytorchjobs/job", "Succeeded");
+}
+
+/// The program itself is killed from outside of its pod.
+fn a_killed_process(team: &Team<'_>) {
+    let command = format!("sleep infinity {}", team.server.pid());
+    let job = Job {
+        kind: "JAXJob",
+        roles: &[("Worker", 2, "ExitCode")],
+        command: &format!("exec {command}"),
+        more: "runPolicy: {backoffLimit: 5, cleanPodPolicy: All}",
+        ..Job::default()
+    };
+    team.apply(&job.manifest());
+    team.until("jaxjobs/job", |job| {
+        job["status"]["replicaStatuses"]["Worker"]["active"] == 2
+    });
+    kill_one(&command);
+    let restarted = team.until("jaxjobs/job", |job| job["status"]["restarts"]["count"] == 1);
+    let cause = restarted["status"]["restarts"]["cause"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(
+        ["worker-0 exit 137", "worker-1 exit 137"].contains(&cause),
+        "{cause}"
+    );
+    team.until("jaxjobs/job", |job| {
+        job["status"]["replicaStatuses"]["Worker"]["active"] == 2
+    });
+}
+
+/// `kill -9` of one process with this command line.
+#[track_caller]
+fn kill_one(command: &str) {
+    let wanted = format!("{}\0", command.replace(' ', "\0"));
+    let entries = fs::read_dir("/proc").expect("there are processes");
+    let pid = entries.flatten().map(|entry| entry.file_name()).find(|pid| {
+        fs::read(format!("/proc/{}/cmdline", pid.display())).is_ok_and(|line| line == wanted.as_bytes())
+    });
+    let pid = pid.expect("the program runs");
+    let killed = std::process::Command::new("kill").arg("-9").arg(pid).status();
+    assert!(killed.is_ok_and(|status| status.success()));
+}
+
+/// Limits are kept by control groups, which only root can make here.
+fn out_of_memory(team: &Team<'_>) {
+    let node = team
+        .shell
+        .ok("kubectl get nodes -o jsonpath='{.items[0].metadata.labels}'");
+    if team.user == User::Nobody || node.contains("\"trainyard.dev/limits\":\"false\"") {
+        return;
+    }
+    let job = Job {
+        kind: "TFJob",
+        roles: &[("Worker", 1, "ExitCode")],
+        command: "python3 -c 'x = bytearray(256 << 20)'",
+        more: "runPolicy: {backoffLimit: 0}",
+        container: "resources: {limits: {memory: 64Mi}}",
+        ..Job::default()
+    };
+    team.apply(&job.manifest());
+    let failed = team.until_is("tfjobs/job", "Failed");
+    assert!(
+        message(&failed).contains("worker-0 exit 137, OOMKilled"),
+        "{}",
+        message(&failed)
+    );
+}
+
+/// Why a job does not run is said by the job.
+fn says_what_it_waits_for(team: &Team<'_>) {
+    let pull = Job {
+        kind: "JAXJob",
+        name: "pull",
+        ..Job::default()
+    };
+    team.apply(
+        &pull
+            .manifest()
+            .replace("image: host", "image: registry.invalid/none:1"),
+    );
+    let crash = Job {
+        kind: "JAXJob",
+        name: "crash",
+        roles: &[("Worker", 1, "OnFailure")],
+        command: "echo the last words; exit 3",
+        ..Job::default()
+    };
+    team.apply(&crash.manifest());
+    team.until_says(
+        "jaxjobs/pull",
+        "worker-0: ErrImagePull: failed to pull and unpack image",
+    );
+    team.until_says(
+        "jaxjobs/crash",
+        "worker-0: CrashLoopBackOff after exit 3: the last words",
+    );
+    team.ok("create quota few --hard=services=0");
+    let quota = Job {
+        kind: "PaddleJob",
+        name: "quota",
+        ..Job::default()
+    };
+    team.apply(&quota.manifest());
+    team.until_says(
+        "paddlejobs/quota",
+        "exceeded quota: few, requested: services=1, used: services=",
+    );
+}

@@ -1,0 +1,15 @@
+//! Training jobs as people submit them, on clusters that run their programs: real programs of each
+//! framework, and everything that goes wrong with jobs.
+
+mod failures;
+mod frameworks;
+mod gangs;
+mod lifecycle;
+mod manifests;
+mod mpi;
+mod mxnet;
+mod refusals;
+mod restart;
+mod seeds;
+mod team;
+mod tensorflow;
