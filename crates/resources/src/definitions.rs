@@ -94,6 +94,15 @@ fn root(kind: &Kind) -> Value {
     })
 }
 
+/// How some users spell a field that has another name.
+fn other_spelling(kind: &Kind) -> Option<(&'static str, &'static str)> {
+    match (kind.group, kind.kind) {
+        (_, "MPIJob") => Some(("mpiDistribution", "MPIDistribution")),
+        (group, _) if group == kinds::OLD_MX_JOB.group => Some(("replicaSpecs", "replica_specs")),
+        _ => None,
+    }
+}
+
 fn spec(kind: &Kind) -> Value {
     let mut spec = match kind.kind {
         "TFJob" => schema::of::<specs::TfJobSpec>(),
@@ -105,10 +114,10 @@ fn spec(kind: &Kind) -> Value {
         "MPIJob" => schema::of::<mpi::MpiJobSpec>(),
         _ => schema::of::<mxnet::MxJobSpec>(),
     };
+    if let Some((field, spelling)) = other_spelling(kind) {
+        spec["properties"][spelling] = spec["properties"][field].clone();
+    }
     if is_standalone_mxnet(kind) {
-        if kind.group == kinds::OLD_MX_JOB.group {
-            spec["properties"]["replica_specs"] = spec["properties"]["replicaSpecs"].clone();
-        }
         return spec;
     }
     spec["required"] = json!([kind.replicas_field]);
