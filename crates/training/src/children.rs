@@ -24,6 +24,7 @@ use crate::{
     read, standalone_mxnet,
 };
 
+pub(crate) use groups::members;
 pub(crate) use metadata::{metadata, role_selector};
 pub(crate) use pods::pod;
 pub(crate) use services::service;

@@ -1,6 +1,8 @@
 //! The children of a job as they are, reduced to what decisions need: small enough to be kept for
 //! every pod of a cluster.
 
+use std::str::FromStr;
+
 use jiff::Timestamp;
 use resources::names::annotations;
 use serde_json::Value;
@@ -42,6 +44,8 @@ pub struct Pod {
     pub message: String,
     /// The gang restart it was made for.
     pub gang: i32,
+    /// How many pods it is to be placed with.
+    pub group_size: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,6 +129,7 @@ impl Pod {
             reason: text(&status["reason"]),
             message: text(&status["message"]),
             gang: gang(meta),
+            group_size: annotation(meta, annotations::POD_GROUP_SIZE),
         }
     }
 
@@ -187,8 +192,12 @@ fn controller(meta: &Value) -> Option<String> {
 }
 
 fn gang(meta: &Value) -> i32 {
-    let number = meta["annotations"][annotations::RESTART].as_str();
-    number.and_then(|number| number.parse().ok()).unwrap_or_default()
+    annotation(meta, annotations::RESTART).unwrap_or_default()
+}
+
+/// The number in an annotation.
+fn annotation<T: FromStr>(meta: &Value, name: &str) -> Option<T> {
+    meta["annotations"][name].as_str()?.parse().ok()
 }
 
 fn phase(phase: &Value) -> Phase {

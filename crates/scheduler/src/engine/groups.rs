@@ -27,7 +27,13 @@ pub(super) struct Sizes {
 impl Sizes {
     /// The size of a group of which these wait.
     pub(super) fn of(&self, key: &(String, Group), members: &[Arc<Demand>]) -> usize {
-        let own = || members.iter().filter_map(|member| own_size(&member.pod)).max();
+        // Of those that differ, the newest know best.
+        let age = |member: &Arc<Demand>| member.pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        let newest = members.iter().map(age).max();
+        let own = || {
+            let newest = members.iter().filter(|member| Some(age(member)) == newest);
+            newest.filter_map(|member| own_size(&member.pod)).max()
+        };
         let size = match key.1 {
             Group::Own { .. } => own(),
             _ => self.known.get(key).map(|(_, size)| *size),

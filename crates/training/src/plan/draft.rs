@@ -10,7 +10,7 @@ use crate::{
     account::{Account, Role},
     children, conditions,
     job::Job,
-    observed::{BatchJob, Pod},
+    observed::{BatchJob, Phase, Pod},
     restarts,
 };
 
@@ -95,7 +95,8 @@ impl<'a> Draft<'a> {
     pub(super) fn bring_in_line(&mut self, account: &Account<'_>) {
         let job = self.job;
         let replaced = account.pods().filter(|pod| restarts::is_replaced(job, pod));
-        for pod in account.surplus.iter().copied().chain(replaced) {
+        let misled = account.pods().filter(|pod| waits_for_too_many(job, pod));
+        for pod in account.surplus.iter().copied().chain(replaced).chain(misled) {
             self.delete_pod(pod);
         }
         if let Some(launcher) = account.roles.iter().find_map(|role| role.launcher)
@@ -301,6 +302,14 @@ impl<'a> Draft<'a> {
             });
         }
     }
+}
+
+/// The job has become smaller since the pod was made, which has no place yet and would never get one.
+fn waits_for_too_many(job: &Job, pod: &Pod) -> bool {
+    let is_waiting = pod.phase == Phase::Pending && pod.unscheduled.is_some();
+    // A batch Job would make the same pod again.
+    let is_own = pod.controller.as_deref() == Some(job.identity.uid.as_str());
+    is_waiting && is_own && pod.group_size.is_some_and(|size| size > children::members(job))
 }
 
 /// The numbers of a role that have nobody.

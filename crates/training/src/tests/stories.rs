@@ -231,3 +231,18 @@ fn the_same_status_is_not_written_again() {
     world.wait(600);
     assert_eq!(world.plan().status, None);
 }
+
+#[test]
+fn a_job_that_waits_and_is_made_smaller_no_longer_waits_for_those_who_are_gone() {
+    let mut world = World::new(&pytorch("Worker:3", ""));
+    world.settings.gang = crate::Gang::Embedded;
+    world.settle();
+    for pod in &mut world.observed.pods {
+        pod.unscheduled = Some("0/1 nodes are available".to_owned());
+    }
+    world.job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = json!(2);
+    world.job["metadata"]["generation"] = json!(2);
+    world.settle();
+    let sizes: Vec<_> = world.observed.pods.iter().map(|pod| pod.group_size).collect();
+    assert_eq!(sizes, [Some(2), Some(2)]);
+}

@@ -166,7 +166,7 @@ fn variables(job: &Job, mpi: &Mpi, own_shell: bool, container: &Value) -> Vec<(&
             };
             variables.extend(names.into_iter().zip([shell, hostfile]));
             variables.extend(no_gpu());
-            variables.extend(interface_of(mpi.implementation).filter(|_| has_own_network(job)));
+            variables.extend(interface(job, mpi.implementation, container));
         }
         MpiVersion::V1 => {
             variables.push(("OMPI_MCA_plm_rsh_agent", shell.clone()));
@@ -178,13 +178,12 @@ fn variables(job: &Job, mpi: &Mpi, own_shell: bool, container: &Value) -> Vec<(&
                 ("I_MPI_HYDRA_BOOTSTRAP", "rsh".to_owned()),
                 ("I_MPI_HYDRA_BOOTSTRAP_EXEC", shell),
             ];
-            let interface = interface_of(MpiImplementation::Intel).filter(|_| has_own_network(job));
             variables.extend(
                 bootstrap
                     .into_iter()
-                    .chain(interface)
                     .filter(|(name, _)| !template::has_env(container, name)),
             );
+            variables.extend(interface(job, MpiImplementation::Intel, container));
         }
         MpiVersion::V2Beta1 => {
             variables.push(("K_MPI_JOB_ROLE", "launcher".to_owned()));
@@ -223,19 +222,20 @@ fn of_v2beta1(mpi: &Mpi, hostfile: String) -> Vec<(&'static str, String)> {
 }
 
 /// Hydra's daemons call the launcher back. Before v2beta1 its name means nothing to the workers, so they
-/// are told its address: that of the interface which pods have by convention.
-fn interface_of(implementation: MpiImplementation) -> Option<(&'static str, String)> {
+/// are told its address: that of the interface which pods have by convention, unless the user knows better.
+fn interface(
+    job: &Job,
+    implementation: MpiImplementation,
+    container: &Value,
+) -> Option<(&'static str, String)> {
     let name = match implementation {
         MpiImplementation::OpenMpi => return None,
         MpiImplementation::Intel => "I_MPI_HYDRA_IFACE",
         MpiImplementation::Mpich => "HYDRA_IFACE",
     };
-    Some((name, "eth0".to_owned()))
-}
-
-fn has_own_network(job: &Job) -> bool {
     let launcher = job.replica("Launcher");
-    launcher.is_none_or(|launcher| launcher.template["spec"]["hostNetwork"] != true)
+    let is_of_host = launcher.is_some_and(|launcher| launcher.template["spec"]["hostNetwork"] == true);
+    (!is_of_host && !template::has_env(container, name)).then(|| (name, "eth0".to_owned()))
 }
 
 /// How each implementation is told of a remote shell that is not `ssh`.
