@@ -138,12 +138,10 @@ fn gone_when_its_time_is_over(team: &Team<'_>) {
 
 fn cleaned_up(team: &Team<'_>) {
     let job = |name: &str, policy: &str| {
-        // Only the master comes to an end.
-        let command = format!("[ $RANK != 0 ] || exit 0; {UNTIL_TOLD}");
         let job = Job {
             name,
             roles: &[("Master", 1, ""), ("Worker", 1, "")],
-            command: &command,
+            command: UNTIL_TOLD,
             more: &format!("runPolicy: {{cleanPodPolicy: {policy}}}"),
             ..Job::default()
         };
@@ -153,7 +151,11 @@ fn cleaned_up(team: &Team<'_>) {
     job("running", "Running");
     job("none", "None");
     for name in ["all", "running", "none"] {
-        team.until_is(&format!("pytorchjobs/{name}"), "Succeeded");
+        let job = format!("pytorchjobs/{name}");
+        team.until(&job, |job| job["status"]["progress"] == "2/2");
+        // Only the master comes to an end.
+        team.ok(&format!("exec {name}-master-0 -- sh -c 'echo 0 > /tmp/end'"));
+        team.until_is(&job, "Succeeded");
     }
     let wanted = ["none-master-0", "none-worker-0", "running-master-0"];
     team.until("pods", |pods| names(pods) == wanted);
