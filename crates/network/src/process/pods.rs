@@ -61,7 +61,7 @@ pub(crate) struct Pods {
     own: BTreeSet<Ipv4Addr>,
 }
 
-/// What tells network namespaces apart.
+/// What tells network namespaces apart while they live; a later one may get the number of one that is gone.
 type NamespaceId = (u64, u64);
 
 impl Pods {
@@ -99,7 +99,7 @@ impl Pods {
         let identity = (metadata.dev(), metadata.ino());
         let count = self.addresses.by_pod().len();
         let address = self.addresses.take(pod).ok_or(Error::Full(count))?;
-        if self.attached.get(pod) == Some(&identity) {
+        if self.attached.get(pod) == Some(&identity) && self.is_wired(address).map_err(Error::NodeSide)? {
             return Ok(address);
         }
         if self.attached.remove(pod).is_some() {
@@ -183,6 +183,14 @@ impl Pods {
         ];
         let wire_pod_side = || Socket::route()?.execute(&pod_side);
         namespaces::within(namespace, || wire_pod_side().map_err(io::Error::other)).map_err(Error::PodSide)
+    }
+
+    /// Whether the wire is still there: it goes with the namespace of its pod.
+    fn is_wired(&self, address: Ipv4Addr) -> Result<bool, netlink::Error> {
+        match self.socket.execute(&[bring_up(self.device(address))]) {
+            Err(error) if error.code() == Some(Errno::ENODEV) => Ok(false),
+            outcome => outcome.map(|()| true),
+        }
     }
 
     fn unwire(&self, address: Ipv4Addr) -> Result<(), netlink::Error> {

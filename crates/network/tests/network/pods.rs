@@ -1,10 +1,13 @@
 //! Pods and their addresses.
 
-use std::{fs::File, os::fd::AsFd as _};
+use std::{
+    fs::{self, File},
+    os::fd::AsFd as _,
+};
 
 use network::Namespace;
 
-use crate::world::{World, each_tier};
+use crate::world::{Pod, World, each_tier};
 
 #[test]
 fn pods_talk_by_address_and_have_all_ports_to_themselves() {
@@ -95,6 +98,34 @@ fn a_pod_whose_sandbox_is_new_keeps_its_address() {
             .await
             .unwrap();
         assert_eq!(address, old.address);
+        new.run("listen tcp 80 new");
+        assert_eq!(
+            client.run(&format!("ask tcp {address}:80")),
+            format!("new {}", client.address)
+        );
+        world.stop().await;
+    });
+}
+
+/// The kernel gives the number of a namespace that is gone to a later one; which, is not ours to say.
+#[test]
+fn a_pod_whose_namespace_has_the_number_of_its_last_is_wired() {
+    each_tier(async |tier| {
+        let world = World::start(tier).await;
+        let mut client = world.pod("client").await;
+        let number = |pod: &Pod| fs::read_link(format!("/proc/{}/ns/net", pod.child.id())).unwrap();
+        let old = world.pod("server").await;
+        let taken = number(&old);
+        drop(old);
+        let mut new = world.unattached_pod();
+        for _ in 0..100 {
+            if number(&new) == taken {
+                break;
+            }
+            new = world.unattached_pod();
+        }
+        let namespace = Namespace::OfProcess(new.child.id());
+        let address = world.network.attach("server", namespace).await.unwrap();
         new.run("listen tcp 80 new");
         assert_eq!(
             client.run(&format!("ask tcp {address}:80")),
