@@ -46,6 +46,8 @@ pub struct Node {
     pub simulated: Option<SimulatedNodes>,
     /// How well pods are kept apart, if not as well as the machine allows.
     pub tier: Option<Tier>,
+    /// What containers of training jobs get that ask for a resource.
+    pub accelerators: training::Accelerators,
 }
 
 /// A cluster that is up.
@@ -63,7 +65,8 @@ struct Engines {
     _informers: Option<Informers>,
 }
 
-/// Starts everything. When this returns the API is ready; engines get ready in the background.
+/// Starts everything. When this returns the API is ready and has every kind; engines get ready in the
+/// background.
 pub async fn start(options: Options) -> Result<Cluster, StartError> {
     let server = Box::pin(apiserver::start(apiserver::Options {
         data_dir: options.data_dir.clone(),
@@ -78,11 +81,21 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
         tier: None,
     };
     if let Some(node) = options.node {
-        let tier = find_tier(node.tier).await;
+        // Whoever is told that the cluster is ready may submit a training job at once.
+        let operator = client(&cluster.server, identities::operator());
+        let (tier, ()) = tokio::join!(
+            find_tier(node.tier),
+            operator::install_all(&operator, &resources::kinds::ALL)
+        );
         cluster.engines = start_engines(&cluster.server, options.data_dir, node, tier.clone());
         cluster.tier = Some(tier);
     }
     Ok(cluster)
+}
+
+/// A way to the API as somebody.
+fn client(server: &apiserver::Running, user: apiserver::User) -> Client {
+    Client::new(apiserver::InProcess::new(server.api.clone(), user), "default")
 }
 
 async fn find_tier(wanted: Option<Tier>) -> Decision {
@@ -93,18 +106,13 @@ async fn find_tier(wanted: Option<Tier>) -> Decision {
 }
 
 fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node, tier: Decision) -> Engines {
-    let client = |user| Client::new(apiserver::InProcess::new(server.api.clone(), user), "default");
+    let client = |user| client(server, user);
     let directories = controllers::Directories {
         root: data_dir.join("volumes"),
         node: Some(node_agent::name_of_this_machine()),
         classes: node.storage_classes,
     };
-    let training = operator::Options {
-        settings: training_settings(&node.program),
-        kinds: resources::kinds::ALL.to_vec(),
-        definitions: operator::Definitions::Install,
-        namespace: None,
-    };
+    let training = operator::Options::new(training_settings(&node.program, node.accelerators));
     let settings = node_agent::Settings {
         node_name: node_agent::name_of_this_machine(),
         data_dir,
@@ -130,7 +138,12 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node, tie
         node_agent::start(node_client, &informers, settings, announce),
         scheduler::start(client(identities::scheduler()), &informers),
         controllers::start(client(identities::controllers()), &informers, offered),
-        operator::start(client(identities::operator()), training),
+        operator::start(
+            client(identities::operator()),
+            training,
+            &operator::Metrics::default(),
+            &operator::Closing::default(),
+        ),
     ];
     Engines {
         tasks: tasks.into_iter().chain(simulated).collect(),
@@ -139,10 +152,11 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node, tie
 }
 
 /// Pods are on the machine this program is on, and placed by the scheduler beside it.
-fn training_settings(program: &Path) -> training::Settings {
+fn training_settings(program: &Path, accelerators: training::Accelerators) -> training::Settings {
     training::Settings {
         gang: training::Gang::Embedded,
         delivery: training::Delivery::HostPath(program.to_string_lossy().into_owned()),
+        accelerators,
         ..training::Settings::default()
     }
 }
