@@ -26,11 +26,11 @@ use crate::{
     requests::{self, status},
     seen::{Seen, Watched},
     ssh_key,
-    stored_job::StoredJob,
+    stored_job::{KeptJob, StoredJob},
 };
 
 /// So much of a job is made at a time.
-const AT_A_TIME: usize = 16;
+const AT_A_TIME: usize = 32;
 
 impl Controller {
     /// Makes what pods need, then pods; ends early where something is refused, as what makes the server
@@ -228,7 +228,7 @@ impl Controller {
             "spec": job.object["spec"],
             "status": new,
         });
-        let folder = StoredJob::url_path(&self.resource, Some(job.namespace()));
+        let folder = KeptJob::url_path(&self.resource, Some(job.namespace()));
         match requests::replace_status(&self.world.client, &folder, job.name(), &object).await {
             Ok(written) => {
                 self.jobs.wrote(written);
@@ -242,7 +242,7 @@ impl Controller {
     }
 
     pub(crate) async fn delete_job(&self, job: &StoredJob) -> kube::Result<()> {
-        let folder = StoredJob::url_path(&self.resource, Some(job.namespace()));
+        let folder = KeptJob::url_path(&self.resource, Some(job.namespace()));
         let parameters = DeleteParams::background().preconditions(only(job.uid()));
         match requests::delete::<Value>(&self.world.client, &folder, job.name(), &parameters).await {
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),

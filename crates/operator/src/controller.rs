@@ -25,7 +25,7 @@ use crate::{
     observe::{has_foreign, observe},
     pod_groups::{PluginsGroup, VolcanoGroup},
     seen::{Seen, Watched},
-    stored_job::{StoredJob, resource},
+    stored_job::{KeptJob, StoredJob, resource},
     world::World,
 };
 
@@ -42,7 +42,7 @@ pub(crate) struct Controller {
     pub kind: &'static Kind,
     pub resource: ApiResource,
     pub world: Arc<World>,
-    pub jobs: Informer<StoredJob>,
+    pub jobs: Informer<KeptJob>,
     pub recorder: Recorder,
     pub metrics: Metrics,
     pub closing: Closing,
@@ -116,7 +116,7 @@ impl Start {
 }
 
 /// What is shown of the jobs of a kind, and counted when they go.
-fn figures(metrics: &Metrics, kind: &'static Kind, queue: &Queue<Key>, jobs: &Informer<StoredJob>) {
+fn figures(metrics: &Metrics, kind: &'static Kind, queue: &Queue<Key>, jobs: &Informer<KeptJob>) {
     let queue = queue.clone();
     metrics.show(&QUEUE_DEPTH, move || {
         vec![(written(&[("name", name(kind))]), queue.len() as f64)]
@@ -124,7 +124,7 @@ fn figures(metrics: &Metrics, kind: &'static Kind, queue: &Queue<Key>, jobs: &In
     if kind.kind == MPI_JOB.kind {
         let jobs = jobs.clone();
         metrics.show(&MPI_JOB_INFO, move || {
-            let info = |job: &Arc<StoredJob>| {
+            let info = |job: &Arc<KeptJob>| {
                 let launcher = format!("{}-launcher", job.name());
                 (
                     written(&[("launcher", &launcher), ("namespace", job.namespace())]),
@@ -150,7 +150,7 @@ fn name(kind: &Kind) -> &'static str {
     }
 }
 
-fn wake_by_jobs(queue: &Queue<Key>, jobs: &Informer<StoredJob>) {
+fn wake_by_jobs(queue: &Queue<Key>, jobs: &Informer<KeptJob>) {
     let queue = queue.clone();
     jobs.on_change(move |change| {
         if let Some(job) = change.object() {
@@ -202,32 +202,50 @@ impl Controller {
     }
 
     async fn reconcile(&self, key: Key) -> kube::Result<Next> {
-        let Some(job) = self.jobs.get(&key) else {
+        let Some(kept) = self.jobs.get(&key) else {
             self.refusals.lock().remove(&key);
             return Ok(Next::Wait);
         };
-        let refusals = self.refusals.lock().get(&key).cloned().unwrap_or_default();
-        let observed = observe(&self.world, &job, &self.settings, refusals);
-        let now = Timestamp::now();
-        let plan = plan(&job.object, &observed, &self.settings, now);
-        let next = self.carry_out(&key, &job, &plan).await?;
-        let waits = has_foreign(&observed, &job) && !plan.events.is_empty();
-        let obstacle = if waits { Next::After(RETRY) } else { Next::Wait };
-        Ok(next.or(obstacle).or(wake(&plan, now)))
-    }
-
-    /// In the order that `training` asks for. It may end anywhere and begin again.
-    async fn carry_out(&self, key: &Key, job: &StoredJob, plan: &Plan) -> kube::Result<Next> {
-        let refusals = self.make(job, &plan.make).await?;
+        let job = StoredJob::of(kept);
+        let mut decided = self.decide(&key, &job);
+        let refusals = self.make(&job, &decided.plan.make).await?;
         if self.closing.is_said() {
             // Whoever acts next goes on from what there is.
             return Ok(Next::Wait);
         }
         let is_refused = !refusals.is_empty();
-        if self.remember(key, refusals) {
+        if self.remember(&key, refusals) {
             // The status is to tell of it, so it is decided again.
             return Ok(Next::After(SOON));
         }
+        if !decided.plan.make.is_empty() {
+            // One status tells of what was decided and of what has come of it.
+            decided = self.decide(&key, &job);
+        }
+        let next = self.carry_out(&job, &decided.plan).await?;
+        let waits = decided.is_obstructed && !decided.plan.events.is_empty();
+        let is_retried = waits || is_refused;
+        let obstacle = if is_retried {
+            Next::After(RETRY)
+        } else {
+            Next::Wait
+        };
+        Ok(next.or(obstacle).or(wake(&decided.plan, decided.at)))
+    }
+
+    fn decide(&self, key: &Key, job: &StoredJob) -> Decided {
+        let refusals = self.refusals.lock().get(key).cloned().unwrap_or_default();
+        let observed = observe(&self.world, job, &self.settings, refusals);
+        let at = Timestamp::now();
+        Decided {
+            plan: plan(&job.object, &observed, &self.settings, at),
+            is_obstructed: has_foreign(&observed, job),
+            at,
+        }
+    }
+
+    /// Everything but making, in the order that `training` asks for. It may end anywhere and begin again.
+    async fn carry_out(&self, job: &StoredJob, plan: &Plan) -> kube::Result<Next> {
         self.delete(job, &plan.delete).await?;
         if let Some(status) = &plan.status
             && !self.write_status(job, status).await?
@@ -238,11 +256,7 @@ impl Controller {
         if plan.delete_job {
             self.delete_job(job).await?;
         }
-        Ok(if is_refused {
-            Next::After(RETRY)
-        } else {
-            Next::Wait
-        })
+        Ok(Next::Wait)
     }
 
     /// Whether it is other than what was known.
@@ -255,6 +269,14 @@ impl Controller {
         let before = known.insert(key.clone(), refusals.clone());
         before.as_deref().and_then(names) != names(&refusals)
     }
+}
+
+/// What a look at a job has come to.
+struct Decided {
+    plan: Plan,
+    /// Something of another owner has the name of a child.
+    is_obstructed: bool,
+    at: Timestamp,
 }
 
 fn wake(plan: &Plan, now: Timestamp) -> Next {

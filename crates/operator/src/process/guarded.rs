@@ -1,11 +1,15 @@
 //! The way to the API for everything that acts: counts requests, and lets nothing be changed by a process
 //! that does not lead.
 
-use std::task::{Context, Poll};
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
 
 use futures_util::future::BoxFuture;
 use http::{Method, Request, Response};
 use kube::{Client, client::Body};
+use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use super::authority::Authority;
@@ -16,9 +20,14 @@ use crate::Metrics;
 #[error("this operator does not lead")]
 struct NotLeading;
 
+/// So many changes may be under way at a time: enough to keep a server busy, and no more than its own limits
+/// have room for.
+const CHANGES: usize = 64;
+
 #[derive(Clone)]
 pub(crate) struct Guarded {
     client: Client,
+    turns: Arc<Semaphore>,
     authority: Authority,
     metrics: Metrics,
 }
@@ -28,6 +37,7 @@ pub(crate) fn guarded(client: &Client, authority: Authority, metrics: Metrics) -
     let namespace = client.default_namespace().to_owned();
     let service = Guarded {
         client: client.clone(),
+        turns: Arc::new(Semaphore::new(CHANGES)),
         authority,
         metrics,
     };
@@ -46,13 +56,19 @@ impl Service<Request<Body>> for Guarded {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let Self {
             client,
+            turns,
             authority,
             metrics,
         } = self.clone();
         Box::pin(async move {
             let method = request.method().clone();
-            if method != Method::GET && !authority.holds() {
-                return Err(kube::Error::Service(NotLeading.into()));
+            let mut _turn = None;
+            if method != Method::GET {
+                _turn = turns.acquire().await.ok();
+                // After the wait: the end may have come meanwhile.
+                if !authority.holds() {
+                    return Err(kube::Error::Service(NotLeading.into()));
+                }
             }
             let answer = client.send(request).await;
             let code = answer.as_ref().ok().map(|answer| answer.status().as_u16());
