@@ -5,6 +5,7 @@
 
 mod election;
 mod gang;
+mod kinds;
 mod process;
 mod rights;
 mod starting;

@@ -102,7 +102,12 @@ fn an_address_in_use_is_named() {
         let address = taken.local_addr().unwrap().to_string();
         let mut command = Command::new(binary());
         command
-            .args(["operator", "--metrics-bind-address=0", "--health-probe-bind-address", &address])
+            .args([
+                "operator",
+                "--metrics-bind-address=0",
+                "--health-probe-bind-address",
+                &address,
+            ])
             .env("KUBECONFIG", server.kubeconfig());
         let said = run(&mut command, "").stderr;
         assert!(
