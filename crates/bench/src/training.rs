@@ -82,7 +82,7 @@ pub(crate) async fn run(server: &Server, kind: Kind, jobs: usize, pods: usize) -
     let watching = tokio::time::timeout(PATIENCE, follow(&mut watch, jobs * pods));
     let (submitted, made) = tokio::try_join!(submitting, async {
         watching.await??;
-        Ok(started.elapsed())
+        Result::<_>::Ok(started.elapsed())
     })?;
     let asked = until_quiet(&mut client).await? - before - jobs as f64;
     let mut samples = Samples::default();

@@ -6,6 +6,7 @@ mod identities;
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use kube::Client;
@@ -17,6 +18,9 @@ pub use node_agent::{
     Decision, Leftovers, Tier, image_ownership, leave_nothing_running, network_process, sandbox_process,
 };
 pub use simulated_nodes::Options as SimulatedNodes;
+
+/// So long the cluster is not said to be ready because of the training kinds.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Where the cluster keeps its state, where it listens, and what of it runs.
 #[derive(Clone, Debug)]
@@ -81,13 +85,8 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
         tier: None,
     };
     if let Some(node) = options.node {
-        // Whoever is told that the cluster is ready may submit a training job at once.
-        let operator = client(&cluster.server, identities::operator());
-        let (tier, ()) = tokio::join!(
-            find_tier(node.tier),
-            operator::install_all(&operator, &resources::kinds::ALL)
-        );
-        cluster.engines = start_engines(&cluster.server, options.data_dir, node, tier.clone());
+        let (tier, definitions) = tokio::join!(find_tier(node.tier), know_kinds(&cluster.server));
+        cluster.engines = start_engines(&cluster.server, options.data_dir, node, tier.clone(), definitions);
         cluster.tier = Some(tier);
     }
     Ok(cluster)
@@ -105,14 +104,32 @@ async fn find_tier(wanted: Option<Tier>) -> Decision {
     }
 }
 
-fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node, tier: Decision) -> Engines {
+/// Whoever is told that the cluster is ready may submit a training job at once. Where that cannot be, as on
+/// a disk without room, the operator goes on trying and everything else works.
+async fn know_kinds(server: &apiserver::Running) -> operator::Definitions {
+    let operator = client(server, identities::operator());
+    let installed = operator::install_all(&operator, &resources::kinds::ALL);
+    match tokio::time::timeout(PATIENCE, installed).await {
+        Ok(()) => operator::Definitions::Await,
+        Err(_) => operator::Definitions::Install,
+    }
+}
+
+fn start_engines(
+    server: &apiserver::Running,
+    data_dir: PathBuf,
+    node: Node,
+    tier: Decision,
+    definitions: operator::Definitions,
+) -> Engines {
     let client = |user| client(server, user);
     let directories = controllers::Directories {
         root: data_dir.join("volumes"),
         node: Some(node_agent::name_of_this_machine()),
         classes: node.storage_classes,
     };
-    let training = operator::Options::new(training_settings(&node.program, node.accelerators));
+    let mut training = operator::Options::new(training_settings(&node.program, node.accelerators));
+    training.definitions = definitions;
     let settings = node_agent::Settings {
         node_name: node_agent::name_of_this_machine(),
         data_dir,
