@@ -4,6 +4,7 @@ mod api;
 mod idle;
 mod load;
 mod measures;
+mod operator;
 mod pods;
 mod report;
 mod work;
@@ -27,6 +28,14 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
+    /// Jobs of four pods each, for `operator`
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    jobs: u32,
+
+    /// Pods of one large job, for `operator`
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(2..))]
+    pods: u32,
+
     /// How to print the result
     #[arg(short, long, value_enum, default_value_t)]
     output: Output,
@@ -46,6 +55,8 @@ enum Group {
     Api,
     /// Pods: the first line of one, a hundred as processes, ten thousand on a thousand simulated nodes
     Pods,
+    /// The training operator: many jobs, one large job, beside the Go operators as shipped and unthrottled
+    Operator,
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
@@ -59,6 +70,7 @@ enum Output {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let report = match arguments.group {
+        Group::Operator => return operator::run(arguments),
         Group::Api => api::run(arguments)?,
         Group::Pods => pods::run(arguments)?,
     };

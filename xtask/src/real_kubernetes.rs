@@ -28,10 +28,12 @@ pub(crate) enum Component {
     Ginkgo,
     Kwok,
     Agnhost,
+    MpiOperator,
+    TrainingOperator,
 }
 
 impl Component {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::KubeApiserver,
         Self::Etcd,
         Self::Kubectl,
@@ -41,6 +43,8 @@ impl Component {
         Self::Ginkgo,
         Self::Kwok,
         Self::Agnhost,
+        Self::MpiOperator,
+        Self::TrainingOperator,
     ];
 
     fn binary(self) -> &'static str {
@@ -54,6 +58,8 @@ impl Component {
             Self::Ginkgo => "ginkgo",
             Self::Kwok => "kwok",
             Self::Agnhost => "agnhost",
+            Self::MpiOperator => "mpi-operator",
+            Self::TrainingOperator => "training-operator",
         }
     }
 
@@ -83,10 +89,22 @@ impl Component {
                 version: "v0.8.0",
                 package: "sigs.k8s.io/kwok/cmd/kwok",
             },
+            Self::MpiOperator => Source {
+                module: "github.com/kubeflow/mpi-operator",
+                version: "v0.8.2",
+                package: "./cmd/mpi-operator",
+            },
+            Self::TrainingOperator => Source {
+                module: "github.com/kubeflow/training-operator",
+                version: "v1.9.4",
+                package: "./cmd/training-operator.v1",
+            },
         }
     }
 }
 
+/// A program of a module. A package that is given by its folder is built in the module itself, with the
+/// versions that its own file pins.
 struct Source {
     module: &'static str,
     version: &'static str,
@@ -130,8 +148,12 @@ pub(crate) fn ensure(component: Component) -> Result<PathBuf> {
         .join("real-kubernetes")
         .join("build")
         .join(source.module.replace('/', "_"));
-    fs::create_dir_all(&work).with_context(|| format!("cannot create `{}`", work.display()))?;
-    write_module(&work, &source)?;
+    if source.package.starts_with("./") {
+        copy_module(&source, &work)?;
+    } else {
+        fs::create_dir_all(&work).with_context(|| format!("cannot create `{}`", work.display()))?;
+        write_module(&work, &source)?;
+    }
     let target = bin_dir()?.join(component.binary());
     if let Some(parent) = target.parent() {
         fs::create_dir_all(parent)?;
@@ -158,6 +180,27 @@ pub(crate) fn ensure(component: Component) -> Result<PathBuf> {
     run::check(&mut command)?;
     fs::rename(&building, &target).context("cannot move the built program to its place")?;
     Ok(target)
+}
+
+/// The folder of a component's own source: manifests are found there.
+pub(crate) fn source_dir(component: Component) -> Result<PathBuf> {
+    let source = component.source();
+    module_dir(source.module, source.version)
+}
+
+/// A copy of a module that can be built in; the registry's own cannot be written to.
+fn copy_module(source: &Source, work: &Path) -> Result<()> {
+    let original = module_dir(source.module, source.version)?;
+    let _ = fs::remove_dir_all(work);
+    if let Some(parent) = work.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    run::check(
+        Command::new("cp")
+            .args(["-r", "--no-preserve=mode"])
+            .arg(original)
+            .arg(work),
+    )
 }
 
 /// The folder of a module's source, downloaded if it is not there.

@@ -50,7 +50,7 @@ pub(crate) trait Server {
 }
 
 /// Starts a server and waits until it accepts connections.
-pub(crate) fn start_and_wait(server: &impl Server, patience: Duration) -> Result<Vec<Background>> {
+pub(crate) fn start_and_wait(server: &(impl Server + ?Sized), patience: Duration) -> Result<Vec<Background>> {
     let mut parts = server.start()?;
     let url = server.url();
     let address = url.trim_start_matches("https://");
@@ -82,7 +82,7 @@ pub(crate) fn subfolder(work: &Path, name: &str) -> Result<PathBuf> {
 }
 
 /// Ports nobody uses now. All are held until each is known, so that they differ.
-fn free_ports<const COUNT: usize>() -> Result<[u16; COUNT]> {
+pub(crate) fn free_ports<const COUNT: usize>() -> Result<[u16; COUNT]> {
     let mut listeners = Vec::with_capacity(COUNT);
     let mut ports = [0; COUNT];
     for port in &mut ports {

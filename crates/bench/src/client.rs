@@ -129,7 +129,7 @@ impl Answer {
         serde_json::from_slice(&self.body.concat()).context("the answer is not JSON")
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body.concat()).into_owned()
     }
 }

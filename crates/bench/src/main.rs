@@ -21,6 +21,7 @@ mod server;
 mod site;
 mod statistics;
 mod step;
+mod training;
 mod watch;
 
 use std::path::PathBuf;
@@ -76,6 +77,16 @@ enum Command {
         pods: usize,
         server: Server,
     },
+    /// Take the time of training jobs, for which an operator makes the pods
+    Training {
+        #[arg(long, value_enum, default_value = "pytorch")]
+        kind: training::Kind,
+        #[arg(long, default_value_t = 1000)]
+        jobs: usize,
+        #[arg(long, default_value_t = 4)]
+        pods: usize,
+        server: Server,
+    },
     /// Take the time from pods to nodes in a cluster of simulated nodes, in this process
     Schedule {
         #[arg(long, default_value_t = 1000)]
@@ -120,6 +131,12 @@ async fn run(command: Command) -> Result<()> {
         Command::Lives { rounds, servers } => print(&lives::run(&servers, rounds).await?)?,
         Command::Nodes { count, server } => crowd::make_nodes(&server, count).await?,
         Command::Crowd { nodes, pods, server } => print(&crowd::run(&server, nodes, pods).await?)?,
+        Command::Training {
+            kind,
+            jobs,
+            pods,
+            server,
+        } => print(&training::run(&server, kind, jobs, pods).await?)?,
         Command::Engines { kubeconfig, nodes } => engines::run(&kubeconfig, nodes).await?,
         Command::Schedule { nodes, pods } => {
             let figures = schedule::measure(nodes, pods).await?;

@@ -6,6 +6,7 @@
     reason = "printing is what this crate is for"
 )]
 
+mod accelerators;
 mod data_dir;
 mod deliver;
 mod detach;
@@ -18,6 +19,7 @@ mod log;
 mod mpi_rsh;
 mod mpi_wait;
 mod mpi_worker;
+mod operator;
 mod processes;
 mod status;
 mod trainer;
@@ -55,6 +57,7 @@ enum Command {
     Down(down::Arguments),
     Status(status::Arguments),
     Image(image::Arguments),
+    Operator(Box<operator::Arguments>),
     Trainer(trainer::Arguments),
     MpiRsh(mpi_rsh::Arguments),
     MpiWait(mpi_wait::Arguments),
@@ -105,6 +108,7 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Down(arguments) => down::run(&arguments, surroundings),
         Command::Status(arguments) => status::run(&arguments, surroundings),
         Command::Image(arguments) => image::run(&arguments, surroundings),
+        Command::Operator(arguments) => operator::run(&arguments, surroundings),
         Command::Trainer(arguments) => trainer::run(&arguments),
         Command::MpiRsh(arguments) => Ok(mpi_rsh::run(&arguments, surroundings)),
         Command::MpiWait(arguments) => mpi_wait::run(&arguments, surroundings),

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
-    Advised, Surroundings,
+    Advised, Surroundings, accelerators,
     data_dir::{self, ClusterDir, DataDir, pasteable},
     detach,
     instance::Instance,
@@ -72,6 +72,10 @@ pub(crate) struct Arguments {
     /// `nvidia.com/gpu=8`
     #[arg(long = "simulated-capacity", value_name = "RESOURCE=AMOUNT", value_parser = capacity)]
     simulated_capacity: Vec<(String, String)>,
+
+    /// What containers of training jobs get that ask for a resource: accelerators, their volumes and variables
+    #[arg(long, value_name = "FILE")]
+    controller_config_file: Option<PathBuf>,
 
     /// Keep pods apart no better than this, though the machine allows it: how to try what other machines do
     #[arg(long, value_name = "TIER", value_enum, hide = true)]
@@ -143,7 +147,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
 const STACK: usize = 8 << 20;
 
 /// Enough threads to answer while one is busy; more would only cost memory.
-fn workers() -> usize {
+pub(crate) fn workers() -> usize {
     std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 8))
 }
 
@@ -186,6 +190,7 @@ fn node(arguments: &Arguments, surroundings: &Surroundings) -> Result<cluster::N
         storage_classes: arguments.storage_classes.clone(),
         simulated: simulated(arguments),
         tier: arguments.tier.map(cluster::Tier::from),
+        accelerators: accelerators::read(arguments.controller_config_file.as_deref())?,
     })
 }
 
@@ -315,6 +320,9 @@ pub(crate) fn background_arguments(dir: &ClusterDir, arguments: &Arguments, log:
     }
     for class in &arguments.storage_classes {
         all.extend(["--storage-class".into(), class.into()]);
+    }
+    if let Some(file) = &arguments.controller_config_file {
+        all.extend(["--controller-config-file".into(), file.into()]);
     }
     if let Some(tier) = arguments.tier {
         all.extend(["--tier".into(), cluster::Tier::from(tier).name().into()]);

@@ -6,6 +6,7 @@ mod identities;
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use kube::Client;
@@ -17,6 +18,9 @@ pub use node_agent::{
     Decision, Leftovers, Tier, image_ownership, leave_nothing_running, network_process, sandbox_process,
 };
 pub use simulated_nodes::Options as SimulatedNodes;
+
+/// So long the cluster is not said to be ready because of the training kinds.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Where the cluster keeps its state, where it listens, and what of it runs.
 #[derive(Clone, Debug)]
@@ -46,6 +50,8 @@ pub struct Node {
     pub simulated: Option<SimulatedNodes>,
     /// How well pods are kept apart, if not as well as the machine allows.
     pub tier: Option<Tier>,
+    /// What containers of training jobs get that ask for a resource.
+    pub accelerators: training::Accelerators,
 }
 
 /// A cluster that is up.
@@ -63,7 +69,8 @@ struct Engines {
     _informers: Option<Informers>,
 }
 
-/// Starts everything. When this returns the API is ready; engines get ready in the background.
+/// Starts everything. When this returns the API is ready and has every kind; engines get ready in the
+/// background.
 pub async fn start(options: Options) -> Result<Cluster, StartError> {
     let server = Box::pin(apiserver::start(apiserver::Options {
         data_dir: options.data_dir.clone(),
@@ -78,11 +85,16 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
         tier: None,
     };
     if let Some(node) = options.node {
-        let tier = find_tier(node.tier).await;
-        cluster.engines = start_engines(&cluster.server, options.data_dir, node, tier.clone());
+        let (tier, definitions) = tokio::join!(find_tier(node.tier), know_kinds(&cluster.server));
+        cluster.engines = start_engines(&cluster.server, options.data_dir, node, tier.clone(), definitions);
         cluster.tier = Some(tier);
     }
     Ok(cluster)
+}
+
+/// A way to the API as somebody.
+fn client(server: &apiserver::Running, user: apiserver::User) -> Client {
+    Client::new(apiserver::InProcess::new(server.api.clone(), user), "default")
 }
 
 async fn find_tier(wanted: Option<Tier>) -> Decision {
@@ -92,19 +104,32 @@ async fn find_tier(wanted: Option<Tier>) -> Decision {
     }
 }
 
-fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node, tier: Decision) -> Engines {
-    let client = |user| Client::new(apiserver::InProcess::new(server.api.clone(), user), "default");
+/// Whoever is told that the cluster is ready may submit a training job at once. Where that cannot be, as on
+/// a disk without room, the operator goes on trying and everything else works.
+async fn know_kinds(server: &apiserver::Running) -> operator::Definitions {
+    let operator = client(server, identities::operator());
+    let installed = operator::install_all(&operator, &resources::kinds::ALL);
+    match tokio::time::timeout(PATIENCE, installed).await {
+        Ok(()) => operator::Definitions::Await,
+        Err(_) => operator::Definitions::Install,
+    }
+}
+
+fn start_engines(
+    server: &apiserver::Running,
+    data_dir: PathBuf,
+    node: Node,
+    tier: Decision,
+    definitions: operator::Definitions,
+) -> Engines {
+    let client = |user| client(server, user);
     let directories = controllers::Directories {
         root: data_dir.join("volumes"),
         node: Some(node_agent::name_of_this_machine()),
         classes: node.storage_classes,
     };
-    let training = operator::Options {
-        settings: training_settings(&node.program),
-        kinds: resources::kinds::ALL.to_vec(),
-        definitions: operator::Definitions::Install,
-        namespace: None,
-    };
+    let mut training = operator::Options::new(training_settings(&node.program, node.accelerators));
+    training.definitions = definitions;
     let settings = node_agent::Settings {
         node_name: node_agent::name_of_this_machine(),
         data_dir,
@@ -130,7 +155,12 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node, tie
         node_agent::start(node_client, &informers, settings, announce),
         scheduler::start(client(identities::scheduler()), &informers),
         controllers::start(client(identities::controllers()), &informers, offered),
-        operator::start(client(identities::operator()), training),
+        operator::start(
+            client(identities::operator()),
+            training,
+            &operator::Metrics::default(),
+            &operator::Closing::default(),
+        ),
     ];
     Engines {
         tasks: tasks.into_iter().chain(simulated).collect(),
@@ -139,10 +169,11 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node, tie
 }
 
 /// Pods are on the machine this program is on, and placed by the scheduler beside it.
-fn training_settings(program: &Path) -> training::Settings {
+fn training_settings(program: &Path, accelerators: training::Accelerators) -> training::Settings {
     training::Settings {
         gang: training::Gang::Embedded,
         delivery: training::Delivery::HostPath(program.to_string_lossy().into_owned()),
+        accelerators,
         ..training::Settings::default()
     }
 }

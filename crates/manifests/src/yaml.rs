@@ -76,6 +76,20 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, YamlError> {
     Ok(Parsed { value, duplicates })
 }
 
+/// The line of a value in the first document: by the names and numbers that lead to it, of which the last
+/// may be missing. Names are found in any case.
+pub fn line_of(text: &str, path: &[String]) -> Option<u64> {
+    let tree = Documents::new(text).next().ok()??;
+    let (mut at, mut line) = (tree.root, tree.nodes[tree.root].place.line);
+    for step in path {
+        let Some((place, next)) = tree.step(at, step) else {
+            break;
+        };
+        (line, at) = (place.line, next);
+    }
+    Some(line)
+}
+
 /// How strict decoding reports repeated keys, in one error for all of them.
 pub fn duplicates_error(duplicates: &[String]) -> String {
     format!("yaml: unmarshal errors:\n  {}", duplicates.join("\n  "))

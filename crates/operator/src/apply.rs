@@ -1,6 +1,6 @@
 //! What a plan asks for, done at the server and put into the caches at once.
 
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, future::join_all, stream::FuturesUnordered};
 use k8s_openapi::api::{
     autoscaling::v2::HorizontalPodAutoscaler,
     batch::v1::Job,
@@ -13,45 +13,69 @@ use kube::{
 };
 use reconcile::Key;
 use serde_json::{Value, json};
-use training::{Child, Delete, Event, Make, Refusal};
+use training::{Child, Delete, Event, Gang, Make, Refusal};
 
 use crate::{
     controller::Controller,
+    metrics::{
+        CREATED_POD_GROUPS, CREATED_PODS, DELETED_POD_GROUPS, DELETED_PODS, FAILED_PODS, FAILED_SERVICES,
+        SERVICES_CREATED,
+    },
+    milestones,
+    pod_groups::{PluginsGroup, VolcanoGroup},
     requests::{self, status},
     seen::{Seen, Watched},
     ssh_key,
-    stored_job::StoredJob,
+    stored_job::{KeptJob, StoredJob},
 };
 
-/// So much is made at a time; what makes the server refuse one usually makes it refuse all.
-const AT_A_TIME: usize = 16;
-
-/// Kinds of which a job has one a replica.
-const MANY: [&str; 3] = ["Service", "Pod", "Job"];
+/// So much of a job is made at a time.
+const AT_A_TIME: usize = 32;
 
 impl Controller {
-    /// Makes what pods need, then pods; ends early where something is refused.
+    /// Makes what pods need, then pods; ends early where something is refused, as what makes the server
+    /// refuse one usually makes it refuse all, or where nothing is to be begun any more.
     pub(crate) async fn make(&self, job: &StoredJob, children: &[Child]) -> kube::Result<Vec<Refusal>> {
-        let of =
-            |kinds: &'static [&'static str]| children.iter().filter(|child| kinds.contains(&child.kind()));
-        let is_many = |child: &&Child| MANY.contains(&child.kind());
-        // Of these there are a few, and one may need another.
-        for child in children.iter().filter(|child| !is_many(child)) {
-            if let Some(refusal) = self.make_one(job, child).await? {
-                return Ok(vec![refusal]);
-            }
-        }
-        let services: Vec<&Child> = of(&["Service"]).collect();
-        let replicas: Vec<&Child> = of(&["Pod", "Job"]).collect();
-        for round in services.chunks(AT_A_TIME).chain(replicas.chunks(AT_A_TIME)) {
-            let made = join_all(round.iter().map(|child| self.make_one(job, child))).await;
-            let made = made.into_iter().collect::<kube::Result<Vec<_>>>()?;
-            let refusals: Vec<Refusal> = made.into_iter().flatten().collect();
+        let of = |wanted: Stage| {
+            children
+                .iter()
+                .filter(move |child| Stage::of(child.kind()) == wanted)
+        };
+        for stage in [Stage::First, Stage::Services, Stage::Replicas] {
+            // Of the first there are a few, and one may need another.
+            let at_a_time = if stage == Stage::First { 1 } else { AT_A_TIME };
+            let refusals = self.make_some(job, of(stage), at_a_time).await?;
             if !refusals.is_empty() {
                 return Ok(refusals);
             }
         }
         Ok(Vec::new())
+    }
+
+    async fn make_some(
+        &self,
+        job: &StoredJob,
+        mut children: impl Iterator<Item = &Child>,
+        at_a_time: usize,
+    ) -> kube::Result<Vec<Refusal>> {
+        let mut making = FuturesUnordered::new();
+        let (mut refusals, mut failure) = (Vec::new(), None);
+        loop {
+            let is_enough = self.closing.is_said() || failure.is_some() || !refusals.is_empty();
+            if making.len() < at_a_time
+                && !is_enough
+                && let Some(child) = children.next()
+            {
+                making.push(self.make_one(job, child));
+                continue;
+            }
+            // What was sent is heard out, whatever happens to the rest.
+            match making.next().await {
+                Some(Ok(refusal)) => refusals.extend(refusal),
+                Some(Err(error)) => failure = Some(error),
+                None => return failure.map_or(Ok(refusals), Err),
+            }
+        }
     }
 
     async fn make_one(&self, job: &StoredJob, child: &Child) -> kube::Result<Option<Refusal>> {
@@ -60,6 +84,10 @@ impl Controller {
             "HorizontalPodAutoscaler" => self.make_as::<HorizontalPodAutoscaler>(job, child).await,
             "Job" => self.make_as::<Job>(job, child).await,
             "Pod" => self.make_as::<Pod>(job, child).await,
+            "PodGroup" if self.settings.gang == Gang::Volcano => {
+                self.make_as::<VolcanoGroup>(job, child).await
+            }
+            "PodGroup" => self.make_as::<PluginsGroup>(job, child).await,
             "Role" => self.make_as::<Role>(job, child).await,
             "RoleBinding" => self.make_as::<RoleBinding>(job, child).await,
             "Secret" => self.make_as::<Secret>(job, child).await,
@@ -74,9 +102,15 @@ impl Controller {
 
     async fn make_as<K: Watched>(&self, job: &StoredJob, child: &Child) -> kube::Result<Option<Refusal>> {
         let (kind, name) = (child.kind(), child.name());
+        let is_new = K::informer(&self.world)
+            .get(&Key::new(job.namespace(), name))
+            .is_none();
         let error = match self.request::<K>(job, child).await {
             Ok(made) => {
                 K::informer(&self.world).wrote(made);
+                if is_new {
+                    self.count_made(kind, true);
+                }
                 if child.make != Make::Apply {
                     let note = format!("Created {}: {name}", kind.to_lowercase());
                     self.recorder.normal(
@@ -93,6 +127,7 @@ impl Controller {
         else {
             return Err(error);
         };
+        self.count_made(kind, false);
         let note = format!("Error creating: {}", status.message);
         self.recorder.warning(
             job.reference(&self.resource),
@@ -122,7 +157,7 @@ impl Controller {
     }
 
     pub(crate) async fn delete(&self, job: &StoredJob, deletes: &[Delete]) -> kube::Result<()> {
-        for round in deletes.chunks(AT_A_TIME) {
+        for round in deletes.chunks(AT_A_TIME).take_while(|_| !self.closing.is_said()) {
             let deleted = join_all(round.iter().map(|delete| self.delete_one(job, delete))).await;
             deleted.into_iter().collect::<kube::Result<Vec<()>>>()?;
         }
@@ -133,6 +168,10 @@ impl Controller {
         match delete.kind {
             "Pod" => self.delete_as::<Pod>(job, delete).await,
             "Job" => self.delete_as::<Job>(job, delete).await,
+            "PodGroup" if self.settings.gang == Gang::Volcano => {
+                self.delete_as::<VolcanoGroup>(job, delete).await
+            }
+            "PodGroup" => self.delete_as::<PluginsGroup>(job, delete).await,
             "Service" => self.delete_as::<Service>(job, delete).await,
             kind => {
                 tracing::warn!(kind, name = delete.name, "objects of this kind are not deleted");
@@ -163,6 +202,11 @@ impl Controller {
             Some(stopping) => informer.wrote(stopping),
             None => known.iter().for_each(|known| informer.removed(known)),
         }
+        match delete.kind {
+            "Pod" => self.metrics.count(&DELETED_PODS, &[]),
+            "PodGroup" => self.metrics.count(&DELETED_POD_GROUPS, &[]),
+            _ => {}
+        }
         let note = format!("Deleted {}: {}", delete.kind.to_lowercase(), delete.name);
         let reason = format!("SuccessfulDelete{}", delete.kind);
         self.recorder.normal(job.reference(&self.resource), &reason, note);
@@ -184,10 +228,12 @@ impl Controller {
             "spec": job.object["spec"],
             "status": new,
         });
-        let folder = StoredJob::url_path(&self.resource, Some(job.namespace()));
+        let folder = KeptJob::url_path(&self.resource, Some(job.namespace()));
         match requests::replace_status(&self.world.client, &folder, job.name(), &object).await {
             Ok(written) => {
                 self.jobs.wrote(written);
+                let before = &job.object["status"];
+                milestones::count(&self.metrics, self.kind, job.namespace(), before, new);
                 Ok(true)
             }
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(false),
@@ -196,12 +242,24 @@ impl Controller {
     }
 
     pub(crate) async fn delete_job(&self, job: &StoredJob) -> kube::Result<()> {
-        let folder = StoredJob::url_path(&self.resource, Some(job.namespace()));
+        let folder = KeptJob::url_path(&self.resource, Some(job.namespace()));
         let parameters = DeleteParams::background().preconditions(only(job.uid()));
         match requests::delete::<Value>(&self.world.client, &folder, job.name(), &parameters).await {
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
             answer => answer.map(drop),
         }
+    }
+
+    fn count_made(&self, kind: &str, is_made: bool) {
+        let family = match (kind, is_made) {
+            ("Pod", true) => &CREATED_PODS,
+            ("Pod", false) => &FAILED_PODS,
+            ("PodGroup", true) => &CREATED_POD_GROUPS,
+            ("Service", true) => &SERVICES_CREATED,
+            ("Service", false) => &FAILED_SERVICES,
+            _ => return,
+        };
+        self.metrics.count(family, &[]);
     }
 
     pub(crate) fn tell(&self, job: &StoredJob, events: &[Event]) {
@@ -211,6 +269,25 @@ impl Controller {
                 "Warning" => self.recorder.warning(about, &event.reason, note),
                 _ => self.recorder.normal(about, &event.reason, note),
             }
+        }
+    }
+}
+
+/// In which order the children of a job are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    First,
+    /// One a replica, as those after them.
+    Services,
+    Replicas,
+}
+
+impl Stage {
+    fn of(kind: &str) -> Self {
+        match kind {
+            "Service" => Self::Services,
+            "Pod" | "Job" => Self::Replicas,
+            _ => Self::First,
         }
     }
 }

@@ -1,6 +1,10 @@
 //! The loop over the jobs of one kind: observe, plan, apply, and look again when something changes.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use jiff::Timestamp;
 use k8s_openapi::api::{
@@ -10,19 +14,23 @@ use k8s_openapi::api::{
 use kube::{Api, core::ApiResource, runtime::watcher};
 use parking_lot::Mutex;
 use reconcile::{Change, Informer, Key, Next, Queue, Recorder, run};
-use resources::Kind;
+use resources::{Kind, kinds::MPI_JOB};
 use tokio::task::JoinSet;
 use training::{Plan, Refusal, Settings, plan};
 
 use crate::{
-    Definitions, definitions,
+    Closing, Definitions, Metrics, definitions,
+    metrics::{MPI_JOB_INFO, QUEUE_DEPTH, written},
+    milestones::count_deleted,
     observe::{has_foreign, observe},
+    pod_groups::{PluginsGroup, VolcanoGroup},
     seen::{Seen, Watched},
-    stored_job::{StoredJob, resource},
+    stored_job::{KeptJob, StoredJob, resource},
     world::World,
 };
 
-const WORKERS: usize = 4;
+/// So many jobs of a kind are worked on at a time, unless something else is said.
+pub(crate) const WORKERS: usize = 16;
 /// Pods come and go together; their job looks at them together.
 const GATHERING: Duration = Duration::from_millis(50);
 /// What was refused or in the way may be possible later, though nobody says when.
@@ -31,51 +39,107 @@ const RETRY: Duration = Duration::from_secs(5);
 const SOON: Duration = Duration::from_millis(100);
 
 pub(crate) struct Controller {
+    pub kind: &'static Kind,
     pub resource: ApiResource,
     pub world: Arc<World>,
-    pub jobs: Informer<StoredJob>,
+    pub jobs: Informer<KeptJob>,
     pub recorder: Recorder,
-    settings: Arc<Settings>,
+    pub metrics: Metrics,
+    pub closing: Closing,
+    pub settings: Arc<Settings>,
     /// What the API refused to make of jobs when they were last looked at.
     refusals: Mutex<HashMap<Key, Vec<Refusal>>>,
 }
 
-/// Looks after all jobs of a kind, for ever.
-pub(crate) async fn follow(
-    kind: &'static Kind,
-    definitions: Definitions,
-    world: Arc<World>,
-    settings: Arc<Settings>,
-) {
-    let resource = resource(kind);
-    if definitions == Definitions::Install {
-        definitions::install(&world.client, kind).await;
+/// What a controller is made of.
+pub(crate) struct Start {
+    pub kind: &'static Kind,
+    pub definitions: Definitions,
+    pub world: Arc<World>,
+    pub settings: Arc<Settings>,
+    pub workers: usize,
+    pub metrics: Metrics,
+    pub closing: Closing,
+}
+
+impl Start {
+    /// Looks after all jobs of a kind until it is told to end.
+    pub(crate) async fn follow(self) {
+        let (closing, workers, kind) = (self.closing.clone(), self.workers, self.kind);
+        let (controller, queue, _watches) = tokio::select! {
+            ready = self.ready() => ready,
+            () = closing.heard() => return,
+        };
+        let working = run(name(kind), queue.clone(), workers, move |key| {
+            let controller = controller.clone();
+            async move { controller.look(key).await }
+        });
+        let closed = async {
+            closing.heard().await;
+            queue.close();
+        };
+        tokio::join!(working, closed);
     }
-    definitions::served(&world.client, &resource, world.namespace.as_deref()).await;
-    let mut watches = JoinSet::new();
-    let api = match &world.namespace {
-        Some(namespace) => Api::namespaced_with(world.client.clone(), namespace, &resource),
-        None => Api::all_with(world.client.clone(), &resource),
-    };
-    let jobs = Informer::start(api, watcher::Config::default(), &mut watches);
-    let queue = Queue::new();
-    wake_by_jobs(&queue, &jobs);
-    wake_by_children(&queue, kind, &world);
-    world.synced().await;
-    jobs.synced().await;
-    let controller = Arc::new(Controller {
-        resource,
-        recorder: Recorder::new(world.client.clone(), name(kind)),
-        world,
-        jobs,
-        settings,
-        refusals: Mutex::default(),
+
+    /// Resolves when everything that was there at the start is known.
+    async fn ready(self) -> (Arc<Controller>, Queue<Key>, JoinSet<()>) {
+        let (world, kind, resource) = (self.world, self.kind, resource(self.kind));
+        if self.definitions == Definitions::Install {
+            definitions::install(&world.client, kind).await;
+        }
+        definitions::served(&world.client, &resource).await;
+        let mut watches = JoinSet::new();
+        let api = match &world.namespace {
+            Some(namespace) => Api::namespaced_with(world.client.clone(), namespace, &resource),
+            None => Api::all_with(world.client.clone(), &resource),
+        };
+        let jobs = Informer::start(api, watcher::Config::default(), &mut watches);
+        let queue = Queue::new();
+        world.synced().await;
+        jobs.synced().await;
+        wake_by_jobs(&queue, &jobs);
+        wake_by_children(&queue, kind, &world);
+        figures(&self.metrics, kind, &queue, &jobs);
+        let controller = Controller {
+            kind,
+            resource,
+            recorder: Recorder::new(world.client.clone(), name(kind)),
+            world,
+            jobs,
+            metrics: self.metrics,
+            closing: self.closing,
+            settings: self.settings,
+            refusals: Mutex::default(),
+        };
+        (Arc::new(controller), queue, watches)
+    }
+}
+
+/// What is shown of the jobs of a kind, and counted when they go.
+fn figures(metrics: &Metrics, kind: &'static Kind, queue: &Queue<Key>, jobs: &Informer<KeptJob>) {
+    let queue = queue.clone();
+    metrics.show(&QUEUE_DEPTH, move || {
+        vec![(written(&[("name", name(kind))]), queue.len() as f64)]
     });
-    run(name(kind), queue, WORKERS, move |key| {
-        let controller = controller.clone();
-        async move { controller.reconcile(key).await }
-    })
-    .await;
+    if kind.kind == MPI_JOB.kind {
+        let jobs = jobs.clone();
+        metrics.show(&MPI_JOB_INFO, move || {
+            let info = |job: &Arc<KeptJob>| {
+                let launcher = format!("{}-launcher", job.name());
+                (
+                    written(&[("launcher", &launcher), ("namespace", job.namespace())]),
+                    1.0,
+                )
+            };
+            jobs.all().iter().map(info).collect()
+        });
+    }
+    let metrics = metrics.clone();
+    jobs.on_change(move |change| {
+        if let (Some(gone), None) = (change.before, change.after) {
+            count_deleted(&metrics, kind, gone.namespace());
+        }
+    });
 }
 
 /// Who says what is said in events.
@@ -86,7 +150,7 @@ fn name(kind: &Kind) -> &'static str {
     }
 }
 
-fn wake_by_jobs(queue: &Queue<Key>, jobs: &Informer<StoredJob>) {
+fn wake_by_jobs(queue: &Queue<Key>, jobs: &Informer<KeptJob>) {
     let queue = queue.clone();
     jobs.on_change(move |change| {
         if let Some(job) = change.object() {
@@ -102,6 +166,8 @@ fn wake_by_children(queue: &Queue<Key>, kind: &'static Kind, world: &World) {
     wake_by::<ConfigMap>(queue, kind, world);
     wake_by::<Job>(queue, kind, world);
     wake_by::<Pod>(queue, kind, world);
+    wake_by::<VolcanoGroup>(queue, kind, world);
+    wake_by::<PluginsGroup>(queue, kind, world);
     let (queue, batch_jobs) = (queue.clone(), world.jobs.clone());
     world.pods.on_change(move |change| {
         let batch_job = owner(change, "Job").and_then(|key| batch_jobs.get(&key));
@@ -127,29 +193,59 @@ fn owner<K: Watched>(change: &Change<'_, Seen<K>>, kind: &str) -> Option<Key> {
 }
 
 impl Controller {
+    async fn look(&self, key: Key) -> kube::Result<Next> {
+        let started = Instant::now();
+        let outcome = self.reconcile(key).await;
+        self.metrics
+            .reconciled(name(self.kind), started.elapsed(), outcome.is_ok());
+        outcome
+    }
+
     async fn reconcile(&self, key: Key) -> kube::Result<Next> {
-        let Some(job) = self.jobs.get(&key) else {
+        let Some(kept) = self.jobs.get(&key) else {
             self.refusals.lock().remove(&key);
             return Ok(Next::Wait);
         };
-        let refusals = self.refusals.lock().get(&key).cloned().unwrap_or_default();
-        let observed = observe(&self.world, &job, &self.settings, refusals);
-        let now = Timestamp::now();
-        let plan = plan(&job.object, &observed, &self.settings, now);
-        let next = self.carry_out(&key, &job, &plan).await?;
-        let waits = has_foreign(&observed, &job) && !plan.events.is_empty();
-        let obstacle = if waits { Next::After(RETRY) } else { Next::Wait };
-        Ok(next.or(obstacle).or(wake(&plan, now)))
-    }
-
-    /// In the order that `training` asks for. It may end anywhere and begin again.
-    async fn carry_out(&self, key: &Key, job: &StoredJob, plan: &Plan) -> kube::Result<Next> {
-        let refusals = self.make(job, &plan.make).await?;
+        let job = StoredJob::of(kept);
+        let mut decided = self.decide(&key, &job);
+        let refusals = self.make(&job, &decided.plan.make).await?;
+        if self.closing.is_said() {
+            // Whoever acts next goes on from what there is.
+            return Ok(Next::Wait);
+        }
         let is_refused = !refusals.is_empty();
-        if self.remember(key, refusals) {
+        if self.remember(&key, refusals) {
             // The status is to tell of it, so it is decided again.
             return Ok(Next::After(SOON));
         }
+        if !decided.plan.make.is_empty() {
+            // One status tells of what was decided and of what has come of it.
+            decided = self.decide(&key, &job);
+        }
+        let next = self.carry_out(&job, &decided.plan).await?;
+        let waits = decided.is_obstructed && !decided.plan.events.is_empty();
+        let is_retried = waits || is_refused;
+        let obstacle = if is_retried {
+            Next::After(RETRY)
+        } else {
+            Next::Wait
+        };
+        Ok(next.or(obstacle).or(wake(&decided.plan, decided.at)))
+    }
+
+    fn decide(&self, key: &Key, job: &StoredJob) -> Decided {
+        let refusals = self.refusals.lock().get(key).cloned().unwrap_or_default();
+        let observed = observe(&self.world, job, &self.settings, refusals);
+        let at = Timestamp::now();
+        Decided {
+            plan: plan(&job.object, &observed, &self.settings, at),
+            is_obstructed: has_foreign(&observed, job),
+            at,
+        }
+    }
+
+    /// Everything but making, in the order that `training` asks for. It may end anywhere and begin again.
+    async fn carry_out(&self, job: &StoredJob, plan: &Plan) -> kube::Result<Next> {
         self.delete(job, &plan.delete).await?;
         if let Some(status) = &plan.status
             && !self.write_status(job, status).await?
@@ -160,11 +256,7 @@ impl Controller {
         if plan.delete_job {
             self.delete_job(job).await?;
         }
-        Ok(if is_refused {
-            Next::After(RETRY)
-        } else {
-            Next::Wait
-        })
+        Ok(Next::Wait)
     }
 
     /// Whether it is other than what was known.
@@ -177,6 +269,14 @@ impl Controller {
         let before = known.insert(key.clone(), refusals.clone());
         before.as_deref().and_then(names) != names(&refusals)
     }
+}
+
+/// What a look at a job has come to.
+struct Decided {
+    plan: Plan,
+    /// Something of another owner has the name of a child.
+    is_obstructed: bool,
+    at: Timestamp,
 }
 
 fn wake(plan: &Plan, now: Timestamp) -> Next {

@@ -2,22 +2,26 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::{
-    Client, Resource as _,
-    core::{ApiResource, ListMeta},
-};
+use kube::{Client, Resource as _, core::ApiResource};
 use resources::{Kind, definitions};
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::sleep;
 
-use crate::{requests, stored_job::StoredJob};
+use crate::{requests, stored_job::resource};
 
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// Where nobody has installed them by then, somebody should know.
-const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Installs the definitions of kinds and waits until all are served.
+pub async fn install_all(client: &Client, kinds: &[&'static Kind]) {
+    join_all(kinds.iter().map(|kind| async {
+        install(client, kind).await;
+        served(client, &resource(kind)).await;
+    }))
+    .await;
+}
 
 /// Makes the definition what this program knows it to be. Tries until it succeeds.
 pub(crate) async fn install(client: &Client, kind: &Kind) {
@@ -31,18 +35,12 @@ pub(crate) async fn install(client: &Client, kind: &Kind) {
 }
 
 /// Resolves when the API has the kind.
-pub(crate) async fn served(client: &Client, resource: &ApiResource, namespace: Option<&str>) {
-    let folder = StoredJob::url_path(resource, namespace);
-    let (mut wait, mut waited, mut is_said) = (FIRST_LOOK, Duration::ZERO, false);
-    loop {
-        let Err(error) = look(client, &folder).await else {
-            return;
-        };
-        if waited > PATIENCE && !is_said {
-            is_said = true;
-            tracing::warn!(%error, kind = resource.kind, "waits for its definition; `--install-crds` installs it");
-        }
-        waited += wait;
+pub(crate) async fn served(client: &Client, resource: &ApiResource) {
+    let mut wait = FIRST_LOOK;
+    while !is_served(client, &resource.group, &resource.version, &resource.plural)
+        .await
+        .unwrap_or_default()
+    {
         wait = pause(wait).await;
     }
 }
@@ -52,15 +50,77 @@ async fn pause(wait: Duration) -> Duration {
     (wait * 2).min(LONGEST_WAIT)
 }
 
-/// Of a list only that there is one.
-#[derive(Deserialize)]
-struct Page {
-    #[serde(rename = "metadata")]
-    _metadata: ListMeta,
+/// Whether a resource is found in a version of a group.
+pub(crate) async fn is_served(
+    client: &Client,
+    group: &str,
+    version: &str,
+    plural: &str,
+) -> kube::Result<bool> {
+    match client
+        .list_api_group_resources(&format!("{group}/{version}"))
+        .await
+    {
+        Ok(list) => Ok(list.resources.iter().any(|resource| resource.name == plural)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
-async fn look(client: &Client, folder: &str) -> kube::Result<Page> {
-    let parameters = kube::api::ListParams::default().limit(1);
-    let request = kube::core::Request::new(folder).list(&parameters);
-    client.request(request.map_err(kube::Error::BuildRequest)?).await
+/// What is found of a definition that somebody else is to install.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    Usable,
+    Missing,
+    /// The server would drop what the operator has to remember in a job's status.
+    Foreign,
+}
+
+pub(crate) async fn find(client: &Client, kind: &Kind) -> kube::Result<Found> {
+    let version = kind.versions.first().copied().unwrap_or_default();
+    let folder = CustomResourceDefinition::url_path(&(), None);
+    match requests::get::<Value>(client, &folder, &kind.definition()).await {
+        Ok(definition) if !remembers(&definition, version) => return Ok(Found::Foreign),
+        Ok(_) => {}
+        Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Found::Missing),
+        // Whoever may not look at definitions finds out what is served.
+        Err(kube::Error::Api(status)) if status.code == 403 => {}
+        Err(error) => return Err(error),
+    }
+    let is_served = is_served(client, kind.group, version, kind.plural).await?;
+    Ok(if is_served { Found::Usable } else { Found::Missing })
+}
+
+/// Whether the version is served, and keeps everything that is written to a status.
+fn remembers(definition: &Value, version: &str) -> bool {
+    let versions = definition["spec"]["versions"].as_array();
+    let version = versions
+        .into_iter()
+        .flatten()
+        .find(|known| known["name"] == version && known["served"] == true);
+    version.is_some_and(|version| {
+        let status = &version["schema"]["openAPIV3Schema"]["properties"]["status"];
+        status["x-kubernetes-preserve-unknown-fields"] == true
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use resources::kinds::ALL;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn our_own_definitions_are_usable_and_one_that_drops_fields_is_not() {
+        for kind in ALL {
+            assert!(remembers(&definitions::definition(kind), kind.versions[0]));
+        }
+        let foreign = json!({"spec": {"versions": [{
+            "name": "v1", "served": true,
+            "schema": {"openAPIV3Schema": {"properties": {"status": {"type": "object"}}}},
+        }]}});
+        assert!(!remembers(&foreign, "v1"));
+        assert!(!remembers(&foreign, "v2beta1"));
+    }
 }

@@ -4,10 +4,17 @@
 //! All kinds go through one loop: `observe` → `training::plan` → `apply`.
 
 mod apply;
+mod closing;
 mod controller;
 mod definitions;
+mod deployment;
+mod metrics;
+mod milestones;
 mod observe;
+mod pod_groups;
+mod process;
 mod requests;
+mod rights;
 mod seen;
 mod ssh_key;
 mod stored_job;
@@ -20,6 +27,15 @@ use resources::Kind;
 use tokio::task::JoinSet;
 use training::Settings;
 
+pub use closing::Closing;
+pub use definitions::install_all;
+pub use deployment::{Deployment, manifests};
+pub use metrics::Metrics;
+pub use process::{
+    ConnectError, Connection, Election, GangChoice, ListenError, Notice, ProcessError, ProcessOptions, Times,
+    Whereabouts, run,
+};
+pub use requests::config_map;
 use world::World;
 
 /// What the operator looks after, and how.
@@ -28,8 +44,23 @@ pub struct Options {
     pub settings: Settings,
     pub kinds: Vec<&'static Kind>,
     pub definitions: Definitions,
-    /// All namespaces, where there is none.
-    pub namespace: Option<String>,
+    /// Each is looked after for itself; without any it is the whole cluster.
+    pub namespaces: Vec<String>,
+    /// So many jobs of a kind are worked on at a time.
+    pub workers: usize,
+}
+
+impl Options {
+    /// All kinds in all namespaces.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            kinds: resources::kinds::ALL.to_vec(),
+            definitions: Definitions::Await,
+            namespaces: Vec::new(),
+            workers: controller::WORKERS,
+        }
+    }
 }
 
 /// Who sees to it that the cluster knows the kinds.
@@ -41,18 +72,30 @@ pub enum Definitions {
     Await,
 }
 
-/// Starts the operator. It acts until the tasks are dropped.
-pub fn start(client: Client, options: Options) -> JoinSet<()> {
+/// Starts the operator. It acts until the tasks are dropped; after a word by `closing` they finish what
+/// they have begun and end by themselves.
+pub fn start(client: Client, options: Options, metrics: &Metrics, closing: &Closing) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    let world = Arc::new(World::new(client, options.namespace, &mut tasks));
     let settings = Arc::new(options.settings);
-    for kind in options.kinds {
-        tasks.spawn(controller::follow(
-            kind,
-            options.definitions,
-            world.clone(),
-            settings.clone(),
-        ));
+    let namespaces: Vec<Option<String>> = if options.namespaces.is_empty() {
+        vec![None]
+    } else {
+        options.namespaces.into_iter().map(Some).collect()
+    };
+    for namespace in namespaces {
+        let world = Arc::new(World::new(client.clone(), namespace, settings.gang.clone()));
+        for kind in &options.kinds {
+            let start = controller::Start {
+                kind,
+                definitions: options.definitions,
+                world: world.clone(),
+                settings: settings.clone(),
+                workers: options.workers,
+                metrics: metrics.clone(),
+                closing: closing.clone(),
+            };
+            tasks.spawn(start.follow());
+        }
     }
     tasks
 }

@@ -6,9 +6,14 @@ use k8s_openapi::api::{
     rbac::v1::{Role, RoleBinding},
 };
 use reconcile::Key;
-use training::{BatchJob, Existing, Observed, Pod, Refusal, Settings, names};
+use training::{BatchJob, Existing, Gang, Observed, Pod, Refusal, Settings, names};
 
-use crate::{seen::Watched, stored_job::StoredJob, world::World};
+use crate::{
+    pod_groups::{PluginsGroup, VolcanoGroup},
+    seen::Watched,
+    stored_job::StoredJob,
+    world::World,
+};
 
 /// The children of a job, and whatever has the name of one.
 pub(crate) fn observe(
@@ -39,7 +44,9 @@ pub(crate) fn observe(
                     .map(|found| found.form.clone())
                     .filter(|found| is_foreign(found.controller.as_deref(), job)),
             ),
-            kind => observed.others.extend(existing(world, kind, &key)),
+            kind => observed
+                .others
+                .extend(existing(world, &settings.gang, kind, &key)),
         }
     }
     observed
@@ -76,10 +83,12 @@ fn is_foreign(controller: Option<&str>, job: &StoredJob) -> bool {
     controller != Some(job.uid())
 }
 
-fn existing(world: &World, kind: &str, key: &Key) -> Option<Existing> {
+fn existing(world: &World, gang: &Gang, kind: &str, key: &Key) -> Option<Existing> {
     match kind {
         "ConfigMap" => find::<ConfigMap>(world, key),
         "HorizontalPodAutoscaler" => find::<HorizontalPodAutoscaler>(world, key),
+        "PodGroup" if *gang == Gang::Volcano => find::<VolcanoGroup>(world, key),
+        "PodGroup" => find::<PluginsGroup>(world, key),
         "Role" => find::<Role>(world, key),
         "RoleBinding" => find::<RoleBinding>(world, key),
         "Secret" => find::<Secret>(world, key),

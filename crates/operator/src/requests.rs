@@ -1,7 +1,10 @@
 //! Requests whose answers are taken apart as they come, so that nothing is kept that nobody reads.
 
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
-    Client,
+    Client, Resource as _,
     api::{DeleteParams, GetParams, Patch, PatchParams, PostParams},
     core::{Request, Status},
 };
@@ -25,6 +28,17 @@ pub(crate) async fn get<T: DeserializeOwned>(client: &Client, folder: &str, name
     client.request(request.map_err(kube::Error::BuildRequest)?).await
 }
 
+/// What a ConfigMap says.
+pub async fn config_map(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+) -> kube::Result<BTreeMap<String, String>> {
+    let folder = ConfigMap::url_path(&(), Some(namespace));
+    let found: ConfigMap = get(client, &folder, name).await?;
+    Ok(found.data.unwrap_or_default())
+}
+
 /// Server-side apply, over whatever others have written.
 pub(crate) async fn apply<T: DeserializeOwned>(
     client: &Client,
@@ -34,6 +48,17 @@ pub(crate) async fn apply<T: DeserializeOwned>(
 ) -> kube::Result<T> {
     let request =
         Request::new(folder).patch(name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(object));
+    client.request(request.map_err(kube::Error::BuildRequest)?).await
+}
+
+/// The whole object, if it is still of the version it names.
+pub(crate) async fn replace<T: DeserializeOwned>(
+    client: &Client,
+    folder: &str,
+    name: &str,
+    object: &Value,
+) -> kube::Result<T> {
+    let request = Request::new(folder).replace(name, &PostParams::default(), bytes(object)?);
     client.request(request.map_err(kube::Error::BuildRequest)?).await
 }
 

@@ -1,6 +1,6 @@
-//! A training job of any kind, as it is stored.
+//! A training job of any kind: as it is stored, and as it is remembered while nobody looks at it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{
@@ -13,9 +13,18 @@ use serde_json::Value;
 
 use crate::seen::identity;
 
+/// A job as it is remembered: text, which takes a fraction of the memory of a tree, and of most jobs
+/// nothing is wanted for hours.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptJob {
+    metadata: ObjectMeta,
+    text: Box<str>,
+}
+
+/// A job that is being looked at.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredJob {
-    metadata: ObjectMeta,
+    kept: Arc<KeptJob>,
     /// The object, without the fields each of its writers owns.
     pub object: Value,
 }
@@ -32,7 +41,7 @@ pub(crate) fn resource(kind: &Kind) -> ApiResource {
     }
 }
 
-impl StoredJob {
+impl KeptJob {
     pub(crate) fn namespace(&self) -> &str {
         self.metadata.namespace.as_deref().unwrap_or_default()
     }
@@ -40,18 +49,34 @@ impl StoredJob {
     pub(crate) fn name(&self) -> &str {
         self.metadata.name.as_deref().unwrap_or_default()
     }
+}
+
+impl StoredJob {
+    pub(crate) fn of(kept: Arc<KeptJob>) -> Self {
+        // What was written by us can be read.
+        let object = serde_json::from_str(&kept.text).unwrap_or_default();
+        Self { kept, object }
+    }
+
+    pub(crate) fn namespace(&self) -> &str {
+        self.kept.namespace()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.kept.name()
+    }
 
     pub(crate) fn uid(&self) -> &str {
-        self.metadata.uid.as_deref().unwrap_or_default()
+        self.kept.metadata.uid.as_deref().unwrap_or_default()
     }
 
     /// What events about it refer to.
     pub(crate) fn reference(&self, resource: &ApiResource) -> ObjectReference {
-        self.object_ref(resource)
+        self.kept.object_ref(resource)
     }
 }
 
-impl<'de> Deserialize<'de> for StoredJob {
+impl<'de> Deserialize<'de> for KeptJob {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut object = Value::deserialize(deserializer)?;
         let writers = object["metadata"]["managedFields"].as_array_mut();
@@ -60,12 +85,12 @@ impl<'de> Deserialize<'de> for StoredJob {
         }
         Ok(Self {
             metadata: identity(&object["metadata"]),
-            object,
+            text: object.to_string().into_boxed_str(),
         })
     }
 }
 
-impl Resource for StoredJob {
+impl Resource for KeptJob {
     type DynamicType = ApiResource;
     type Scope = DynamicResourceScope;
 
@@ -102,10 +127,11 @@ mod tests {
 
     #[test]
     fn who_wrote_a_job_in_which_version_is_kept_and_what_they_own_is_not() {
-        let stored: StoredJob = serde_json::from_value(json!({
+        let kept: KeptJob = serde_json::from_value(json!({
             "metadata": {"name": "j", "managedFields": [{"apiVersion": "kubeflow.org/v1", "fieldsV1": {"f:spec": {}}}]},
         }))
         .unwrap();
+        let stored = StoredJob::of(Arc::new(kept));
         assert_eq!(
             stored.object["metadata"]["managedFields"],
             json!([{"apiVersion": "kubeflow.org/v1"}])

@@ -9,8 +9,12 @@ use k8s_openapi::api::{
 use kube::{Api, Client, runtime::watcher};
 use reconcile::Informer;
 use tokio::task::JoinSet;
+use training::Gang;
 
-use crate::seen::{Seen, Watched};
+use crate::{
+    pod_groups::{PluginsGroup, VolcanoGroup},
+    seen::{Seen, Watched},
+};
 
 pub(crate) struct World {
     pub client: Client,
@@ -19,27 +23,41 @@ pub(crate) struct World {
     pub autoscalers: Informer<Seen<HorizontalPodAutoscaler>>,
     pub config_maps: Informer<Seen<ConfigMap>>,
     pub jobs: Informer<Seen<Job>>,
+    pub plugins_groups: Informer<Seen<PluginsGroup>>,
     pub pods: Informer<Seen<Pod>>,
     pub role_bindings: Informer<Seen<RoleBinding>>,
     pub roles: Informer<Seen<Role>>,
     pub secrets: Informer<Seen<Secret>>,
     pub services: Informer<Seen<Service>>,
+    pub volcano_groups: Informer<Seen<VolcanoGroup>>,
+    gang: Gang,
+    _watches: JoinSet<()>,
 }
 
 impl World {
-    pub(crate) fn new(client: Client, namespace: Option<String>, tasks: &mut JoinSet<()>) -> Self {
+    pub(crate) fn new(client: Client, namespace: Option<String>, gang: Gang) -> Self {
+        let mut watches = JoinSet::new();
+        let mut view = View {
+            client: &client,
+            namespace: namespace.as_deref(),
+            watches: &mut watches,
+        };
         Self {
-            accounts: informer(&client, namespace.as_deref(), tasks),
-            autoscalers: informer(&client, namespace.as_deref(), tasks),
-            config_maps: informer(&client, namespace.as_deref(), tasks),
-            jobs: informer(&client, namespace.as_deref(), tasks),
-            pods: informer(&client, namespace.as_deref(), tasks),
-            role_bindings: informer(&client, namespace.as_deref(), tasks),
-            roles: informer(&client, namespace.as_deref(), tasks),
-            secrets: informer(&client, namespace.as_deref(), tasks),
-            services: informer(&client, namespace.as_deref(), tasks),
+            accounts: view.follow(),
+            autoscalers: view.follow(),
+            config_maps: view.follow(),
+            jobs: view.follow(),
+            plugins_groups: view.follow_if(matches!(gang, Gang::SchedulerPlugins { .. })),
+            pods: view.follow(),
+            role_bindings: view.follow(),
+            roles: view.follow(),
+            secrets: view.follow(),
+            services: view.follow(),
+            volcano_groups: view.follow_if(gang == Gang::Volcano),
+            gang,
             client,
             namespace,
+            _watches: watches,
         }
     }
 
@@ -54,17 +72,36 @@ impl World {
         self.roles.synced().await;
         self.secrets.synced().await;
         self.services.synced().await;
+        match self.gang {
+            Gang::None | Gang::Embedded => {}
+            Gang::Volcano => self.volcano_groups.synced().await,
+            Gang::SchedulerPlugins { .. } => self.plugins_groups.synced().await,
+        }
     }
 }
 
-fn informer<K: Watched>(
-    client: &Client,
-    namespace: Option<&str>,
-    tasks: &mut JoinSet<()>,
-) -> Informer<Seen<K>> {
-    let api = match namespace {
-        Some(namespace) => Api::namespaced(client.clone(), namespace),
-        None => Api::all(client.clone()),
-    };
-    Informer::start(api, watcher::Config::default(), tasks)
+/// What is followed, and by whom.
+struct View<'a> {
+    client: &'a Client,
+    namespace: Option<&'a str>,
+    watches: &'a mut JoinSet<()>,
+}
+
+impl View<'_> {
+    fn follow<K: Watched>(&mut self) -> Informer<Seen<K>> {
+        let api = match self.namespace {
+            Some(namespace) => Api::namespaced(self.client.clone(), namespace),
+            None => Api::all(self.client.clone()),
+        };
+        Informer::start(api, watcher::Config::default(), self.watches)
+    }
+
+    /// A kind that not every cluster has.
+    fn follow_if<K: Watched>(&mut self, is_there: bool) -> Informer<Seen<K>> {
+        if is_there {
+            self.follow()
+        } else {
+            Informer::detached()
+        }
+    }
 }

@@ -30,6 +30,7 @@ struct State<T> {
     timers: BTreeSet<(Instant, T)>,
     timer_of: HashMap<T, Instant>,
     failures: HashMap<T, u32>,
+    is_closed: bool,
 }
 
 impl<T> Clone for Queue<T> {
@@ -57,6 +58,7 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
                     timers: BTreeSet::new(),
                     timer_of: HashMap::new(),
                     failures: HashMap::new(),
+                    is_closed: false,
                 }),
                 changed: Notify::new(),
             }),
@@ -75,17 +77,37 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
         self.shared.changed.notify_one();
     }
 
-    /// The next key whose turn it is. It stays taken until [`Queue::done`].
-    pub(crate) async fn next(&self) -> T {
+    /// How many keys wait for their turn now; those that wait for a time are not among them.
+    pub fn len(&self) -> usize {
+        self.shared.state.lock().ready.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Nobody gets another key; what is being worked on is finished.
+    pub fn close(&self) {
+        self.shared.state.lock().is_closed = true;
+        self.shared.changed.notify_one();
+    }
+
+    /// The next key whose turn it is. It stays taken until [`Queue::done`]. None when the queue is closed.
+    pub(crate) async fn next(&self) -> Option<T> {
         loop {
             let changed = self.shared.changed.notified();
             let until = {
                 let mut state = self.shared.state.lock();
+                if state.is_closed {
+                    // The other workers are to hear of it too.
+                    self.shared.changed.notify_one();
+                    return None;
+                }
                 state.fire_timers(Instant::now());
                 if let Some(key) = state.take() {
                     // Another worker may have something to do as well.
                     self.shared.changed.notify_one();
-                    return key;
+                    return Some(key);
                 }
                 state.timers.first().map(|(at, _)| *at)
             };
@@ -193,8 +215,8 @@ mod tests {
         queue.add("a");
         queue.add("a");
         queue.add("b");
-        assert_eq!(queue.next().await, "a");
-        assert_eq!(queue.next().await, "b");
+        assert_eq!(queue.next().await, Some("a"));
+        assert_eq!(queue.next().await, Some("b"));
         assert!(queue.shared.state.lock().ready.is_empty());
     }
 
@@ -202,11 +224,11 @@ mod tests {
     async fn a_key_added_during_its_work_comes_again_afterwards() {
         let queue = Queue::new();
         queue.add("a");
-        let key = queue.next().await;
+        let key = queue.next().await.unwrap();
         queue.add("a");
         assert!(queue.shared.state.lock().ready.is_empty());
         queue.done(key, Outcome::Done);
-        assert_eq!(queue.next().await, "a");
+        assert_eq!(queue.next().await, Some("a"));
     }
 
     #[tokio::test(start_paused = true)]
@@ -216,13 +238,13 @@ mod tests {
         let mut waits = Vec::new();
         for _ in 0..16 {
             let start = Instant::now();
-            let key = queue.next().await;
+            let key = queue.next().await.unwrap();
             waits.push(start.elapsed().as_millis());
             queue.done(key, Outcome::Failed);
         }
         assert_eq!(waits[..4], [0, 5, 10, 20]);
         assert_eq!(waits[15], 60_000);
-        let key = queue.next().await;
+        let key = queue.next().await.unwrap();
         queue.done(key, Outcome::Done);
         assert!(queue.shared.state.lock().failures.is_empty());
     }
@@ -234,8 +256,18 @@ mod tests {
         queue.add_after("a", Duration::from_secs(2));
         queue.add_after("a", Duration::from_secs(5));
         let start = Instant::now();
-        assert_eq!(queue.next().await, "a");
+        assert_eq!(queue.next().await, Some("a"));
         assert_eq!(start.elapsed().as_secs(), 2);
         assert!(queue.shared.state.lock().timers.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_closed_queue_gives_nobody_anything() {
+        let queue = Queue::new();
+        queue.add("a");
+        queue.close();
+        assert_eq!(queue.next().await, None);
+        assert_eq!(queue.next().await, None);
+        assert_eq!(queue.len(), 1);
     }
 }

@@ -26,7 +26,7 @@ impl Next {
     }
 }
 
-/// Works on the keys of a queue for ever, `workers` at a time and each key by one worker only.
+/// Works on the keys of a queue until it is closed, `workers` at a time and each key by one worker only.
 /// Errors are logged with the name of the controller, and the key is tried again later.
 pub async fn run<T, F, Work, E>(name: &'static str, queue: Queue<T>, workers: usize, reconcile: F)
 where
@@ -40,7 +40,7 @@ where
     for _ in 0..workers {
         tasks.spawn(work(name, queue.clone(), reconcile.clone()));
     }
-    // A worker ends only by a bug in a reconcile; the others would go on, one fewer.
+    // A worker ends early only by a bug in a reconcile; the others would go on, one fewer.
     while let Some(ended) = tasks.join_next().await {
         if let Err(error) = ended
             && error.is_panic()
@@ -58,8 +58,7 @@ where
     Work: Future<Output = Result<Next, E>>,
     E: Display,
 {
-    loop {
-        let taken = Taken::next(&queue).await;
+    while let Some(taken) = Taken::next(&queue).await {
         let outcome = match reconcile(taken.key.clone()).await {
             Ok(Next::Wait) => Outcome::Done,
             Ok(Next::After(wait)) => Outcome::Again(wait),
@@ -80,12 +79,12 @@ struct Taken<'a, T: Clone + Eq + Hash + Ord> {
 }
 
 impl<'a, T: Clone + Eq + Hash + Ord> Taken<'a, T> {
-    async fn next(queue: &'a Queue<T>) -> Self {
-        Self {
-            key: queue.next().await,
+    async fn next(queue: &'a Queue<T>) -> Option<Self> {
+        Some(Self {
+            key: queue.next().await?,
             queue,
             outcome: Outcome::Failed,
-        }
+        })
     }
 
     fn finish(mut self, outcome: Outcome) {
@@ -145,5 +144,29 @@ mod tests {
         }));
         assert_eq!(finished.recv().await.as_deref(), Some("a"));
         running.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_being_worked_on_when_a_queue_is_closed_is_finished_and_nothing_else_begun() {
+        let queue = Queue::new();
+        queue.add("a".to_owned());
+        queue.add("b".to_owned());
+        let (begun, mut heard) = mpsc::unbounded_channel();
+        let (closing, finished) = (queue.clone(), Arc::new(AtomicUsize::new(0)));
+        let count = finished.clone();
+        let running = tokio::spawn(run("test", queue, 1, move |key: String| {
+            let (begun, count) = (begun.clone(), count.clone());
+            async move {
+                begun.send(key).map_err(|_| "nobody listens")?;
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                count.fetch_add(1, Ordering::Relaxed);
+                Ok::<_, &str>(Next::Wait)
+            }
+        }));
+        assert_eq!(heard.recv().await.as_deref(), Some("a"));
+        closing.close();
+        running.await.unwrap();
+        assert_eq!(finished.load(Ordering::Relaxed), 1);
+        assert_eq!(heard.recv().await, None);
     }
 }

@@ -1,59 +1,46 @@
 //! The accelerators of the controller's configuration file: what a container gets that asks for a
 //! resource, as volumes of the node and variables.
 
+mod file;
+
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::template;
 
+pub use file::AcceleratorsError;
+
 /// By the name of the resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accelerators {
     pub accelerators: BTreeMap<String, Accelerator>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accelerator {
     pub volumes: Vec<AcceleratorVolume>,
     pub env_vars: Vec<Variable>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AcceleratorVolume {
     pub name: String,
     pub host_path: String,
     pub mount_path: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
     pub value: String,
 }
 
-/// Why a configuration file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum AcceleratorsError {
-    #[error("the configuration file is not YAML")]
-    Yaml(#[from] manifests::yaml::YamlError),
-    #[error("the configuration file does not describe accelerators")]
-    Shape(#[from] serde_json::Error),
-}
-
 impl Accelerators {
-    /// Reads the configuration file.
+    /// Reads the configuration file. Nothing in it may be left unread: a volume that a misspelt field leaves
+    /// out would be missed by the job and not by its owner.
     pub fn parse(yaml: &str) -> Result<Self, AcceleratorsError> {
-        let documents = manifests::yaml::parse_documents(yaml)?;
-        let Some(document) = documents.into_iter().next() else {
-            return Ok(Self::default());
-        };
-        Ok(serde_json::from_value(lower_first(document.value))?)
+        file::read(yaml)
     }
 
     /// Adds what the named container asks for, once, however often it says so.
@@ -83,25 +70,6 @@ impl Accelerators {
                 }
             }
         }
-    }
-}
-
-/// The original's decoder does not mind the case of field names. Names of resources begin with a small
-/// letter anyway.
-fn lower_first(value: Value) -> Value {
-    let lower = |name: String| {
-        let mut letters = name.chars();
-        letters.next().map_or(String::new(), |first| {
-            first.to_lowercase().collect::<String>() + letters.as_str()
-        })
-    };
-    match value {
-        Value::Object(map) => map
-            .into_iter()
-            .map(|(name, value)| (lower(name), lower_first(value)))
-            .collect(),
-        Value::Array(list) => list.into_iter().map(lower_first).collect(),
-        other => other,
     }
 }
 

@@ -150,7 +150,7 @@ pub(crate) fn supports(job: &Job, settings: &Settings, running_workers: &[String
         Framework::Mpi(mpi) => mpi::supports(job, mpi, settings, running_workers),
         _ => Vec::new(),
     };
-    children.extend(groups::pod_group(job, settings).map(Child::create));
+    children.extend(groups::pod_group(job, settings).map(Child::apply));
     children.extend(autoscaler(job).map(Child::create));
     children
 }

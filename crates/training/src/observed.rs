@@ -89,8 +89,10 @@ pub struct Existing {
     pub kind: String,
     pub name: String,
     pub controller: Option<String>,
-    /// `data` of a ConfigMap, `rules` of a Role, the phase of a PodGroup; nothing of others.
+    /// `data` of a ConfigMap, `rules` of a Role, `minMember` of a PodGroup; nothing of others.
     pub content: Value,
+    /// How far a gang scheduler is with a PodGroup.
+    pub phase: Option<String>,
 }
 
 /// An object that could not be made.
@@ -173,14 +175,16 @@ impl Existing {
         let content = match kind {
             "ConfigMap" => object["data"].clone(),
             "Role" => object["rules"].clone(),
-            "PodGroup" => object["status"]["phase"].clone(),
+            "PodGroup" => object["spec"]["minMember"].clone(),
             _ => Value::Null,
         };
+        let phase = (kind == "PodGroup").then(|| text(&object["status"]["phase"]));
         Self {
             kind: kind.to_owned(),
             name: text(&object["metadata"]["name"]),
             controller: controller(&object["metadata"]),
             content,
+            phase,
         }
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn measure(servers: &[Vec<u32>]) -> Result<Vec<Idle>> {
 
 /// What is resident, and of pages that several processes have their share: the program itself counts once
 /// however many run it.
-fn memory(pid: u32) -> Result<u64> {
+pub(super) fn memory(pid: u32) -> Result<u64> {
     let sums = read(pid, "smaps_rollup")?;
     let line = sums.lines().find_map(|line| line.strip_prefix("Pss:"));
     let kilobytes: u64 = line

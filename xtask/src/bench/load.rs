@@ -82,6 +82,16 @@ impl Generator {
         self.figures(|command| command.args(["crowd", "--nodes", &nodes, "--pods", &pods, server]))
     }
 
+    /// Training jobs of so many pods each.
+    pub(super) fn training(&self, server: &str, kind: &str, jobs: u32, pods: u32) -> Result<Value> {
+        let (jobs, pods) = (jobs.to_string(), pods.to_string());
+        self.figures(|command| {
+            command.args([
+                "training", "--kind", kind, "--jobs", &jobs, "--pods", &pods, server,
+            ])
+        })
+    }
+
     fn figures(&self, arguments: impl FnOnce(&mut Command) -> &mut Command) -> Result<Value> {
         let output = arguments(&mut Command::new(&self.binary))
             .stderr(Stdio::inherit())

@@ -88,7 +88,7 @@ impl Ours {
         })
     }
 
-    pub(super) fn binary(&self) -> &Path {
+    pub(crate) fn binary(&self) -> &Path {
         &self.binary
     }
 

@@ -82,6 +82,10 @@ impl Real {
         Ok(real)
     }
 
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.work.join("kubeconfig")
+    }
+
     /// Starts all of it and waits until the API server accepts connections.
     pub(crate) fn start_with_controllers(&self) -> Result<Vec<Background>> {
         let mut parts = start_and_wait(self, Duration::from_mins(1))?;

@@ -29,6 +29,27 @@ pub(super) enum Content<'a> {
     Alias(Index),
 }
 
+impl Tree<'_> {
+    /// The value of a name or a number, and where it begins.
+    pub(super) fn step(&self, at: Index, step: &str) -> Option<(Place, Index)> {
+        match &self.nodes[at].content {
+            Content::Mapping(entries) => entries.iter().find_map(|(key, value)| {
+                let Content::Scalar(name) = &self.nodes[*key].content else {
+                    return None;
+                };
+                let place = self.nodes[*key].place;
+                name.text.eq_ignore_ascii_case(step).then_some((place, *value))
+            }),
+            Content::Sequence(items) => {
+                let item = *items.get(step.parse::<usize>().ok()?)?;
+                Some((self.nodes[item].place, item))
+            }
+            Content::Alias(target) => self.step(*target, step),
+            Content::Scalar(_) => None,
+        }
+    }
+}
+
 /// Line and column, counted from one.
 #[derive(Clone, Copy)]
 pub(super) struct Place {

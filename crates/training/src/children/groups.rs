@@ -79,12 +79,9 @@ pub(super) fn decorate(job: &Job, role: &str, settings: &Settings, template: &mu
             scheduler
         }
     };
-    // A scheduler that the user chose is not taken away.
-    if template["spec"]["schedulerName"]
-        .as_str()
-        .unwrap_or_default()
-        .is_empty()
-    {
+    // A scheduler that the user chose is not taken away, and one without a name is the cluster's own.
+    let chosen = template["spec"]["schedulerName"].as_str().unwrap_or_default();
+    if chosen.is_empty() && !scheduler.is_empty() {
         template["spec"]["schedulerName"] = json!(scheduler);
     }
 }

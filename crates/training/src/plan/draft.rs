@@ -157,7 +157,7 @@ impl<'a> Draft<'a> {
     /// Volcano takes pods when it has let their group in.
     fn waits_for_pod_group(&self) -> bool {
         let group = self.existing("PodGroup", self.job.name());
-        let phase = group.and_then(|group| group.content.as_str()).unwrap_or_default();
+        let phase = group.and_then(|group| group.phase.as_deref()).unwrap_or_default();
         self.settings.gang == Gang::Volcano && ["", "Pending"].contains(&phase)
     }
 
@@ -193,6 +193,8 @@ impl<'a> Draft<'a> {
                 || existing.content
                     == match child.kind() {
                         "Role" => child.object["rules"].clone(),
+                        // More or fewer replicas; what else a user asks of a group holds from its start.
+                        "PodGroup" => child.object["spec"]["minMember"].clone(),
                         _ => child.object["data"].clone(),
                     }
         });

@@ -1,0 +1,206 @@
+//! Training jobs: from the first that is submitted until an operator has made the pods of all, and what it
+//! asked of the server for them.
+
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, bail, ensure};
+use bytes::Bytes;
+use clap::ValueEnum;
+use serde_json::json;
+
+use crate::{client::Client, load::Samples, server::Server, site::Site, watch::Watch};
+
+const CLIENTS: usize = 16;
+const PATIENCE: Duration = Duration::from_mins(15);
+const PAUSE: Duration = Duration::from_millis(50);
+/// Who has asked nothing for so long has done what there was to do.
+const QUIET: Duration = Duration::from_secs(3);
+
+/// Kinds that the original operators know too.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Kind {
+    Pytorch,
+    Mpi,
+}
+
+impl Kind {
+    fn folder(self, namespace: &str) -> String {
+        let (version, plural) = match self {
+            Self::Pytorch => ("v1", "pytorchjobs"),
+            Self::Mpi => ("v2beta1", "mpijobs"),
+        };
+        format!("/apis/kubeflow.org/{version}/namespaces/{namespace}/{plural}")
+    }
+
+    /// A job of so many pods. The launcher of an MPIJob is a batch Job beside them.
+    fn job(self, name: &str, pods: usize) -> Bytes {
+        let replica = |count: usize, container: &str, command: &[&str]| {
+            let container = json!({"name": container, "image": "none", "command": command});
+            json!({"replicas": count, "template": {"spec": {"containers": [container]}}})
+        };
+        let job = match self {
+            Self::Pytorch => json!({
+                "apiVersion": "kubeflow.org/v1",
+                "kind": "PyTorchJob",
+                "metadata": {"name": name},
+                "spec": {"pytorchReplicaSpecs": {
+                    "Master": replica(1, "pytorch", &["train"]),
+                    "Worker": replica(pods - 1, "pytorch", &["train"]),
+                }},
+            }),
+            Self::Mpi => json!({
+                "apiVersion": "kubeflow.org/v2beta1",
+                "kind": "MPIJob",
+                "metadata": {"name": name},
+                "spec": {"mpiReplicaSpecs": {
+                    "Launcher": replica(1, "mpi", &["mpirun"]),
+                    "Worker": replica(pods, "mpi", &["/usr/sbin/sshd", "-De"]),
+                }},
+            }),
+        };
+        job.to_string().into()
+    }
+}
+
+pub(crate) async fn run(server: &Server, kind: Kind, jobs: usize, pods: usize) -> Result<Samples> {
+    ensure!(pods > 1, "a job has at least two pods");
+    warm_up(server, kind).await?;
+    let site = Site::open(server, "training").await?;
+    let mut client = site.client().await?;
+    let before = until_quiet(&mut client).await?;
+    let mut watch = Watch::open(&site).await?;
+    let folder = kind.folder("training");
+    let started = Instant::now();
+    let submitting = site.share_out(CLIENTS, jobs, async |client, number| {
+        let job = kind.job(&format!("job-{number:04}"), pods);
+        client.post(&folder, job).await?.expect(201)?;
+        Ok(())
+    });
+    let watching = tokio::time::timeout(PATIENCE, follow(&mut watch, jobs * pods));
+    let (submitted, made) = tokio::try_join!(submitting, async {
+        watching.await??;
+        Result::<_>::Ok(started.elapsed())
+    })?;
+    let asked = until_quiet(&mut client).await? - before - jobs as f64;
+    let mut samples = Samples::default();
+    let seconds = made.as_secs_f64();
+    for (name, value) in [
+        ("seconds", seconds),
+        ("submitted_seconds", submitted.as_secs_f64()),
+        ("pods_per_second", (jobs * pods) as f64 / seconds),
+        ("requests_per_job", asked / jobs as f64),
+    ] {
+        samples.add(&server.name, (name.to_owned(), value));
+    }
+    Ok(samples)
+}
+
+/// A first job: whoever makes its pods is ready for more.
+async fn warm_up(server: &Server, kind: Kind) -> Result<()> {
+    let site = Site::open(server, "first").await?;
+    let mut client = site.client().await?;
+    let folder = kind.folder("first");
+    let deadline = Instant::now() + PATIENCE;
+    while client.try_get(&folder).await?.status != 200 {
+        ensure!(Instant::now() < deadline, "`{folder}` is not served");
+        tokio::time::sleep(PAUSE).await;
+    }
+    client.post(&folder, kind.job("first", 2)).await?.expect(201)?;
+    loop {
+        let list = client.get(&site.pods()).await?.json()?;
+        if list["items"].as_array().map_or(0, Vec::len) == 2 {
+            return Ok(());
+        }
+        ensure!(Instant::now() < deadline, "nobody makes the pods of a job");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn follow(watch: &mut Watch, count: usize) -> Result<()> {
+    let mut made = HashSet::new();
+    while made.len() < count {
+        made.insert(watch.next().await?.pod.metadata.name);
+    }
+    Ok(())
+}
+
+/// How often the server was asked about objects of jobs, once nobody asks any more.
+async fn until_quiet(client: &mut Client) -> Result<f64> {
+    let deadline = Instant::now() + PATIENCE;
+    let (mut last, mut since) = (asked(client).await?, Instant::now());
+    while since.elapsed() < QUIET {
+        tokio::time::sleep(PAUSE * 10).await;
+        let now = asked(client).await?;
+        if now > last {
+            (last, since) = (now, Instant::now());
+        }
+        if Instant::now() > deadline {
+            bail!("the server does not come to rest");
+        }
+    }
+    Ok(last)
+}
+
+/// What operators ask about.
+const RESOURCES: [&str; 12] = [
+    "configmaps",
+    "events",
+    "jobs",
+    "mpijobs",
+    "podgroups",
+    "pods",
+    "pytorchjobs",
+    "rolebindings",
+    "roles",
+    "secrets",
+    "serviceaccounts",
+    "services",
+];
+/// Lists and watches are there once, however many jobs there are.
+const ONCE: [&str; 3] = ["LIST", "WATCH", "CONNECT"];
+
+async fn asked(client: &mut Client) -> Result<f64> {
+    let text = client.get("/metrics").await?.text();
+    Ok(text.lines().filter_map(sample).sum())
+}
+
+fn sample(line: &str) -> Option<f64> {
+    let (labels, value) = line.strip_prefix("apiserver_request_total{")?.split_once("} ")?;
+    let label = |name: &str| {
+        labels
+            .split(',')
+            .find_map(|label| label.strip_prefix(name)?.strip_prefix("=\"")?.strip_suffix('"'))
+    };
+    let is_counted =
+        RESOURCES.contains(&label("resource")?) && !ONCE.contains(&label("verb")?.to_uppercase().as_str());
+    is_counted.then(|| value.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn requests_about_objects_are_counted_and_lists_are_not() {
+        let real =
+            "apiserver_request_total{code=\"201\",component=\"apiserver\",resource=\"pods\",verb=\"POST\"} 7";
+        assert_eq!(sample(real), Some(7.0));
+        let ours = "apiserver_request_total{verb=\"list\",resource=\"pods\",code=\"200\"} 7";
+        assert_eq!(sample(ours), None);
+        assert_eq!(
+            sample("apiserver_request_total{verb=\"PUT\",resource=\"leases\",code=\"200\"} 7"),
+            None
+        );
+    }
+
+    #[test]
+    fn jobs_have_as_many_pods_as_wanted() {
+        let job: Value = serde_json::from_slice(&Kind::Pytorch.job("j", 4)).unwrap();
+        assert_eq!(job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"], 3);
+    }
+}

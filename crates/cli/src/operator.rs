@@ -1,0 +1,345 @@
+//! `trainyard operator`: the training operator as a process of its own, for any Kubernetes cluster.
+
+mod addresses;
+mod choices;
+mod explain;
+
+use std::{fs, net::SocketAddr, path::PathBuf, process::ExitCode, time::Duration};
+
+use anyhow::{Context as _, Result};
+use operator::{
+    Connection, Definitions, Deployment, Election, GangChoice, Options, ProcessOptions, Times, Whereabouts,
+};
+use resources::Kind;
+use tokio::signal::unix::{SignalKind, signal};
+use training::{Accelerators, Delivery, Settings};
+
+use crate::{Surroundings, accelerators};
+
+/// Look after training jobs on a Kubernetes cluster
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  trainyard operator --kubeconfig ~/.kube/config --install-definitions
+                                  look after all kinds in all namespaces
+  trainyard operator --namespace team-a --kinds mpijobs,pytorchjobs
+                                  look after two kinds in one namespace
+  trainyard operator --print-manifests --image registry/trainyard:1 | kubectl apply --server-side -f -
+                                  run it in the cluster, two of it, of which one acts
+
+Exit codes: 0 it was stopped; 2 it could not start")]
+pub(crate) struct Arguments {
+    /// The cluster; otherwise that of KUBECONFIG, of the pod this runs in, or of ~/.kube/config
+    #[arg(long, value_name = "FILE", alias = "kubeConfig")]
+    kubeconfig: Option<PathBuf>,
+
+    /// Files that say which cluster it is, the first of them first
+    #[arg(long, hide = true, env = "KUBECONFIG", value_delimiter = ':')]
+    kubeconfigs: Vec<PathBuf>,
+
+    /// Look after the jobs of this namespace; can be given several times. Without it, of all namespaces
+    #[arg(
+        long = "namespace",
+        value_name = "NAME",
+        env = "KUBEFLOW_NAMESPACE",
+        value_delimiter = ','
+    )]
+    namespaces: Vec<String>,
+
+    /// Kinds of jobs: tfjobs, pytorchjobs, mxjobs, xgboostjobs, paddlejobs, jaxjobs, mpijobs, or with their
+    /// group, such as mxjobs.mxnet.mlkube.io. Without it, all that the cluster has
+    #[arg(long, value_name = "KIND", alias = "enable-scheme", value_delimiter = ',', value_parser = choices::kinds)]
+    kinds: Vec<choices::Kinds>,
+
+    /// Act only while holding the lease, so that of several operators one acts
+    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", action = clap::ArgAction::Set)]
+    leader_elect: bool,
+
+    /// The lease
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "trainyard-operator",
+        alias = "leader-election-id"
+    )]
+    lease_name: String,
+
+    /// Where the lease is; otherwise in the namespace of this pod, or of the kubeconfig
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        env = "MY_POD_NAMESPACE",
+        alias = "lock-namespace"
+    )]
+    lease_namespace: Option<String>,
+
+    /// What this process calls itself in the lease, before a part that is its own
+    #[arg(long, value_name = "NAME", env = "MY_POD_NAME", hide = true)]
+    identity: Option<String>,
+
+    /// How long a leader that is not heard of is waited for
+    #[arg(long, value_name = "SECONDS", default_value = "15s", value_parser = choices::seconds)]
+    leader_elect_lease_duration: Duration,
+
+    /// How long a leader acts without having renewed its lease
+    #[arg(long, value_name = "SECONDS", default_value = "10s", value_parser = choices::seconds)]
+    leader_elect_renew_deadline: Duration,
+
+    /// How often the lease is looked at
+    #[arg(long, value_name = "SECONDS", default_value = "2s", value_parser = choices::seconds)]
+    leader_elect_retry_period: Duration,
+
+    /// Install or update the definitions of the kinds
+    #[arg(long)]
+    install_definitions: bool,
+
+    /// What containers get that ask for a resource: accelerators, their volumes and variables
+    #[arg(long, value_name = "FILE", alias = "controller_config_file")]
+    controller_config_file: Option<PathBuf>,
+
+    /// The same in a ConfigMap, under the key controller_config_file.yaml
+    #[arg(long, value_name = "NAMESPACE/NAME", conflicts_with = "controller_config_file",
+          value_parser = choices::object)]
+    controller_config_map: Option<choices::Object>,
+
+    /// Who places the pods of a job together: volcano, none, or the name of a scheduler with the
+    /// coscheduling plugin. Without it, volcano or scheduler-plugins where the cluster has them
+    #[arg(long, value_name = "NAME", alias = "gang-scheduling", value_parser = choices::gang)]
+    gang_scheduler_name: Option<choices::Gang>,
+
+    /// An image with this program, from which pods of MPI jobs, and those that wait for others, get it
+    #[arg(long, value_name = "IMAGE", conflicts_with = "tools_path")]
+    tools_image: Option<String>,
+
+    /// Where every node has this program, instead of an image
+    #[arg(long, value_name = "PATH")]
+    tools_path: Option<String>,
+
+    /// The domain of the cluster, for names that TensorFlow and MPI are given
+    #[arg(long, value_name = "DOMAIN", env = "CUSTOM_CLUSTER_DOMAIN")]
+    cluster_domain: Option<String>,
+
+    /// So many jobs of a kind are worked on at a time
+    #[arg(long, value_name = "COUNT", alias = "threadiness", value_parser = clap::value_parser!(u16).range(1..))]
+    controller_threads: Option<u16>,
+
+    /// Where Prometheus finds metrics; 0 serves none
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = ":8080", value_parser = addresses::parse)]
+    metrics_bind_address: addresses::Address,
+
+    /// Where health is asked for; 0 serves none
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = ":8081", value_parser = addresses::parse)]
+    health_probe_bind_address: addresses::Address,
+
+    /// Print the objects by which the operator runs in a cluster, and do nothing else
+    #[arg(long)]
+    print_manifests: bool,
+
+    /// The image of the operator in --print-manifests
+    #[arg(long, value_name = "IMAGE", requires = "print_manifests")]
+    image: Option<String>,
+}
+
+/// The namespace of the operator in `--print-manifests`.
+const OWN_NAMESPACE: &str = "trainyard";
+const CONFIGURATION_KEY: &str = "controller_config_file.yaml";
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
+pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    let accelerators = accelerators::read(arguments.controller_config_file.as_deref())?;
+    if arguments.print_manifests {
+        return print_manifests(arguments);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(crate::up::workers())
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let result = runtime.block_on(serve(arguments, surroundings, accelerators));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+async fn serve(arguments: &Arguments, surroundings: &Surroundings, accelerators: Accelerators) -> Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
+    let connection = whereabouts(arguments, surroundings)
+        .connect()
+        .await
+        .map_err(explain::connection)?;
+    let mut options = options(arguments, &connection, accelerators);
+    if let Some(object) = &arguments.controller_config_map {
+        options.operator.settings.accelerators = read_config_map(&connection, object).await?;
+    }
+    let stop = async {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    };
+    // Whoever started it may have stopped reading, which is no reason to stop.
+    let tell = |notice: operator::Notice| {
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout().lock(), "{notice}");
+    };
+    operator::run(&connection, options, stop, tell)
+        .await
+        .map_err(explain::process)
+}
+
+fn whereabouts(arguments: &Arguments, surroundings: &Surroundings) -> Whereabouts {
+    let given = arguments.kubeconfigs.iter();
+    Whereabouts {
+        kubeconfig: arguments.kubeconfig.clone(),
+        kubeconfigs: given
+            .filter(|path| !path.as_os_str().is_empty())
+            .cloned()
+            .collect(),
+        is_pod: fs::exists(SERVICE_ACCOUNT).unwrap_or_default(),
+        has_service_host: surroundings.service_host.is_some(),
+        home_kubeconfig: surroundings.home.as_ref().map(|home| home.join(".kube/config")),
+    }
+}
+
+fn options(arguments: &Arguments, connection: &Connection, accelerators: Accelerators) -> ProcessOptions {
+    let kinds = kinds(arguments);
+    let mut options = Options::new(settings(arguments, accelerators));
+    if arguments.install_definitions {
+        options.definitions = Definitions::Install;
+    }
+    options.namespaces = namespaces(arguments);
+    if !kinds.is_empty() {
+        options.kinds.clone_from(&kinds);
+    }
+    if let Some(threads) = arguments.controller_threads {
+        options.workers = threads.into();
+    }
+    ProcessOptions {
+        operator: options,
+        are_kinds_named: !kinds.is_empty(),
+        gang: match &arguments.gang_scheduler_name {
+            None => GangChoice::Detect,
+            Some(choices::Gang(gang)) => GangChoice::Given(gang.clone()),
+        },
+        election: arguments.leader_elect.then(|| election(arguments, connection)),
+        endpoints: endpoints(arguments),
+    }
+}
+
+fn kinds(arguments: &Arguments) -> Vec<&'static Kind> {
+    let all = arguments.kinds.iter().flat_map(|kinds| kinds.0.iter().copied());
+    let mut kinds: Vec<&'static Kind> = Vec::new();
+    for kind in all {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+}
+
+fn namespaces(arguments: &Arguments) -> Vec<String> {
+    let mut names: Vec<String> = arguments.namespaces.clone();
+    names.retain(|name| !name.is_empty());
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn settings(arguments: &Arguments, accelerators: Accelerators) -> Settings {
+    let mut settings = Settings {
+        cluster_domain: arguments
+            .cluster_domain
+            .clone()
+            .filter(|domain| !domain.is_empty()),
+        accelerators,
+        ..Settings::default()
+    };
+    if let Some(image) = &arguments.tools_image {
+        settings.delivery = Delivery::Image(image.clone());
+    }
+    if let Some(path) = &arguments.tools_path {
+        settings.delivery = Delivery::HostPath(path.clone());
+    }
+    settings
+}
+
+fn election(arguments: &Arguments, connection: &Connection) -> Election {
+    let given = arguments.lease_namespace.clone().filter(|name| !name.is_empty());
+    let host = || rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let name = arguments.identity.clone().filter(|name| !name.is_empty());
+    Election {
+        namespace: given.unwrap_or_else(|| connection.namespace.clone()),
+        name: arguments.lease_name.clone(),
+        identity: format!("{}_{}", name.unwrap_or_else(host), uuid::Uuid::new_v4()),
+        times: Times {
+            lease: arguments.leader_elect_lease_duration,
+            renew_within: arguments.leader_elect_renew_deadline,
+            look_every: arguments.leader_elect_retry_period,
+        },
+    }
+}
+
+fn endpoints(arguments: &Arguments) -> Vec<SocketAddr> {
+    let mut all: Vec<SocketAddr> = [
+        arguments.metrics_bind_address.0,
+        arguments.health_probe_bind_address.0,
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    // The same port for both is one; ports that are picked differ.
+    all.dedup_by(|one, other| one == other && one.port() != 0);
+    all
+}
+
+async fn read_config_map(connection: &Connection, object: &choices::Object) -> Result<Accelerators> {
+    let choices::Object { namespace, name } = object;
+    let place = format!("ConfigMap {namespace}/{name}");
+    let data = operator::config_map(&connection.client, namespace, name)
+        .await
+        .with_context(|| format!("cannot read {place}"))?;
+    let text = data.get(CONFIGURATION_KEY);
+    let text = text.with_context(|| format!("{place} has no key {CONFIGURATION_KEY}"))?;
+    accelerators::parse(&format!("{place}, {CONFIGURATION_KEY}"), text)
+}
+
+fn print_manifests(arguments: &Arguments) -> Result<ExitCode> {
+    let kinds = kinds(arguments);
+    let image = arguments.image.clone().or_else(|| arguments.tools_image.clone());
+    let default = || match Delivery::default() {
+        Delivery::Image(image) | Delivery::HostPath(image) => image,
+    };
+    let mut further = Vec::new();
+    if !kinds.is_empty() {
+        let names: Vec<String> = kinds.iter().map(|kind| kind.definition()).collect();
+        further.push(format!("--kinds={}", names.join(",")));
+    }
+    if let Some(choices::Gang(gang)) = &arguments.gang_scheduler_name {
+        further.push(format!("--gang-scheduler-name={}", choices::gang_name(gang)));
+    }
+    if let Some(domain) = &arguments.cluster_domain {
+        further.push(format!("--cluster-domain={domain}"));
+    }
+    let configuration = match &arguments.controller_config_file {
+        // It was read before, and found to be right.
+        Some(path) => fs::read_to_string(path)?,
+        None => "accelerators: {}\n".to_owned(),
+    };
+    let own_namespace = arguments.lease_namespace.clone();
+    let objects = operator::manifests(&Deployment {
+        namespace: own_namespace.unwrap_or_else(|| OWN_NAMESPACE.to_owned()),
+        image: image.unwrap_or_else(default),
+        kinds: if kinds.is_empty() {
+            resources::kinds::ALL.to_vec()
+        } else {
+            kinds
+        },
+        namespaces: namespaces(arguments),
+        arguments: further,
+        configuration,
+    });
+    for object in objects {
+        println!("---\n{}", manifests::yaml::to_string(&object).trim_end());
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,66 @@
+//! What the printed manifests allow is what the operator needs, and no less.
+
+use std::fs;
+
+use client_tests::{Server, Shell, binary};
+
+use crate::{
+    apply, job, pods,
+    process::{Operator, refusal},
+    until, with_server,
+};
+
+/// A kubeconfig of a service account.
+fn kubeconfig(server: &Server, shell: &Shell<'_>, namespace: &str, account: &str) -> String {
+    let token = shell.ok(&format!("kubectl create token {account} -n {namespace}"));
+    let text = fs::read_to_string(server.kubeconfig()).unwrap();
+    let path = server.home().join(format!("{account}.kubeconfig"));
+    fs::write(&path, text.replace(&server.token(), token.trim())).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn an_account_without_rights_is_told_which_it_needs() {
+    with_server(|server, shell| {
+        shell.ok("kubectl create serviceaccount nobody");
+        let path = kubeconfig(server, shell, "default", "nobody");
+        let said = refusal(server, &["--kubeconfig", &path, "--kinds=tfjobs"]);
+        assert!(
+            said.contains("this account may not get pods, list pods, watch pods, create pods"),
+            "{said}"
+        );
+        assert!(said.contains("watch tfjobs.kubeflow.org"), "{said}");
+        assert!(said.contains("ClusterRole trainyard-operator"), "{said}");
+    });
+}
+
+#[test]
+fn the_account_of_the_printed_manifests_can_do_all_it_has_to() {
+    with_server(|server, shell| {
+        let print = format!("{} operator --print-manifests", binary().display());
+        shell.ok(&format!("{print} | kubectl apply --server-side -f -"));
+        shell.ok("kubectl wait --for=condition=established crd --all --timeout=60s");
+        let deployment =
+            "kubectl get deployment -n trainyard trainyard-operator -o jsonpath={.spec.replicas}";
+        assert_eq!(shell.ok(deployment), "2");
+        let path = kubeconfig(server, shell, "trainyard", "trainyard-operator");
+        let arguments = ["--kubeconfig", &path, "--lease-namespace=trainyard"];
+        let operator = Operator::start(server, &arguments);
+        operator.says("leading as");
+        apply(shell, "default", &job("torch", 1));
+        apply(
+            shell,
+            "default",
+            "apiVersion: kubeflow.org/v1\nkind: MPIJob\nmetadata: {name: mpi}\nspec:\n  mpiReplicaSpecs:\n    Launcher: {replicas: 1, template: {spec: {containers: [{name: mpi, image: user/mpi, command: [mpirun]}]}}}\n    Worker: {replicas: 2, template: {spec: {containers: [{name: mpi, image: user/mpi}]}}}\n",
+        );
+        until("all pods are made", || pods(shell, "default").len() == 5);
+        until("its role is made", || {
+            shell.run("kubectl get role mpi-launcher").code == 0
+        });
+        shell.ok("kubectl patch pod torch-master-0 --subresource=status --type=merge -p '{\"status\":{\"phase\":\"Succeeded\"}}'");
+        let state = "kubectl get pytorchjob torch -o jsonpath='{.status.conditions[-1:].type}'";
+        until("it has succeeded", || shell.ok(state) == "Succeeded");
+        let denied = operator.metric("rest_client_requests_total{code=\"403\"");
+        assert_eq!(denied, 0.0);
+    });
+}

@@ -1,0 +1,238 @@
+//! The objects by which the operator runs in a cluster, made from the lists it works by itself.
+
+use resources::{Kind, definitions};
+use serde_json::{Value, json};
+use training::Gang;
+
+use crate::rights::{self, Right, rule};
+
+const NAME: &str = "trainyard-operator";
+const METRICS: u16 = 8080;
+const HEALTH: u16 = 8081;
+
+/// What may differ between clusters.
+#[derive(Clone, Debug)]
+pub struct Deployment {
+    pub namespace: String,
+    pub image: String,
+    pub kinds: Vec<&'static Kind>,
+    /// Those it looks after; without any it is the whole cluster.
+    pub namespaces: Vec<String>,
+    /// Further arguments of the operator.
+    pub arguments: Vec<String>,
+    /// The file of accelerators.
+    pub configuration: String,
+}
+
+/// All of them, in the order in which they can be applied.
+pub fn manifests(deployment: &Deployment) -> Vec<Value> {
+    let mut objects = vec![json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": deployment.namespace, "labels": labels()},
+    })];
+    objects.extend(deployment.kinds.iter().map(|kind| definitions::definition(kind)));
+    objects.push(object(deployment, "v1", "ServiceAccount", json!({})));
+    objects.extend(roles(deployment));
+    objects.push(object(
+        deployment,
+        "v1",
+        "ConfigMap",
+        json!({"data": {"controller_config_file.yaml": deployment.configuration}}),
+    ));
+    objects.push(workload(deployment));
+    objects
+}
+
+fn labels() -> Value {
+    json!({"app.kubernetes.io/name": NAME})
+}
+
+/// An object of the operator's own namespace and name.
+fn object(deployment: &Deployment, api_version: &str, kind: &str, content: Value) -> Value {
+    named(api_version, kind, Some(&deployment.namespace), content)
+}
+
+fn named(api_version: &str, kind: &str, namespace: Option<&str>, mut content: Value) -> Value {
+    content["apiVersion"] = json!(api_version);
+    content["kind"] = json!(kind);
+    content["metadata"] = json!({"name": NAME, "labels": labels()});
+    if let Some(namespace) = namespace {
+        content["metadata"]["namespace"] = json!(namespace);
+    }
+    content
+}
+
+/// Rights on jobs where they are, on the lease where it is, and on definitions, which have no namespace.
+fn roles(deployment: &Deployment) -> Vec<Value> {
+    // Somebody may install a gang scheduler later, and the operator finds it when it starts.
+    let mut on_jobs = rights::on_jobs(&deployment.kinds, &Gang::Volcano);
+    let plugins = rights::on_jobs(
+        &[],
+        &Gang::SchedulerPlugins {
+            scheduler: String::new(),
+        },
+    );
+    on_jobs.extend(plugins.into_iter().filter(|right| right.resource == "podgroups"));
+    let on_cluster = rights::on_definitions(false);
+    let mut objects = Vec::new();
+    if deployment.namespaces.is_empty() {
+        on_jobs.extend(on_cluster);
+        objects.extend(role(deployment, None, &on_jobs));
+    } else {
+        objects.extend(role(deployment, None, &on_cluster));
+        for namespace in &deployment.namespaces {
+            let mut rights = on_jobs.clone();
+            if *namespace == deployment.namespace {
+                rights.extend(rights::on_lease());
+            }
+            objects.extend(role(deployment, Some(namespace), &rights));
+        }
+    }
+    if !deployment.namespaces.contains(&deployment.namespace) {
+        objects.extend(role(deployment, Some(&deployment.namespace), &rights::on_lease()));
+    }
+    objects
+}
+
+/// A role and who has it.
+fn role(deployment: &Deployment, namespace: Option<&str>, rights: &[Right]) -> [Value; 2] {
+    const API: &str = "rbac.authorization.k8s.io/v1";
+    let (role, binding) = match namespace {
+        Some(_) => ("Role", "RoleBinding"),
+        None => ("ClusterRole", "ClusterRoleBinding"),
+    };
+    let rules: Vec<Value> = rights.iter().map(rule).collect();
+    [
+        named(API, role, namespace, json!({"rules": rules})),
+        named(
+            API,
+            binding,
+            namespace,
+            json!({
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": NAME},
+                "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": deployment.namespace}],
+            }),
+        ),
+    ]
+}
+
+fn workload(deployment: &Deployment) -> Value {
+    let mut arguments = vec![
+        "operator".to_owned(),
+        format!("--metrics-bind-address=0.0.0.0:{METRICS}"),
+        format!("--health-probe-bind-address=0.0.0.0:{HEALTH}"),
+        "--controller-config-file=/etc/config/controller_config_file.yaml".to_owned(),
+        format!("--tools-image={}", deployment.image),
+    ];
+    arguments.extend(
+        deployment
+            .namespaces
+            .iter()
+            .map(|name| format!("--namespace={name}")),
+    );
+    arguments.extend(deployment.arguments.iter().cloned());
+    let from_pod =
+        |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
+    let probe = |path: &str, seconds: u32| json!({"httpGet": {"path": path, "port": "health"}, "periodSeconds": seconds});
+    let container = json!({
+        "name": "operator",
+        "image": deployment.image,
+        "args": arguments,
+        "env": [
+            from_pod("MY_POD_NAMESPACE", "metadata.namespace"),
+            from_pod("MY_POD_NAME", "metadata.name"),
+        ],
+        "ports": [
+            {"name": "metrics", "containerPort": METRICS},
+            {"name": "health", "containerPort": HEALTH},
+        ],
+        "livenessProbe": probe("/healthz", 20),
+        "readinessProbe": probe("/readyz", 5),
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": true,
+        },
+        "volumeMounts": [{"name": "config", "mountPath": "/etc/config", "readOnly": true}],
+    });
+    let annotations = json!({"prometheus.io/scrape": "true", "prometheus.io/port": METRICS.to_string()});
+    let spec = json!({
+        // The second takes over when the first is replaced or lost.
+        "replicas": 2,
+        "strategy": {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
+        "selector": {"matchLabels": labels()},
+        "template": {
+            "metadata": {"labels": labels(), "annotations": annotations},
+            "spec": {
+                "serviceAccountName": NAME,
+                "terminationGracePeriodSeconds": 30,
+                "securityContext": {
+                    "runAsNonRoot": true,
+                    "runAsUser": 65532,
+                    "seccompProfile": {"type": "RuntimeDefault"},
+                },
+                "containers": [container],
+                "volumes": [{"name": "config", "configMap": {"name": NAME}}],
+            },
+        },
+    });
+    object(deployment, "apps/v1", "Deployment", json!({"spec": spec}))
+}
+
+#[cfg(test)]
+mod tests {
+    use resources::kinds::ALL;
+
+    use super::*;
+
+    fn deployment(namespaces: &[&str]) -> Deployment {
+        Deployment {
+            namespace: "trainyard".to_owned(),
+            image: "registry/trainyard:1".to_owned(),
+            kinds: ALL.to_vec(),
+            namespaces: namespaces.iter().map(|name| (*name).to_owned()).collect(),
+            arguments: Vec::new(),
+            configuration: "accelerators: {}\n".to_owned(),
+        }
+    }
+
+    fn kinds(objects: &[Value]) -> Vec<&str> {
+        objects
+            .iter()
+            .filter_map(|object| object["kind"].as_str())
+            .collect()
+    }
+
+    #[test]
+    fn a_cluster_gets_definitions_rights_and_two_operators() {
+        let objects = manifests(&deployment(&[]));
+        assert_eq!(
+            kinds(&objects)[10..],
+            [
+                "ServiceAccount",
+                "ClusterRole",
+                "ClusterRoleBinding",
+                "Role",
+                "RoleBinding",
+                "ConfigMap",
+                "Deployment"
+            ]
+        );
+        assert_eq!(objects[16]["spec"]["replicas"], 2);
+    }
+
+    #[test]
+    fn an_operator_of_one_namespace_has_rights_there_and_on_no_other() {
+        let objects = manifests(&deployment(&["team"]));
+        let roles = objects.iter().filter(|object| object["kind"] == "Role");
+        let places: Vec<&Value> = roles.map(|role| &role["metadata"]["namespace"]).collect();
+        assert_eq!(places, ["team", "trainyard"]);
+        let cluster = objects
+            .iter()
+            .find(|object| object["kind"] == "ClusterRole")
+            .unwrap();
+        assert_eq!(cluster["rules"].as_array().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,157 @@
+//! The training operator beside the Go operators: the same jobs, the same kind of server, each alone on a
+//! new one.
+
+mod contenders;
+mod figures;
+mod scrape;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Result;
+
+use self::{
+    contenders::{Contender, Running},
+    figures::{Figures, Table},
+};
+use super::{
+    Arguments, Output, idle,
+    load::{self, Generator},
+    work::{Work, argument},
+};
+use crate::servers::{self, Durability, Ours, Profile, Real, Server, Side, start_and_wait, subfolder};
+
+const PATIENCE: Duration = Duration::from_mins(1);
+/// Operators that are throttled to a few requests a second get work for a minute.
+const THROTTLED_JOBS: u32 = 40;
+const PODS_A_JOB: u32 = 4;
+
+/// What an operator is given to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Task {
+    kind: &'static str,
+    jobs: u32,
+    pods: u32,
+}
+
+/// Who does it, where.
+#[derive(Clone, Copy)]
+struct Run {
+    server: Side,
+    contender: Contender,
+    task: Task,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<()> {
+    let sides = super::sides(arguments.only)?;
+    let work = Work::new(arguments.keep)?;
+    let binaries = servers::build(Profile::Release, &[load::PACKAGE])?;
+    let bench = Bench {
+        generator: Generator::new(&binaries),
+        binaries,
+        work: work.path.clone(),
+    };
+    let mut table = Table::default();
+    for (number, run) in runs(arguments, &sides).into_iter().enumerate() {
+        eprintln!("{}", run.title());
+        let folder = subfolder(&bench.work, &number.to_string())?;
+        table.add(run, bench.measure(run, &folder)?);
+    }
+    match arguments.output {
+        Output::Text => print!("{}", table.text()),
+        Output::Json => println!("{:#}", table.json()),
+    }
+    if arguments.check {
+        table.check()?;
+    }
+    Ok(())
+}
+
+fn runs(arguments: &Arguments, sides: &[Side]) -> Vec<Run> {
+    let task = |kind, jobs, pods| Task { kind, jobs, pods };
+    let many = |kind| task(kind, arguments.jobs, PODS_A_JOB);
+    let few = |kind| task(kind, arguments.jobs.min(THROTTLED_JOBS), PODS_A_JOB);
+    let large = task("pytorch", 1, arguments.pods);
+    let mut runs = Vec::new();
+    for server in sides {
+        let mut add = |contender, task| {
+            runs.push(Run {
+                server: *server,
+                contender,
+                task,
+            });
+        };
+        for task in [many("pytorch"), many("mpi"), large] {
+            add(Contender::Ours, task);
+        }
+        if *server == Side::Real {
+            add(Contender::TrainingOperator { is_raised: true }, many("pytorch"));
+            add(Contender::TrainingOperator { is_raised: true }, large);
+            add(Contender::TrainingOperator { is_raised: false }, few("pytorch"));
+            add(Contender::MpiOperator { is_raised: true }, many("mpi"));
+            add(Contender::MpiOperator { is_raised: false }, few("mpi"));
+        }
+    }
+    runs
+}
+
+impl Run {
+    fn title(&self) -> String {
+        let Task { kind, jobs, pods } = self.task;
+        let server = match self.server {
+            Side::Ours => "embedded server",
+            Side::Real => "kube-apiserver",
+        };
+        format!(
+            "{server}, {}: {jobs} × {pods} pods, {kind}",
+            self.contender.name()
+        )
+    }
+}
+
+struct Bench {
+    generator: Generator,
+    binaries: PathBuf,
+    work: PathBuf,
+}
+
+impl Bench {
+    fn measure(&self, run: Run, folder: &Path) -> Result<Figures> {
+        let (server, kubeconfig): (Box<dyn Server>, PathBuf) = match run.server {
+            Side::Ours => {
+                let ours = Ours::prepare(&self.binaries, folder)?;
+                let kubeconfig = ours.kubeconfig();
+                (Box::new(ours), kubeconfig)
+            }
+            Side::Real => {
+                let real = Real::prepare(Durability::Synced, folder)?;
+                let kubeconfig = real.kubeconfig();
+                (Box::new(real), kubeconfig)
+            }
+        };
+        let _parts = start_and_wait(&*server, PATIENCE)?;
+        let mut operator = run.contender.start(&self.binaries, &kubeconfig, folder)?;
+        let figures = self.put_to_work(run, &*server, &operator)?;
+        operator.check_alive()?;
+        operator.stop()?;
+        Ok(figures)
+    }
+
+    fn put_to_work(&self, run: Run, server: &dyn Server, operator: &Running) -> Result<Figures> {
+        let Task { kind, jobs, pods } = run.task;
+        let before = idle::memory(operator.pid())?;
+        let measured = self.generator.training(&argument(server)?, kind, jobs, pods)?;
+        let after = idle::memory(operator.pid())?;
+        let figure = |name: &str| measured[name][server.name()][0].as_f64().unwrap_or_default();
+        Ok(Figures {
+            seconds: figure("seconds"),
+            pods_per_second: figure("pods_per_second"),
+            requests_per_job: figure("requests_per_job"),
+            reconcile_p99: operator.reconcile_p99(),
+            megabytes: after as f64 / 1e6,
+            kilobytes_per_job: after.saturating_sub(before) as f64 / 1e3 / f64::from(jobs),
+        })
+    }
+}

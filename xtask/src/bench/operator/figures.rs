@@ -1,0 +1,153 @@
+//! What was measured of operators, and which bars ours misses.
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+
+use super::{Contender, Run};
+use crate::servers::Side;
+
+#[derive(Clone, Copy)]
+pub(super) struct Figures {
+    pub(super) seconds: f64,
+    pub(super) pods_per_second: f64,
+    pub(super) requests_per_job: f64,
+    /// In milliseconds.
+    pub(super) reconcile_p99: Option<f64>,
+    pub(super) megabytes: f64,
+    pub(super) kilobytes_per_job: f64,
+}
+
+#[derive(Default)]
+pub(super) struct Table {
+    rows: Vec<(Run, Figures)>,
+}
+
+/// What ours has to reach: so many times the pods a second of another.
+const BARS: [(Side, &str, Contender, f64); 5] = [
+    (
+        Side::Real,
+        "pytorch",
+        Contender::TrainingOperator { is_raised: true },
+        3.0,
+    ),
+    (
+        Side::Real,
+        "pytorch",
+        Contender::TrainingOperator { is_raised: false },
+        50.0,
+    ),
+    (Side::Real, "mpi", Contender::MpiOperator { is_raised: true }, 3.0),
+    (
+        Side::Real,
+        "mpi",
+        Contender::MpiOperator { is_raised: false },
+        50.0,
+    ),
+    (
+        Side::Ours,
+        "pytorch",
+        Contender::TrainingOperator { is_raised: true },
+        10.0,
+    ),
+];
+const KILOBYTES_PER_JOB: f64 = 10.0;
+
+impl Table {
+    pub(super) fn add(&mut self, run: Run, figures: Figures) {
+        self.rows.push((run, figures));
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = format!(
+            "{:<72} {:>8} {:>8} {:>9} {:>9} {:>8} {:>8}\n",
+            "", "seconds", "pods/s", "requests", "p99", "memory", "per job"
+        );
+        for (run, figures) in &self.rows {
+            let p99 = figures
+                .reconcile_p99
+                .map_or_else(|| "–".to_owned(), |p99| format!("≤ {p99:.0} ms"));
+            text.push_str(&format!(
+                "{:<72} {:>8.2} {:>8.0} {:>9.1} {:>9} {:>5.0} MB {:>5.1} kB\n",
+                run.title(),
+                figures.seconds,
+                figures.pods_per_second,
+                figures.requests_per_job,
+                p99,
+                figures.megabytes,
+                figures.kilobytes_per_job,
+            ));
+        }
+        text.push('\n');
+        for (bar, is_met) in self.bars() {
+            text.push_str(&format!("{} {bar}\n", if is_met { "✓" } else { "✗" }));
+        }
+        text
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let rows = self.rows.iter().map(|(run, figures)| {
+            json!({
+                "run": run.title(),
+                "seconds": figures.seconds,
+                "podsPerSecond": figures.pods_per_second,
+                "requestsPerJob": figures.requests_per_job,
+                "reconcileP99Milliseconds": figures.reconcile_p99,
+                "megabytes": figures.megabytes,
+                "kilobytesPerJob": figures.kilobytes_per_job,
+            })
+        });
+        let bars = self.bars();
+        let bars = bars
+            .iter()
+            .map(|(bar, is_met)| json!({"bar": bar, "met": is_met}));
+        json!({"runs": rows.collect::<Vec<_>>(), "bars": bars.collect::<Vec<_>>()})
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let missed: Vec<String> = self
+            .bars()
+            .into_iter()
+            .filter_map(|(bar, is_met)| (!is_met).then_some(bar))
+            .collect();
+        if !missed.is_empty() {
+            bail!("missed: {}", missed.join("; "));
+        }
+        Ok(())
+    }
+
+    /// Those for which enough was measured.
+    fn bars(&self) -> Vec<(String, bool)> {
+        let mut bars = Vec::new();
+        for (server, kind, other, least) in BARS {
+            let ours = self.rate(server, Contender::Ours, kind);
+            let theirs = self.rate(Side::Real, other, kind);
+            if let (Some(ours), Some(theirs)) = (ours, theirs) {
+                let (times, place) = (
+                    ours / theirs,
+                    if server == Side::Real { "there" } else { "on ours" },
+                );
+                let bar = format!("{kind}: {times:.1}× {}, {place} (bar {least}×)", other.name());
+                bars.push((bar, times >= least));
+            }
+        }
+        for (run, figures) in self.rows.iter().filter(|(run, _)| run.is_ours_with_many()) {
+            let used = figures.kilobytes_per_job;
+            let bar = format!("{}: {used:.1} kB a job (bar {KILOBYTES_PER_JOB} kB)", run.title());
+            bars.push((bar, used < KILOBYTES_PER_JOB));
+        }
+        bars
+    }
+
+    fn rate(&self, server: Side, contender: Contender, kind: &str) -> Option<f64> {
+        let found = self.rows.iter().find(|(run, _)| {
+            run.server == server && run.contender == contender && run.task.kind == kind && run.task.pods < 10
+        });
+        found.map(|(_, figures)| figures.pods_per_second)
+    }
+}
+
+impl Run {
+    fn is_ours_with_many(&self) -> bool {
+        self.contender == Contender::Ours && self.task.jobs >= 100
+    }
+}
