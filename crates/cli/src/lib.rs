@@ -12,6 +12,7 @@ mod detach;
 mod down;
 mod image;
 mod instance;
+mod jobs;
 mod kubeconfig;
 mod lock;
 mod log;
@@ -55,6 +56,7 @@ enum Command {
     Down(down::Arguments),
     Status(status::Arguments),
     Image(image::Arguments),
+    Render(jobs::render::Arguments),
     Trainer(trainer::Arguments),
     MpiRsh(mpi_rsh::Arguments),
     MpiWait(mpi_wait::Arguments),
@@ -105,6 +107,7 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Down(arguments) => down::run(&arguments, surroundings),
         Command::Status(arguments) => status::run(&arguments, surroundings),
         Command::Image(arguments) => image::run(&arguments, surroundings),
+        Command::Render(arguments) => jobs::render::run(&arguments, surroundings),
         Command::Trainer(arguments) => trainer::run(&arguments),
         Command::MpiRsh(arguments) => Ok(mpi_rsh::run(&arguments, surroundings)),
         Command::MpiWait(arguments) => mpi_wait::run(&arguments, surroundings),

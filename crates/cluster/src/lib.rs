@@ -138,8 +138,9 @@ fn start_engines(server: &apiserver::Running, data_dir: PathBuf, node: Node, tie
     }
 }
 
-/// Pods are on the machine this program is on, and placed by the scheduler beside it.
-fn training_settings(program: &Path) -> training::Settings {
+/// How the embedded cluster's operator makes jobs: pods are on the machine this program is on, and placed
+/// by the scheduler beside it.
+pub fn training_settings(program: &Path) -> training::Settings {
     training::Settings {
         gang: training::Gang::Embedded,
         delivery: training::Delivery::HostPath(program.to_string_lossy().into_owned()),
