@@ -25,7 +25,7 @@ mod trainer;
 mod up;
 mod wait_for_name;
 
-use std::process::ExitCode;
+use std::{collections::BTreeMap, process::ExitCode};
 
 pub use log::LogWriter;
 pub use processes::process;
@@ -38,10 +38,10 @@ use clap::{Parser, Subcommand, ValueEnum};
     name = "trainyard",
     version,
     after_help = "Examples:
-  trainyard up --detach      start a cluster on this machine
-  trainyard status           where it is and how it does
-  trainyard down             stop it
-  trainyard image import F   images for its pods, from a file
+  trainyard demo                             a distributed training on this machine, from start to end
+  trainyard run --nodes 2 -- ./train.sh      your own program, on two nodes
+  trainyard ps; trainyard why NAME           what runs, and why something does not
+  trainyard up --detach; trainyard down      a Kubernetes cluster of this machine's own
 
 Exit codes: 0 done, 1 the answer is no, 2 the command could not do its work"
 )]
@@ -55,8 +55,16 @@ enum Command {
     Up(up::Arguments),
     Down(down::Arguments),
     Status(status::Arguments),
-    Image(image::Arguments),
+    Demo(jobs::demo::Arguments),
+    Run(Box<jobs::run::Arguments>),
+    Ps(jobs::ps::Arguments),
+    Logs(jobs::logs::Arguments),
+    Why(jobs::why::Arguments),
+    Stop(jobs::stop::Arguments),
+    Resume(jobs::stop::ResumeArguments),
+    Rm(jobs::rm::Arguments),
     Render(jobs::render::Arguments),
+    Image(image::Arguments),
     Trainer(trainer::Arguments),
     MpiRsh(mpi_rsh::Arguments),
     MpiWait(mpi_wait::Arguments),
@@ -87,6 +95,10 @@ pub struct Surroundings {
     /// `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`, which every pod has.
     pub service_host: Option<String>,
     pub service_port: Option<String>,
+    /// The working directory.
+    pub directory: Option<std::path::PathBuf>,
+    /// Every variable that is text, for what is passed on to jobs.
+    pub environment: BTreeMap<String, String>,
 }
 
 impl Surroundings {
@@ -107,6 +119,14 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Down(arguments) => down::run(&arguments, surroundings),
         Command::Status(arguments) => status::run(&arguments, surroundings),
         Command::Image(arguments) => image::run(&arguments, surroundings),
+        Command::Demo(arguments) => jobs::demo::run(&arguments, surroundings),
+        Command::Run(arguments) => Ok(jobs::run::run(&arguments, surroundings)),
+        Command::Ps(arguments) => jobs::ps::run(&arguments, surroundings),
+        Command::Logs(arguments) => jobs::logs::run(&arguments, surroundings),
+        Command::Why(arguments) => jobs::why::run(&arguments, surroundings),
+        Command::Stop(arguments) => jobs::stop::run(&arguments, surroundings),
+        Command::Resume(arguments) => jobs::stop::resume(&arguments, surroundings),
+        Command::Rm(arguments) => jobs::rm::run(&arguments, surroundings),
         Command::Render(arguments) => jobs::render::run(&arguments, surroundings),
         Command::Trainer(arguments) => trainer::run(&arguments),
         Command::MpiRsh(arguments) => Ok(mpi_rsh::run(&arguments, surroundings)),

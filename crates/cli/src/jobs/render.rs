@@ -194,7 +194,7 @@ spec:
         assert_eq!(
             refusals,
             [
-                "job.yaml: document 2 (line 12), JAXJob \"waves\": spec.jaxReplicaSpecs[Worker].replicas: Invalid value: -1: spec.jaxReplicaSpecs[Worker].replicas in body should be greater than or equal to 0"
+                "job.yaml: document 2 (line 12), JAXJob \"waves\": spec.jaxReplicaSpecs.Worker.replicas: Invalid value: -1: spec.jaxReplicaSpecs.Worker.replicas in body should be greater than or equal to 0"
             ]
         );
     }
