@@ -132,7 +132,7 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::MpiRsh(arguments) => Ok(mpi_rsh::run(&arguments, surroundings)),
         Command::MpiWait(arguments) => mpi_wait::run(&arguments, surroundings),
         Command::MpiWorker(arguments) => mpi_worker::run(&arguments),
-        Command::WaitForName(arguments) => Ok(wait_for_name::run(&arguments)),
+        Command::WaitForName(arguments) => wait_for_name::run(&arguments),
         Command::Deliver(arguments) => deliver::run(&arguments),
     };
     match result {

@@ -157,7 +157,7 @@ fn wish(arguments: &Arguments, workers: u32, program: &Path) -> Result<Wish> {
         image: HOST.to_owned(),
         environment: Vec::new(),
         command: words.to_vec(),
-        retries: 2,
+        retries: 0,
         is_attended: true,
         workspace: Some(Workspace {
             // Wherever it lies, pods find it at the same place.
@@ -230,8 +230,13 @@ fn tell(arguments: &Arguments, learnt: &Learnt, workers: u32, next: &[(String, &
         learnt.pictures
     );
     println!("What to try next:");
+    let width = next
+        .iter()
+        .map(|(command, _)| command.len())
+        .max()
+        .unwrap_or_default();
     for (command, what) in next {
-        println!("  {command:50} {what}");
+        println!("  {command:width$}   {what}");
     }
 }
 
@@ -243,8 +248,8 @@ fn next(surroundings: &Surroundings, was_stopped: bool) -> Vec<(String, &'static
             "your own program, in this folder",
         ),
         (
-            format!("{program} run --nodes 2 --all -- env"),
-            "what a node of a distributed job is told",
+            format!("{program} run --nodes 2 --all -- {program} trainer"),
+            "a program that several nodes run together",
         ),
         (
             format!("{program} render -f examples/training/pytorch.yaml"),

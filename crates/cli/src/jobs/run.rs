@@ -66,11 +66,11 @@ Exit codes: the program's own, that of the replica which failed first where ther
 2 wrong usage, 125 it could not be run, 130 detached by Ctrl-C, 143 stopped meanwhile")]
 pub(crate) struct Arguments {
     /// How many nodes run the program
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     nodes: u32,
 
     /// GPUs for each node
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=1024))]
     gpus: u32,
 
     /// How the nodes learn of each other [default: mpi for mpirun and its like, else pytorch]
@@ -188,6 +188,7 @@ fn wish(arguments: &Arguments, surroundings: &Surroundings, whose: &Whose) -> Re
             let image = arguments.image.as_deref().unwrap_or(HOST);
             Some(workspace::of(
                 surroundings,
+                program,
                 &arguments.mount,
                 image == HOST,
                 tier.as_deref(),

@@ -236,6 +236,9 @@ fn limits(wish: &Wish, computes: bool) -> Value {
 }
 
 fn equip(spec: &mut Value, container: &mut Value, workspace: &Workspace) {
+    // Programs from the command line expect somebody else to be the first process: a signal that they do
+    // not care for ends them, and children that they forget are buried.
+    spec["shareProcessNamespace"] = json!(true);
     if let Some(directory) = &workspace.directory {
         container["workingDir"] = json!(directory);
     }

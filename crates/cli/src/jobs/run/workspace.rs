@@ -32,6 +32,7 @@ const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 /// The workspace of a program that this user runs here.
 pub(super) fn of(
     surroundings: &Surroundings,
+    program: &str,
     further: &[String],
     has_host_image: bool,
     tier: Option<&str>,
@@ -54,13 +55,22 @@ pub(super) fn of(
             .with_context(|| format!("there is no `{path}` to mount"))?;
         mounts.push(mount(&path, read_only)?);
     }
-    let is_plain = tier == Some("process");
-    if has_host_image && !is_plain {
+    let (user, group) = (getuid(), getgid());
+    // Plain processes see everything as it is; and what is root's, the cluster of somebody else does not see.
+    let sees_programs = match tier {
+        Some("process") => false,
+        Some("rootless") => !user.is_root(),
+        _ => true,
+    };
+    if has_host_image && sees_programs {
+        let program = directory.join(program);
+        if program.is_file() && is_hidden(&program, surroundings.home.as_deref()) {
+            mounts.push(mount(&program, true)?);
+        }
         for folder in programs(surroundings, &|path| std::fs::canonicalize(path).ok()) {
             mounts.push(mount(&folder, true)?);
         }
     }
-    let (user, group) = (getuid(), getgid());
     let variables = PASSED_ON.iter().filter(|_| has_host_image).filter_map(|name| {
         let value = surroundings.environment.get(*name)?;
         Some(((*name).to_owned(), value.clone()))
