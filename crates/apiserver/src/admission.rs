@@ -14,6 +14,7 @@ pub(crate) mod namespace_lifecycle;
 pub(crate) mod pod_defaults;
 mod pod_security;
 pub(crate) mod policies;
+mod priority_class;
 pub(crate) mod resource_quotas;
 mod runtime_class;
 pub(crate) mod service_account;
@@ -131,6 +132,7 @@ pub(crate) async fn validate(
         webhooks::mutate(writer, operation, None, old, &mut webhooks::Rounds::default()).await?;
     }
     if let Some(object) = object {
+        priority_class::check(call, object)?;
         limit_ranges::check(call, operation, object, old)?;
         pod_security::check(writer, object, old)?;
     }

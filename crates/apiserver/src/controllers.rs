@@ -19,12 +19,13 @@ use std::{net::SocketAddr, sync::Arc};
 use kinds::objects::storage_protection::PROTECTIONS;
 use tokio::task::JoinSet;
 
+use self::definitions::Definitions;
 use crate::api::Api;
 
 /// Runs every controller until the set is dropped.
-pub(crate) fn start(api: &Arc<Api>, listen: SocketAddr) -> JoinSet<()> {
+pub(crate) fn start(api: &Arc<Api>, listen: SocketAddr, definitions: Definitions) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    tasks.spawn(definitions::run(api.clone()));
+    tasks.spawn(definitions::run(api.clone(), definitions));
     tasks.spawn(garbage::run(api.clone()));
     tasks.spawn(namespaces::run(api.clone()));
     tasks.spawn(quotas::run(api.clone()));

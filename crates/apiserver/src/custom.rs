@@ -191,7 +191,7 @@ impl CustomVersion {
         let api_version = kinds::read::text(object, "apiVersion");
         let version = self.version_called(api_version);
         let unknown = || format!("request to convert CR from an invalid group/version: {api_version}");
-        Ok(&version.ok_or_else(unknown)?.schema)
+        Ok(version.ok_or_else(unknown)?.schema())
     }
 
     fn version_called(&self, api_version: &str) -> Option<&crd::CustomVersion> {
@@ -242,11 +242,11 @@ impl CustomVersion {
 
     /// Drops what the schema does not know; the paths of what was dropped.
     pub(crate) fn prune(&self, value: &mut Value) -> Result<Vec<String>, String> {
-        schemas::coerce(value, &self.version().schema).map_err(|error| error.to_string())
+        schemas::coerce(value, self.version().schema()).map_err(|error| error.to_string())
     }
 
     pub(crate) fn default(&self, value: &mut Value) {
-        schemas::default(value, &self.version().schema);
+        schemas::default(value, self.version().schema());
     }
 
     pub(crate) fn prepare_for_create(&self, object: &mut Value) {
@@ -280,7 +280,7 @@ impl CustomVersion {
     pub(crate) fn validate(&self, object: &Value, errors: &mut Vec<FieldError>) {
         self.validate_metadata(object, errors);
         let before = errors.len();
-        schemas::validate(object, &self.version().schema, errors);
+        schemas::validate(object, self.version().schema(), errors);
         self.validate_scale(object, before, errors);
     }
 
@@ -298,7 +298,7 @@ impl CustomVersion {
             &Path::new("metadata"),
             errors,
         );
-        let (schema, before) = (&self.version().schema, errors.len());
+        let (schema, before) = (self.version().schema(), errors.len());
         let warnings = if status {
             schemas::validate_status_update(new, old, schema, errors)
         } else {
@@ -347,18 +347,18 @@ impl CustomVersion {
     }
 
     pub(crate) fn schema(&self) -> &schemas::Structural {
-        &self.version().schema
+        self.version().schema()
     }
 
     /// The schema as server-side apply reads it.
     pub(crate) fn place(&self) -> Place<'_> {
-        Place::root(&self.version().schema)
+        Place::root(self.version().schema())
     }
 
     /// The schema of another of the kind's versions, as server-side apply reads it.
     pub(crate) fn place_in(&self, api_version: &str) -> Option<Place<'_>> {
         let version = self.version_called(api_version)?;
-        Some(Place::root(&version.schema))
+        Some(Place::root(version.schema()))
     }
 }
 

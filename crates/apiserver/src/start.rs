@@ -125,11 +125,11 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         stopping: stopping.clone(),
         store,
     });
-    controllers::definitions::load(&api);
+    let definitions = controllers::definitions::load(&api);
     bootstrap::bootstrap(&api, address)
         .await
         .map_err(StartError::Bootstrap)?;
-    let controllers = controllers::start(&api, address);
+    let controllers = controllers::start(&api, address, definitions);
     let serving = tokio::spawn(server::serve(api.clone(), listener, pki.serving, stopping));
     Ok(Running {
         api,

@@ -81,6 +81,7 @@ fn run(folder: &Path) -> Result<(), Error> {
     let tier = user_namespace::enter(options.user_namespace.as_deref()).map_err(Error::UserNamespace)?;
     let namespace = namespaces::new_network().map_err(Error::NetworkNamespace)?;
     let host = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(sides::BLOCKING_THREADS)
         .enable_all()
         .build()
         .map_err(Error::Serve)?;

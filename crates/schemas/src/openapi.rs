@@ -74,12 +74,13 @@ pub fn schemas(kind: &CustomKind, version: &CustomVersion, format: Format) -> [(
 }
 
 fn object_schema(kind: &CustomKind, version: &CustomVersion, format: Format) -> Value {
-    let opaque = !version.openapi.is_object() || (format == Format::V2 && flag(&version.openapi, PRESERVE));
+    let written = version.openapi();
+    let opaque = !written.is_object() || (format == Format::V2 && flag(&written, PRESERVE));
     let mut schema = if opaque {
         // Clients would take any property named here for all there are.
         Map::from_iter([("type".to_owned(), json!("object"))])
     } else {
-        let mut schema = published(&version.openapi, format);
+        let mut schema = published(&written, format);
         let mut properties = take_properties(&mut schema);
         properties.insert(
             "metadata".to_owned(),

@@ -60,7 +60,7 @@ fn custom_kind(suite: &Value) -> CustomKind {
 /// The steps of a write, in the order of the server.
 fn answer(kind: &CustomKind, case: &Value) -> Value {
     let version = &kind.versions[0];
-    let schema: &Structural = &version.schema;
+    let schema: &Structural = version.schema();
     let mut object = resource(&case["object"]);
     let unknown = match schemas::coerce(&mut object, schema) {
         Ok(unknown) => unknown,

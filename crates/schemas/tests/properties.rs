@@ -121,7 +121,9 @@ proptest! {
             "versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}, other]}});
         schemas::crd::validate(&definition, &mut Vec::new());
         schemas::crd::validate_update(&definition, &other, &mut Vec::new());
-        schemas::crd::CustomKind::of(&definition);
+        for version in schemas::crd::CustomKind::of(&definition).versions {
+            version.schema();
+        }
     }
 
     #[test]

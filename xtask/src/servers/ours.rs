@@ -33,17 +33,29 @@ enum Extent {
 }
 
 /// Builds ours and what else is wanted of the workspace, and says in which folder the binaries are.
-/// All in one go: cargo chooses the features of dependencies for what is built together.
+/// Cargo chooses the features of dependencies for what is built together: for tests that is all, once; what is
+/// measured is the program as `cargo build --release` makes it, so the others are built apart from it.
 pub(crate) fn build(profile: Profile, others: &[&str]) -> Result<PathBuf> {
-    let mut arguments = vec!["build", "--quiet", "--package", "trainyard"];
-    if profile == Profile::Release {
-        arguments.push("--release");
+    let packages = [&["trainyard"], others].concat();
+    match profile {
+        Profile::Debug => cargo_build(&[], &packages)?,
+        Profile::Release => {
+            for package in packages {
+                cargo_build(&["--release"], &[package])?;
+            }
+        }
     }
-    for package in others {
-        arguments.extend(["--package", package]);
-    }
-    run::run("cargo", &arguments)?;
     Ok(run::target_dir().join(profile.folder()))
+}
+
+fn cargo_build(flags: &[&str], packages: &[&str]) -> Result<()> {
+    let packages = packages.iter().flat_map(|package| ["--package", package]);
+    let arguments: Vec<&str> = ["build", "--quiet"]
+        .into_iter()
+        .chain(flags.iter().copied())
+        .chain(packages)
+        .collect();
+    run::run("cargo", &arguments)
 }
 
 impl Profile {

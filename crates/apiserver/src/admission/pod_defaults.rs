@@ -7,7 +7,7 @@ use store::Collection;
 
 use crate::{
     call::Call,
-    derived,
+    derived::{self, Parsed},
     error::{ApiError, Result},
     object,
 };
@@ -94,16 +94,18 @@ fn named_priority(call: &Call, name: &str) -> Result<Option<Priority>> {
         .transpose()
 }
 
-/// Of several defaults the lowest counts.
 fn default_priority(call: &Call) -> Result<Priority> {
+    let class = default_class(call)?;
+    Ok(class.map_or_else(Priority::of_no_class, |class| Priority::of(&class)))
+}
+
+/// The class of pods that name none. Where there are several, the lowest counts.
+pub(super) fn default_class(call: &Call) -> Result<Option<Parsed>> {
     let all = call.api.store.list(&classes(), None, None, None).items;
     let all = all.iter().map(|stored| derived::parsed(stored));
     let all = all.collect::<Result<Vec<_>>>()?;
-    let defaults = all.iter().filter(|class| flag(class, "globalDefault"));
-    let lowest = defaults
-        .map(|class| Priority::of(class))
-        .min_by_key(|class| class.value);
-    Ok(lowest.unwrap_or_else(Priority::of_no_class))
+    let defaults = all.into_iter().filter(|class| flag(class, "globalDefault"));
+    Ok(defaults.min_by_key(|class| int(class, "value").unwrap_or_default()))
 }
 
 /// What a pod says of its priority beside its class, where the class says otherwise.

@@ -1,20 +1,18 @@
 //! Custom resource definitions: which names they get, when they are served, and how they end.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::Duration,
-};
+mod seen;
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use schemas::crd;
 use serde_json::{Value, json};
 use store::Collection;
 use tokio::task::JoinSet;
 
+pub(crate) use self::seen::Definitions;
 use super::feed::Feed;
 use crate::{
     api::Api,
-    custom,
     error::Result,
     internal,
     kind::Kind,
@@ -40,36 +38,15 @@ fn kind(api: &Api) -> Option<Arc<Kind>> {
         .cloned()
 }
 
-/// Every definition with the revision of its last change, oldest first: the first to ask for a name
-/// has it.
-fn definitions(api: &Api) -> Vec<(Value, u64)> {
-    let mut all: Vec<(Value, u64)> = api
-        .store
-        .list(&collection(), None, None, None)
-        .items
-        .iter()
-        .filter_map(|stored| Some((object::readable(stored)?, stored.revision())))
-        .collect();
-    all.sort_by(|(a, _), (b, _)| {
-        let key = |object: &Value| {
-            (
-                object::meta_text(object, "creationTimestamp").to_owned(),
-                object::name(object).to_owned(),
-            )
-        };
-        key(a).cmp(&key(b))
-    });
-    all
-}
-
 /// Serves the definitions that were established before the last stop.
-pub(crate) fn load(api: &Arc<Api>) {
-    serve(api, &definitions(api), &mut Forms::default());
+pub(crate) fn load(api: &Arc<Api>) -> Definitions {
+    let mut definitions = Definitions::default();
+    serve(api, &mut definitions);
+    definitions
 }
 
-pub(crate) async fn run(api: Arc<Api>) {
+pub(crate) async fn run(api: Arc<Api>, mut definitions: Definitions) {
     let mut changes = Feed::new(&api.store, &collection());
-    let mut forms = Forms::default();
     // Deletions wait for finalizers of instances and must not hold up each other or the loop.
     let mut ending = HashSet::new();
     let mut tasks: JoinSet<String> = JoinSet::new();
@@ -84,14 +61,14 @@ pub(crate) async fn run(api: Arc<Api>) {
                 if change.is_none() {
                     return;
                 }
-                let all = definitions(&api);
                 // Whoever sees the condition may use the kind: it is served before it says so.
-                serve(&api, &all, &mut forms);
-                for (definition, _) in &all {
+                serve(&api, &mut definitions);
+                let all = definitions.oldest_first();
+                for definition in &all {
                     if !object::is_deleting(definition) {
                         settle(&api, definition, &all).await;
                     } else if awaits_cleanup(definition) && ending.insert(object::uid(definition).to_owned()) {
-                        tasks.spawn(end(api.clone(), definition.clone()));
+                        tasks.spawn(end(api.clone(), (*definition).clone()));
                     }
                 }
             }
@@ -100,56 +77,9 @@ pub(crate) async fn run(api: Arc<Api>) {
 }
 
 /// Registers the kinds of every definition whose names are accepted.
-fn serve(api: &Api, all: &[(Value, u64)], forms: &mut Forms) {
-    forms.forget_all_but(all);
-    let mut kinds = Vec::new();
-    for (definition, revision) in all {
-        if condition_holds(definition, "NamesAccepted") && condition_holds(definition, "Established") {
-            kinds.extend(custom::kinds(definition, forms.changed_at(definition, *revision)));
-        }
-    }
-    api.registry.replace_custom(&kinds);
-}
-
-/// Since when definitions have their present form. A label or a condition changes nothing about the
-/// objects they define, which can be followed from before it.
-#[derive(Default)]
-struct Forms(HashMap<String, Form>);
-
-struct Form {
-    spec: Value,
-    accepted_names: Value,
-    since: u64,
-}
-
-impl Forms {
-    /// The revision at which a definition, now at `revision`, came into its form.
-    fn changed_at(&mut self, definition: &Value, revision: u64) -> u64 {
-        let spec = kinds::read::get(definition, "spec");
-        let accepted_names = kinds::read::at(definition, &["status", "acceptedNames"]);
-        let uid = object::uid(definition);
-        if let Some(form) = self.0.get(uid)
-            && form.spec == *spec
-            && form.accepted_names == *accepted_names
-        {
-            return form.since;
-        }
-        let form = Form {
-            spec: spec.clone(),
-            accepted_names: accepted_names.clone(),
-            since: revision,
-        };
-        self.0.insert(uid.to_owned(), form);
-        revision
-    }
-
-    fn forget_all_but(&mut self, all: &[(Value, u64)]) {
-        let known: HashSet<&str> = all
-            .iter()
-            .map(|(definition, _)| object::uid(definition))
-            .collect();
-        self.0.retain(|uid, _| known.contains(uid.as_str()));
-    }
+fn serve(api: &Api, definitions: &mut Definitions) {
+    definitions.follow(&api.store.list(&collection(), None, None, None).items);
+    api.registry.replace_custom(&definitions.kinds());
 }
 
 fn condition_holds(definition: &Value, name: &str) -> bool {
@@ -159,8 +89,8 @@ fn condition_holds(definition: &Value, name: &str) -> bool {
 }
 
 /// Brings the status of one definition up to date.
-async fn settle(api: &Arc<Api>, definition: &Value, all: &[(Value, u64)]) {
-    let names = crd::name_conditions(definition, all.iter().map(|(other, _)| other));
+async fn settle(api: &Arc<Api>, definition: &Value, all: &[&Value]) {
+    let names = crd::name_conditions(definition, all.iter().copied());
     let accepted = names.names_accepted["status"] == "True";
     let established = if accepted {
         established(definition, names.established)
@@ -319,29 +249,4 @@ pub(crate) fn mark_terminating(kind: &Kind, definition: &mut Value) {
             "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
         }),
     );
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_change_of_form_cuts_history_off() {
-        let mut forms = Forms::default();
-        let mut definition = json!({
-            "metadata": { "uid": "1" },
-            "spec": { "group": "example.com" },
-            "status": { "acceptedNames": { "kind": "Widget" } },
-        });
-        assert_eq!(forms.changed_at(&definition, 5), 5);
-        definition["metadata"]["labels"] = json!({ "a": "b" });
-        definition["status"]["conditions"] = json!([{ "type": "Established" }]);
-        assert_eq!(forms.changed_at(&definition, 6), 5);
-        definition["spec"]["preserveUnknownFields"] = true.into();
-        assert_eq!(forms.changed_at(&definition, 7), 7);
-        definition["status"]["acceptedNames"]["shortNames"] = json!(["w"]);
-        assert_eq!(forms.changed_at(&definition, 8), 8);
-        forms.forget_all_but(&[]);
-        assert_eq!(forms.changed_at(&definition, 9), 9);
-    }
 }

@@ -24,7 +24,9 @@ pub(super) fn run(input: &[u8]) {
         let mut errors = Vec::new();
         crd::validate(&definition, &mut errors);
         crd::validate(&object, &mut Vec::new());
-        crd::CustomKind::of(&object);
+        for version in crd::CustomKind::of(&object).versions {
+            version.schema();
+        }
         if !errors.is_empty() {
             return;
         }

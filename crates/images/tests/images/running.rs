@@ -102,7 +102,12 @@ async fn an_imported_image_runs() {
 
 fn binary() -> std::path::PathBuf {
     let tests = std::env::current_exe().unwrap();
-    let binary = tests.parent().unwrap().parent().unwrap().join("examples/sandbox");
+    let binary = tests
+        .parent()
+        .unwrap()
+        .parent()
+        .unwrap()
+        .join("examples/image_sandbox");
     assert!(
         binary.exists(),
         "`{}` is missing: cargo build -p images --examples",

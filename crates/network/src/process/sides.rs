@@ -13,12 +13,16 @@ pub(crate) struct Sides {
     node: Handle,
 }
 
+/// How many threads wait for the kernel at a time, a side. It changes one link after the other anyway.
+pub(super) const BLOCKING_THREADS: usize = 8;
+
 /// Threads that all live in the node's network namespace.
 pub(crate) fn node_runtime(namespace: File) -> io::Result<Runtime> {
     let namespace = Arc::new(namespace);
     let threads = available_parallelism().map_or(1, |cores| cores.get().min(8));
     Builder::new_multi_thread()
         .worker_threads(threads)
+        .max_blocking_threads(BLOCKING_THREADS)
         .thread_name("node")
         .enable_all()
         .on_thread_start(move || {

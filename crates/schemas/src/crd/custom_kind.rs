@@ -1,11 +1,12 @@
-//! A definition as a server needs it: names, scope, and per version the compiled schema,
+//! A definition as a server needs it: names, scope, and per version the schema,
 //! subresources, columns and selectable fields.
 
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use manifests::{
     api_versions::rank,
     field::{FieldError, Path},
+    json,
     json_path::JsonPath,
 };
 use serde_json::{Value, json};
@@ -42,14 +43,15 @@ pub struct CustomVersion {
     pub storage: bool,
     /// The warning clients get, for a deprecated version.
     pub deprecation_warning: Option<String>,
-    pub schema: Arc<Structural>,
-    /// The schema as written, for OpenAPI documents.
-    pub openapi: Value,
     /// Whether the status is written on its own.
     pub status: bool,
     pub scale: Option<Scale>,
     pub columns: Columns,
     pub selectable_fields: Vec<SelectableField>,
+    /// The schema as written, as JSON; as a tree it would take ten times as much memory.
+    written: Box<[u8]>,
+    /// Made when the first object meets it: most kinds of most clusters have no objects.
+    compiled: OnceLock<Structural>,
 }
 
 /// Where the scale subresource finds its numbers.
@@ -81,7 +83,7 @@ impl SelectableField {
 }
 
 impl CustomKind {
-    /// Reads and compiles a definition that has been validated. Names are those that were accepted
+    /// Reads a definition that has been validated. Names are those that were accepted
     /// or, before that, those that are asked for.
     pub fn of(crd: &Value) -> Self {
         let spec = at(crd, &["spec"]);
@@ -122,7 +124,6 @@ impl CustomKind {
 
 impl CustomVersion {
     fn of(version: &Value, deprecation_warning: Option<String>) -> Self {
-        let openapi = at(version, &["schema", "openAPIV3Schema"]).clone();
         let name = text(version, "name");
         let scale = version
             .pointer("/subresources/scale")
@@ -148,13 +149,25 @@ impl CustomVersion {
             served: flag(version, "served"),
             storage: flag(version, "storage"),
             deprecation_warning,
-            schema: Arc::new(Structural::new(&openapi)),
             status: at(version, &["subresources", "status"]).is_object(),
             scale,
             columns: Columns::of(version),
             selectable_fields: selectable.collect(),
-            openapi,
+            written: at(version, &["schema", "openAPIV3Schema"])
+                .to_string()
+                .into_bytes()
+                .into(),
+            compiled: OnceLock::new(),
         }
+    }
+
+    pub fn schema(&self) -> &Structural {
+        self.compiled.get_or_init(|| Structural::new(&self.openapi()))
+    }
+
+    /// The schema as written, for OpenAPI documents.
+    pub fn openapi(&self) -> Value {
+        json::read_own(&self.written).unwrap_or_default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The sandbox as a program of its own, for the tests: `sandbox __sandbox DIR`.
+//! The sandbox as a program of its own, for the tests: `image_sandbox __sandbox DIR`.
 
 use std::{path::Path, process::ExitCode};
 
