@@ -165,6 +165,7 @@ fn wish(arguments: &Arguments, workers: u32, program: &Path) -> Result<Wish> {
                 path: program,
                 is_file: true,
                 read_only: false,
+                is_optional: false,
             }],
             ..Workspace::default()
         }),

@@ -41,6 +41,8 @@ pub(crate) struct Mount {
     pub(crate) path: String,
     pub(crate) is_file: bool,
     pub(crate) read_only: bool,
+    /// The job can do without it.
+    pub(crate) is_optional: bool,
 }
 
 /// How nodes learn of each other.

@@ -35,7 +35,6 @@ pub(super) fn of(
     program: &str,
     further: &[String],
     has_host_image: bool,
-    tier: Option<&str>,
 ) -> Result<Workspace> {
     let directory = surroundings.directory.as_deref();
     let directory = directory.context("the working directory is not there any more")?;
@@ -56,19 +55,13 @@ pub(super) fn of(
         mounts.push(mount(&path, read_only)?);
     }
     let (user, group) = (getuid(), getgid());
-    // Plain processes see everything as it is; and what is root's, the cluster of somebody else does not see.
-    let sees_programs = match tier {
-        Some("process") => false,
-        Some("rootless") => !user.is_root(),
-        _ => true,
-    };
-    if has_host_image && sees_programs {
+    if has_host_image {
         let program = directory.join(program);
         if program.is_file() && is_hidden(&program, surroundings.home.as_deref()) {
-            mounts.push(mount(&program, true)?);
+            mounts.push(optional(&program)?);
         }
         for folder in programs(surroundings, &|path| std::fs::canonicalize(path).ok()) {
-            mounts.push(mount(&folder, true)?);
+            mounts.push(optional(&folder)?);
         }
     }
     let variables = PASSED_ON.iter().filter(|_| has_host_image).filter_map(|name| {
@@ -94,7 +87,29 @@ fn mount(path: &Path, read_only: bool) -> Result<Mount> {
         path: text(path)?,
         is_file: path.is_file(),
         read_only,
+        is_optional: false,
     })
+}
+
+fn optional(path: &Path) -> Result<Mount> {
+    let is_optional = true;
+    Ok(Mount {
+        is_optional,
+        ..mount(path, true)?
+    })
+}
+
+/// Takes out what a cluster of this tier cannot give, or gives unasked: plain processes see everything as
+/// it is, and what is root's is out of sight for the cluster of somebody else.
+pub(super) fn fit(workspace: &mut Workspace, tier: Option<&str>) {
+    let sees_programs = match tier {
+        Some("process") => false,
+        Some("rootless") => workspace.user.is_some(),
+        _ => true,
+    };
+    workspace
+        .mounts
+        .retain(|mount| sees_programs || !mount.is_optional);
 }
 
 /// Folders of programs and of what they load that a container would not see otherwise. `real` resolves
@@ -207,11 +222,40 @@ mod tests {
     }
 
     #[test]
+    fn programs_are_left_out_where_the_cluster_cannot_give_them() {
+        let mount = |path: &str, is_optional| Mount {
+            path: path.to_owned(),
+            is_file: false,
+            read_only: is_optional,
+            is_optional,
+        };
+        let left = |user, tier| {
+            let mounts = vec![mount("/w", false), mount("/root/.pyenv", true)];
+            let mut workspace = Workspace {
+                user,
+                mounts,
+                ..Workspace::default()
+            };
+            fit(&mut workspace, tier);
+            workspace.mounts.len()
+        };
+        assert_eq!(left(None, Some("root")), 2);
+        assert_eq!(
+            left(None, Some("rootless")),
+            1,
+            "root's own, for somebody else's cluster"
+        );
+        assert_eq!(left(Some((7, 7)), Some("rootless")), 2);
+        assert_eq!(left(Some((7, 7)), Some("process")), 1);
+    }
+
+    #[test]
     fn nothing_is_mounted_twice() {
         let mount = |path: &str, read_only| Mount {
             path: path.to_owned(),
             is_file: false,
             read_only,
+            is_optional: false,
         };
         let kept = without_nested(vec![
             mount("/w", false),
