@@ -1,4 +1,4 @@
-//! The file of accelerators that `up` and `operator` are given.
+//! The file of accelerators that `up`, `operator` and `render` are given.
 
 use std::{fs, path::Path};
 

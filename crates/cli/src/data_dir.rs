@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use crate::{Surroundings, advised};
 
 /// The `--data-dir` option every command about the embedded cluster has.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct DataDir {
     /// Where the cluster keeps its state [env: TRAINYARD_DATA_DIR] [default:
     /// ~/.local/share/trainyard]
@@ -19,6 +19,15 @@ pub(crate) struct DataDir {
 }
 
 impl DataDir {
+    pub(crate) fn of(path: PathBuf) -> Self {
+        Self { data_dir: Some(path) }
+    }
+
+    /// The directory as it was named, if it was.
+    pub(crate) fn named(&self) -> Option<&Path> {
+        self.data_dir.as_deref()
+    }
+
     /// The directory asked for, or the default one: `$XDG_DATA_HOME/trainyard`.
     pub(crate) fn resolve(&self, surroundings: &Surroundings) -> Result<ClusterDir> {
         let unasked = surroundings.data_dir.clone().or_else(|| default(surroundings));

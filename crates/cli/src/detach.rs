@@ -1,9 +1,10 @@
 //! Starting the server in the background and waiting until it is ready.
 
 use std::{
+    ffi::OsString,
     io::{BufRead as _, BufReader},
     os::unix::process::CommandExt,
-    process::{Child, Command, ExitCode, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use anyhow::{Context as _, Result};
@@ -12,10 +13,11 @@ use crate::{
     advised,
     data_dir::ClusterDir,
     instance::{Found, Instance},
-    lock, log, up,
+    lock, log,
 };
 
-pub(crate) fn start(dir: &ClusterDir, arguments: &up::Arguments) -> Result<ExitCode> {
+/// Starts `up` with these arguments; it is ready when this returns.
+pub(crate) fn start(dir: &ClusterDir, arguments: &[OsString]) -> Result<Instance> {
     // The lock decides in the end; asking first gives the clearer error.
     if lock::holder(&dir.path)?.is_some() {
         lock::Lock::take(dir).map(drop)?;
@@ -29,7 +31,11 @@ pub(crate) fn start(dir: &ClusterDir, arguments: &up::Arguments) -> Result<ExitC
         .with_context(cannot_open)?;
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut child = Command::new(program)
-        .args(up::background_arguments(dir, arguments, &path))
+        .args(["up", "--data-dir"])
+        .arg(&dir.path)
+        .arg("--log")
+        .arg(&path)
+        .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(file)
@@ -39,8 +45,7 @@ pub(crate) fn start(dir: &ClusterDir, arguments: &up::Arguments) -> Result<ExitC
     if says_it_is_ready(&mut child)
         && let Found::Running(instance) = Instance::find(&dir.path)?
     {
-        up::print_ready(&instance, dir, &format!("`{}`", dir.command("down")));
-        return Ok(ExitCode::SUCCESS);
+        return Ok(instance);
     }
     let _ = child.kill();
     let _ = child.wait();

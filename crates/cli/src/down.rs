@@ -36,16 +36,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let dir = arguments.data_dir.resolve(surroundings)?.path;
-    let server = lock::holder(&dir)?;
-    if let Some(pid) = server {
-        stop(pid)?;
-        Instance::remove(&dir);
-    }
-    // Pods outlive a server that was killed, so there may be some although none runs.
-    let left = if arguments.keep_pods {
-        Leftovers::default()
+    let (server, left) = if arguments.keep_pods {
+        (stop_server(&dir)?, Leftovers::default())
     } else {
-        stop_leftovers(&dir)?
+        stop_everything(&dir)?
     };
     let Some(text) = told(server, left) else {
         println!("Trainyard is not running in {}", dir.display());
@@ -53,6 +47,22 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     };
     println!("{text}");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Stops the server and what it runs: the server's process, if there was one, and what else was left.
+pub(crate) fn stop_everything(dir: &Path) -> Result<(Option<u32>, Leftovers)> {
+    let server = stop_server(dir)?;
+    // Pods outlive a server that was killed, so there may be some although none runs.
+    Ok((server, stop_leftovers(dir)?))
+}
+
+fn stop_server(dir: &Path) -> Result<Option<u32>> {
+    let server = lock::holder(dir)?;
+    if let Some(pid) = server {
+        stop(pid)?;
+        Instance::remove(dir);
+    }
+    Ok(server)
 }
 
 /// What was stopped, in words; none if there was nothing.

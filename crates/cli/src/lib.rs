@@ -13,6 +13,7 @@ mod detach;
 mod down;
 mod image;
 mod instance;
+mod jobs;
 mod kubeconfig;
 mod lock;
 mod log;
@@ -26,7 +27,7 @@ mod trainer;
 mod up;
 mod wait_for_name;
 
-use std::process::ExitCode;
+use std::{collections::BTreeMap, process::ExitCode};
 
 pub use log::LogWriter;
 pub use processes::process;
@@ -39,10 +40,10 @@ use clap::{Parser, Subcommand, ValueEnum};
     name = "trainyard",
     version,
     after_help = "Examples:
-  trainyard up --detach      start a cluster on this machine
-  trainyard status           where it is and how it does
-  trainyard down             stop it
-  trainyard image import F   images for its pods, from a file
+  trainyard demo                             a distributed training on this machine, from start to end
+  trainyard run --nodes 2 -- ./train.sh      your own program, on two nodes
+  trainyard ps; trainyard why NAME           what runs, and why something does not
+  trainyard up --detach; trainyard down      a Kubernetes cluster of this machine's own
 
 Exit codes: 0 done, 1 the answer is no, 2 the command could not do its work"
 )]
@@ -56,6 +57,15 @@ enum Command {
     Up(up::Arguments),
     Down(down::Arguments),
     Status(status::Arguments),
+    Demo(jobs::demo::Arguments),
+    Run(Box<jobs::run::Arguments>),
+    Ps(jobs::ps::Arguments),
+    Logs(jobs::logs::Arguments),
+    Why(jobs::why::Arguments),
+    Stop(jobs::stop::Arguments),
+    Resume(jobs::stop::ResumeArguments),
+    Rm(jobs::rm::Arguments),
+    Render(jobs::render::Arguments),
     Image(image::Arguments),
     Operator(Box<operator::Arguments>),
     Trainer(trainer::Arguments),
@@ -88,6 +98,10 @@ pub struct Surroundings {
     /// `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`, which every pod has.
     pub service_host: Option<String>,
     pub service_port: Option<String>,
+    /// The working directory.
+    pub directory: Option<std::path::PathBuf>,
+    /// Every variable that is text, for what is passed on to jobs.
+    pub environment: BTreeMap<String, String>,
 }
 
 impl Surroundings {
@@ -109,11 +123,20 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Status(arguments) => status::run(&arguments, surroundings),
         Command::Image(arguments) => image::run(&arguments, surroundings),
         Command::Operator(arguments) => operator::run(&arguments, surroundings),
+        Command::Demo(arguments) => jobs::demo::run(&arguments, surroundings),
+        Command::Run(arguments) => Ok(jobs::run::run(&arguments, surroundings)),
+        Command::Ps(arguments) => jobs::ps::run(&arguments, surroundings),
+        Command::Logs(arguments) => jobs::logs::run(&arguments, surroundings),
+        Command::Why(arguments) => jobs::why::run(&arguments, surroundings),
+        Command::Stop(arguments) => jobs::stop::run(&arguments, surroundings),
+        Command::Resume(arguments) => jobs::stop::resume(&arguments, surroundings),
+        Command::Rm(arguments) => jobs::rm::run(&arguments, surroundings),
+        Command::Render(arguments) => jobs::render::run(&arguments, surroundings),
         Command::Trainer(arguments) => trainer::run(&arguments),
         Command::MpiRsh(arguments) => Ok(mpi_rsh::run(&arguments, surroundings)),
         Command::MpiWait(arguments) => mpi_wait::run(&arguments, surroundings),
         Command::MpiWorker(arguments) => mpi_worker::run(&arguments),
-        Command::WaitForName(arguments) => Ok(wait_for_name::run(&arguments)),
+        Command::WaitForName(arguments) => wait_for_name::run(&arguments),
         Command::Deliver(arguments) => deliver::run(&arguments),
     };
     match result {

@@ -71,6 +71,11 @@ fn is_free(file: &File) -> bool {
     is_free
 }
 
+/// Whether the directory is or was a server's.
+pub(crate) fn has_been_held(dir: &Path) -> bool {
+    dir.join(FILE).is_file()
+}
+
 /// The process that holds the directory, if one does.
 pub(crate) fn holder(dir: &Path) -> Result<Option<u32>> {
     let path = dir.join(FILE);

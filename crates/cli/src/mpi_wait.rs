@@ -6,7 +6,10 @@ use std::{collections::BTreeSet, path::PathBuf, process::ExitCode, time::Duratio
 use anyhow::{Context as _, Result, ensure};
 use rustix::system::uname;
 use serde_json::Value;
-use tokio::time::sleep;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::sleep,
+};
 
 use crate::{
     Surroundings,
@@ -16,13 +19,16 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// As a program ends that a signal has ended.
+const TERMINATED: u8 = 143;
+
 /// Wait until the pods of a hostfile run
 #[derive(Debug, clap::Args)]
 #[command(
     hide = true,
     after_help = "It runs in a pod whose service account may get pods in its namespace.
 
-Exit codes: 0 all run, 2 it cannot be found out"
+Exit codes: 0 all run, 2 it cannot be found out, 143 it was told to end before"
 )]
 pub(crate) struct Arguments {
     /// Lines that begin with a host, as `mpirun` reads them
@@ -40,12 +46,21 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         .build()
         .context("cannot start the runtime")?;
     runtime.block_on(async {
-        for pod in &pods {
-            wait_for(&account, pod).await?;
+        // The first process of a container is ended by no signal that it does not ask for.
+        let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
+        tokio::select! {
+            there = wait_for_all(&account, &pods) => there.map(|()| ExitCode::SUCCESS),
+            _ = terminate.recv() => Ok(ExitCode::from(TERMINATED)),
         }
-        println!("all {} hosts are there", pods.len());
-        Ok(ExitCode::SUCCESS)
     })
+}
+
+async fn wait_for_all(account: &Account, pods: &BTreeSet<String>) -> Result<()> {
+    for pod in pods {
+        wait_for(account, pod).await?;
+    }
+    println!("all {} hosts are there", pods.len());
+    Ok(())
 }
 
 /// The pods of a hostfile but for this one, which cannot wait for itself.

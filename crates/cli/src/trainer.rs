@@ -106,7 +106,7 @@ fn course(arguments: &Arguments) -> Course {
     }
 }
 
-fn part(text: &str) -> Result<f64, String> {
+pub(crate) fn part(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),
         _ => Err("a number from 0 to 1 is meant".to_owned()),

@@ -1,12 +1,6 @@
 //! `trainyard up`: starts the embedded cluster.
 
-use std::{
-    ffi::OsString,
-    io::Write as _,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{ffi::OsString, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
@@ -124,7 +118,9 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     let dir = arguments.data_dir.resolve(surroundings)?;
     data_dir::prepare(&dir.path)?;
     if arguments.detach {
-        return detach::start(&dir, arguments);
+        let instance = detach::start(&dir, &background_arguments(arguments))?;
+        print_ready(&instance, &dir, &format!("`{}`", dir.command("down")));
+        return Ok(ExitCode::SUCCESS);
     }
     let lock = Lock::take(&dir)?;
     if let Some(log) = &arguments.log {
@@ -236,7 +232,7 @@ fn raise_file_limit() {
 }
 
 /// The first thing users read: where the cluster is, what to do with it, and how to stop it.
-pub(crate) fn print_ready(instance: &Instance, dir: &ClusterDir, stop: &str) {
+fn print_ready(instance: &Instance, dir: &ClusterDir, stop: &str) {
     let text = format!(
         "Trainyard is ready
 
@@ -299,17 +295,9 @@ fn explain(error: cluster::StartError) -> anyhow::Error {
     }
 }
 
-/// The arguments with which `--detach` starts the server proper.
-pub(crate) fn background_arguments(dir: &ClusterDir, arguments: &Arguments, log: &Path) -> Vec<OsString> {
-    let mut all: Vec<OsString> = vec![
-        "up".into(),
-        "--data-dir".into(),
-        dir.path.as_os_str().into(),
-        "--listen".into(),
-        arguments.listen.to_string().into(),
-        "--log".into(),
-        log.into(),
-    ];
+/// What `--detach` passes on to the server proper.
+fn background_arguments(arguments: &Arguments) -> Vec<OsString> {
+    let mut all: Vec<OsString> = vec!["--listen".into(), arguments.listen.to_string().into()];
     all.extend(arguments.drop_damaged.then(|| "--drop-damaged".into()));
     all.extend(arguments.api_only.then(|| "--api-only".into()));
     if arguments.images == Images::Host {

@@ -168,8 +168,9 @@ fn start_engines(
     }
 }
 
-/// Pods are on the machine this program is on, and placed by the scheduler beside it.
-fn training_settings(program: &Path, accelerators: training::Accelerators) -> training::Settings {
+/// How the embedded cluster's operator makes jobs: pods are on the machine this program is on, and placed
+/// by the scheduler beside it.
+pub fn training_settings(program: &Path, accelerators: training::Accelerators) -> training::Settings {
     training::Settings {
         gang: training::Gang::Embedded,
         delivery: training::Delivery::HostPath(program.to_string_lossy().into_owned()),

@@ -31,6 +31,10 @@ fn main() -> ExitCode {
         data_dir: path("TRAINYARD_DATA_DIR"),
         service_host: text("KUBERNETES_SERVICE_HOST"),
         service_port: text("KUBERNETES_SERVICE_PORT"),
+        directory: std::env::current_dir().ok(),
+        environment: std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect(),
     };
     cli::run(arguments, &surroundings)
 }

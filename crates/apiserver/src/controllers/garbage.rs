@@ -167,11 +167,12 @@ impl Collector {
 
     async fn gone(&mut self, thin: &Thin) -> Result<()> {
         let uid = &thin.metadata.uid;
-        let node = self.graph.remove(uid);
+        self.graph.remove(uid);
         for dependent in self.graph.dependents(uid) {
             self.settle(&dependent).await?;
         }
-        for owner in node.iter().flat_map(|node| &node.owners) {
+        // Not those of the graph: whoever looked for it in vain has taken it out of there already.
+        for owner in &thin.metadata.owner_references {
             self.foreground(&owner.uid).await?;
         }
         Ok(())

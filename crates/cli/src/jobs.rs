@@ -1,0 +1,44 @@
+//! The commands about training jobs: those a researcher types first, and those that say what becomes of a
+//! job and why.
+
+mod api;
+pub(crate) mod demo;
+mod embedded;
+mod find;
+mod follow;
+mod job;
+pub(crate) mod logs;
+mod output;
+mod place;
+pub(crate) mod ps;
+mod removal;
+pub(crate) mod render;
+mod replicas;
+pub(crate) mod rm;
+pub(crate) mod run;
+pub(crate) mod stop;
+mod table;
+mod terminal;
+pub(crate) mod why;
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+
+/// Does the work of a command. Something that is not there is an answer: no.
+fn carry_out(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let result = runtime.block_on(work);
+    // Nobody waits for what a lost server might still say.
+    runtime.shutdown_background();
+    match result {
+        Err(error) if error.is::<find::Absent>() => {
+            crate::report(&error);
+            Ok(ExitCode::from(1))
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,146 @@
+//! The Kubernetes API as these commands need it: objects are JSON, whatever their kind.
+
+use futures_util::AsyncBufRead;
+use http::{Method, Request, header};
+use kube::Client;
+use serde_json::Value;
+
+/// A client of one cluster.
+#[derive(Clone)]
+pub(crate) struct Api {
+    client: Client,
+    address: String,
+}
+
+/// Why a request has no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApiError {
+    #[error("{message}")]
+    Refused {
+        code: u16,
+        reason: String,
+        message: String,
+    },
+    #[error("the cluster at {address} cannot be reached: {why}")]
+    Unreachable { address: String, why: String },
+    #[error("the answer of the cluster cannot be read: {0}")]
+    Unreadable(String),
+}
+
+impl ApiError {
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self, Self::Refused { code: 404, .. })
+    }
+
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Refused { code: 409, .. })
+    }
+}
+
+type Answer<T> = Result<T, ApiError>;
+
+impl Api {
+    pub(crate) fn new(client: Client, address: String) -> Self {
+        Self { client, address }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer<Value> {
+        self.ask(Method::GET, path, None, "").await
+    }
+
+    /// What may not be there.
+    pub(crate) async fn find(&self, path: &str) -> Answer<Option<Value>> {
+        match self.get(path).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.is_absent() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The items of a list; none where the cluster does not know the kind.
+    pub(crate) async fn list(&self, path: &str) -> Answer<Option<Vec<Value>>> {
+        let list = self.find(path).await?;
+        Ok(list.map(|mut list| match list["items"].take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
+        }))
+    }
+
+    pub(crate) async fn create(&self, path: &str, object: &Value) -> Answer<Value> {
+        self.ask(Method::POST, path, Some(object), "application/json")
+            .await
+    }
+
+    pub(crate) async fn merge(&self, path: &str, change: &Value) -> Answer<Value> {
+        self.ask(Method::PATCH, path, Some(change), "application/merge-patch+json")
+            .await
+    }
+
+    pub(crate) async fn delete(&self, path: &str, options: &Value) -> Answer<Value> {
+        self.ask(Method::DELETE, path, Some(options), "application/json")
+            .await
+    }
+
+    pub(crate) async fn text(&self, path: &str) -> Answer<String> {
+        let request = self.request(Method::GET, path, None, "")?;
+        let answer = self.client.request_text(request).await;
+        answer.map_err(|error| self.explain(error))
+    }
+
+    /// An answer that is read while it is given.
+    pub(crate) async fn stream(&self, path: &str) -> Answer<impl AsyncBufRead + Send + use<>> {
+        let request = self.request(Method::GET, path, None, "")?;
+        let answer = self.client.request_stream(request).await;
+        answer.map_err(|error| self.explain(error))
+    }
+
+    async fn ask(&self, method: Method, path: &str, body: Option<&Value>, form: &str) -> Answer<Value> {
+        let request = self.request(method, path, body, form)?;
+        let answer = self.client.request(request).await;
+        answer.map_err(|error| self.explain(error))
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        form: &str,
+    ) -> Answer<Request<Vec<u8>>> {
+        let mut request = Request::builder().method(method).uri(path);
+        if !form.is_empty() {
+            request = request.header(header::CONTENT_TYPE, form);
+        }
+        let body = body.map(|body| body.to_string().into_bytes());
+        request
+            .body(body.unwrap_or_default())
+            .map_err(|error| ApiError::Unreadable(error.to_string()))
+    }
+
+    fn explain(&self, error: kube::Error) -> ApiError {
+        match error {
+            kube::Error::Api(status) => ApiError::Refused {
+                code: status.code,
+                reason: status.reason.clone(),
+                message: status.message.clone(),
+            },
+            kube::Error::SerdeError(error) => ApiError::Unreadable(error.to_string()),
+            other => {
+                // The innermost cause is the one that people can do something about.
+                let mut why: &dyn std::error::Error = &other;
+                while let Some(source) = why.source() {
+                    why = source;
+                }
+                ApiError::Unreachable {
+                    address: self.address.clone(),
+                    why: why.to_string(),
+                }
+            }
+        }
+    }
+}
+
+/// A part of a path or of a query, as it may stand there.
+pub(crate) fn escaped(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}

@@ -1,0 +1,177 @@
+//! From the name a person types to the job that is meant.
+
+use anyhow::Result;
+use futures_util::future::{join_all, try_join_all};
+use resources::{Kind, kinds};
+
+use super::{
+    api::{Api, ApiError, escaped},
+    job::Job,
+    place::Cluster,
+};
+use crate::advised;
+
+/// There is no such job: an answer, and no failure.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no {what} in namespace `{namespace}`")]
+pub(crate) struct Absent {
+    pub(crate) what: String,
+    pub(crate) namespace: String,
+}
+
+/// Where the jobs of a kind are, or one of them.
+pub(crate) fn path(kind: &Kind, version: &str, namespace: Option<&str>, name: Option<&str>) -> String {
+    let mut path = format!("/apis/{}/{version}", kind.group);
+    if let Some(namespace) = namespace {
+        path += &format!("/namespaces/{}", escaped(namespace));
+    }
+    path += &format!("/{}", kind.plural);
+    if let Some(name) = name {
+        path += &format!("/{}", escaped(name));
+    }
+    path
+}
+
+/// Where a job that was found is.
+pub(crate) fn path_of(job: &Job) -> String {
+    let version = job.object["apiVersion"]
+        .as_str()
+        .and_then(|text| text.rsplit('/').next());
+    let version = version.unwrap_or(job.kind.versions[0]);
+    path(job.kind, version, Some(job.namespace()), Some(job.name()))
+}
+
+/// The job of that name (`digits`), of any kind or of the one that is named too (`pytorchjob/digits`).
+pub(crate) async fn find(cluster: &Cluster, reference: &str) -> Result<Job> {
+    let (kinds, name) = meant(reference)?;
+    let looks = kinds.into_iter().map(|kind| get(cluster, kind, name));
+    let mut found: Vec<Job> = try_join_all(looks).await?.into_iter().flatten().collect();
+    match (found.pop(), found.is_empty()) {
+        (Some(job), true) => Ok(job),
+        (Some(last), false) => {
+            found.push(last);
+            Err(ambiguous(name, &found))
+        }
+        (None, _) => Err(Absent {
+            what: format!("training job `{reference}`"),
+            namespace: cluster.namespace.clone(),
+        }
+        .into()),
+    }
+}
+
+/// Every training job of a namespace, or of all.
+pub(crate) async fn all(api: &Api, namespace: Option<&str>) -> Result<Vec<Job>, ApiError> {
+    let lists = join_all(kinds::ALL.map(|kind| list(api, kind, namespace))).await;
+    let mut jobs = Vec::new();
+    for list in lists {
+        jobs.extend(list?);
+    }
+    Ok(jobs)
+}
+
+/// A cluster may serve an older version of a kind only.
+async fn list(api: &Api, kind: &'static Kind, namespace: Option<&str>) -> Result<Vec<Job>, ApiError> {
+    for version in kind.versions {
+        if let Some(items) = api.list(&path(kind, version, namespace, None)).await? {
+            let job = |mut object: serde_json::Value| {
+                // Lists do not repeat it in their items.
+                object["apiVersion"] = format!("{}/{version}", kind.group).into();
+                object["kind"] = kind.kind.into();
+                Job { kind, object }
+            };
+            return Ok(items.into_iter().map(job).collect());
+        }
+    }
+    Ok(Vec::new())
+}
+
+async fn get(cluster: &Cluster, kind: &'static Kind, name: &str) -> Result<Option<Job>, ApiError> {
+    for version in kind.versions {
+        let path = path(kind, version, Some(&cluster.namespace), Some(name));
+        if let Some(object) = cluster.api.find(&path).await? {
+            return Ok(Some(Job { kind, object }));
+        }
+    }
+    Ok(None)
+}
+
+/// The kinds that may be meant, and the name.
+fn meant(reference: &str) -> Result<(Vec<&'static Kind>, &str)> {
+    let Some((kind, name)) = reference.split_once('/') else {
+        return Ok((kinds::ALL.to_vec(), reference));
+    };
+    let kinds = named(kind);
+    if kinds.is_empty() {
+        let known: Vec<&str> = kinds::ALL.iter().map(|kind| kind.kind).collect();
+        return Err(advised(
+            format!("`{kind}` is no training kind"),
+            format!("the kinds are {}", known.join(", ")),
+        ));
+    }
+    Ok((kinds, name))
+}
+
+/// Training kinds by what people call them: `PyTorchJob`, `pytorchjobs`, `mxjobs.kubeflow.org`.
+pub(crate) fn named(word: &str) -> Vec<&'static Kind> {
+    let word = word.to_lowercase();
+    let is_meant = |kind: &&'static Kind| {
+        let names = [kind.kind.to_lowercase(), kind.plural.to_owned()];
+        let in_group = |name: &String| word == *name || word == format!("{name}.{}", kind.group);
+        names.iter().any(in_group) || kind.short_names.contains(&word.as_str())
+    };
+    kinds::ALL.into_iter().filter(is_meant).collect()
+}
+
+fn ambiguous(name: &str, found: &[Job]) -> anyhow::Error {
+    let kinds: Vec<&str> = found.iter().map(|job| job.kind.kind).collect();
+    let names: Vec<String> = found
+        .iter()
+        .map(|job| format!("`{}/{name}`", job.kind.definition()))
+        .collect();
+    advised(
+        format!("`{name}` is the name of several jobs: {}", kinds.join(", ")),
+        format!("say which one is meant: {}", names.join(" or ")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(word: &str, expected: &[&str]) {
+        let found: Vec<String> = named(word).iter().map(|kind| kind.definition()).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn kinds_have_the_names_that_kubectl_knows() {
+        check("PyTorchJob", &["pytorchjobs.kubeflow.org"]);
+        check("tfjobs", &["tfjobs.kubeflow.org"]);
+        check("mj", &["mpijobs.kubeflow.org"]);
+        check(
+            "mxjob",
+            &[
+                "mxjobs.kubeflow.org",
+                "mxjobs.mxnet.mlkube.io",
+                "mxjobs.mlkube.io",
+            ],
+        );
+        check("mxjobs.kubeflow.org", &["mxjobs.kubeflow.org"]);
+        check("deployment", &[]);
+    }
+
+    #[test]
+    fn a_name_of_several_jobs_is_told_with_ways_to_say_which() {
+        let job = |kind| Job {
+            kind,
+            object: serde_json::json!({"metadata": {"name": "a"}}),
+        };
+        let error = ambiguous("a", &[job(&kinds::TF_JOB), job(&kinds::JAX_JOB)]);
+        assert_eq!(
+            error.to_string(),
+            "`a` is the name of several jobs: TFJob, JAXJob"
+        );
+    }
+}

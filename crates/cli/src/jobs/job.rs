@@ -1,0 +1,225 @@
+//! A training job as people see it, whatever its kind. Pure.
+
+use jiff::Timestamp;
+use resources::{
+    Kind,
+    conditions::{CREATED, FAILED, RESTARTING, RUNNING, SUCCEEDED, SUSPENDED},
+    kinds,
+};
+use serde_json::Value;
+
+/// A job that the cluster has.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) kind: &'static Kind,
+    pub(crate) object: Value,
+}
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// No operator has said anything about it.
+    New,
+    Created,
+    Running,
+    Restarting,
+    Suspended,
+    Succeeded,
+    Failed,
+}
+
+impl State {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::New => "New",
+            Self::Created => CREATED,
+            Self::Running => RUNNING,
+            Self::Restarting => RESTARTING,
+            Self::Suspended => SUSPENDED,
+            Self::Succeeded => SUCCEEDED,
+            Self::Failed => FAILED,
+        }
+    }
+
+    pub(crate) fn has_ended(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        let all = [
+            Self::Created,
+            Self::Running,
+            Self::Restarting,
+            Self::Suspended,
+            Self::Succeeded,
+            Self::Failed,
+        ];
+        all.into_iter().find(|state| state.name() == name)
+    }
+}
+
+impl Job {
+    pub(crate) fn name(&self) -> &str {
+        text(&self.object["metadata"]["name"])
+    }
+
+    pub(crate) fn namespace(&self) -> &str {
+        text(&self.object["metadata"]["namespace"])
+    }
+
+    pub(crate) fn uid(&self) -> &str {
+        text(&self.object["metadata"]["uid"])
+    }
+
+    /// `PyTorchJob/digits`.
+    pub(crate) fn reference(&self) -> String {
+        format!("{}/{}", self.kind.kind, self.name())
+    }
+
+    /// The MxJob of the standalone operator, whose status is of another make.
+    pub(crate) fn is_standalone_mxnet(&self) -> bool {
+        self.kind.kind == kinds::MX_JOB.kind
+    }
+
+    pub(crate) fn state(&self) -> State {
+        let status = &self.object["status"];
+        if self.is_standalone_mxnet() {
+            return match text(&status["phase"]) {
+                "" => State::New,
+                "Running" => State::Running,
+                "Done" | "Failed" | "CleanUp" => {
+                    State::named(text(&status["state"])).unwrap_or(State::Failed)
+                }
+                _ => State::Created,
+            };
+        }
+        let latest = self
+            .conditions()
+            .rev()
+            .find(|condition| condition["status"] == "True");
+        latest
+            .and_then(|condition| State::named(text(&condition["type"])))
+            .unwrap_or(State::New)
+    }
+
+    /// The last words of its operator about it.
+    pub(crate) fn message(&self) -> &str {
+        if self.is_standalone_mxnet() {
+            return text(&self.object["status"]["reason"]);
+        }
+        let latest = self
+            .conditions()
+            .rev()
+            .find(|condition| condition["status"] == "True");
+        latest.map_or("", |condition| text(&condition["message"]))
+    }
+
+    /// What it waits for, to be told while it has not ended.
+    pub(crate) fn waits_for(&self) -> Option<String> {
+        match (self.state(), self.message()) {
+            (State::Succeeded | State::Failed, _) => None,
+            (State::New, _) | (_, "") => Some("waiting for the operator".to_owned()),
+            (_, message) => Some(format!("waiting: {message}")),
+        }
+    }
+
+    pub(crate) fn conditions(&self) -> impl DoubleEndedIterator<Item = &Value> {
+        let conditions = self.object["status"]["conditions"].as_array();
+        conditions.map(Vec::as_slice).unwrap_or_default().iter()
+    }
+
+    /// `3/4`: how many of its pods run or have succeeded, of how many.
+    pub(crate) fn progress(&self) -> &str {
+        text(&self.object["status"]["progress"])
+    }
+
+    pub(crate) fn restarts(&self) -> i64 {
+        self.object["status"]["restarts"]["count"]
+            .as_i64()
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn created(&self) -> Option<Timestamp> {
+        time(&self.object["metadata"]["creationTimestamp"])
+    }
+
+    /// The replica whose output stands for the job's: `master-0`.
+    pub(crate) fn leading_replica(&self) -> String {
+        let has = |role: &str| self.has_role(role);
+        let role = match self.kind.kind {
+            "MPIJob" => return "launcher".to_owned(),
+            "TFJob" if has("Chief") => "chief",
+            "TFJob" | "PyTorchJob" | "XGBoostJob" | "PaddleJob" if has("Master") => "master",
+            _ => "worker",
+        };
+        format!("{role}-0")
+    }
+
+    fn has_role(&self, role: &str) -> bool {
+        let replicas = self.object["spec"][self.kind.replicas_field].as_object();
+        replicas
+            .into_iter()
+            .flatten()
+            .any(|(name, _)| name.eq_ignore_ascii_case(role))
+    }
+}
+
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+pub(crate) fn time(value: &Value) -> Option<Timestamp> {
+    value.as_str()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn job(kind: &'static Kind, object: Value) -> Job {
+        Job { kind, object }
+    }
+
+    #[test]
+    fn the_latest_true_condition_is_the_state() {
+        let conditions = json!([
+            {"type": "Created", "status": "True", "message": "made"},
+            {"type": "Running", "status": "False"},
+            {"type": "Suspended", "status": "True", "message": "held"},
+        ]);
+        let held = job(&kinds::TF_JOB, json!({"status": {"conditions": conditions}}));
+        assert_eq!((held.state(), held.message()), (State::Suspended, "held"));
+        assert_eq!(job(&kinds::TF_JOB, json!({})).state(), State::New);
+    }
+
+    #[test]
+    fn the_standalone_mxjob_has_phases() {
+        let at = |phase: &str, state: &str| {
+            job(
+                &kinds::MX_JOB,
+                json!({"status": {"phase": phase, "state": state}}),
+            )
+            .state()
+        };
+        assert_eq!(at("Creating", ""), State::Created);
+        assert_eq!(at("Done", "Succeeded"), State::Succeeded);
+        assert_eq!(at("Failed", "Failed"), State::Failed);
+    }
+
+    #[test]
+    fn each_kind_has_one_replica_that_speaks_for_it() {
+        let of = |kind: &'static Kind, roles: Value| {
+            job(kind, json!({"spec": {kind.replicas_field: roles}})).leading_replica()
+        };
+        assert_eq!(of(&kinds::PYTORCH_JOB, json!({"master": {}})), "master-0");
+        assert_eq!(of(&kinds::PYTORCH_JOB, json!({"Worker": {}})), "worker-0");
+        assert_eq!(of(&kinds::TF_JOB, json!({"Chief": {}, "Worker": {}})), "chief-0");
+        assert_eq!(
+            of(&kinds::MXNET_JOB, json!({"Scheduler": {}, "Worker": {}})),
+            "worker-0"
+        );
+        assert_eq!(of(&kinds::MPI_JOB, json!({})), "launcher");
+    }
+}

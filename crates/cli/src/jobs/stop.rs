@@ -1,0 +1,136 @@
+//! `trainyard stop` and `trainyard resume`: jobs that hold still, and jobs that go on.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+
+use super::{
+    carry_out, find,
+    job::{Job, State},
+    place::{Cluster, Place},
+    removal,
+};
+use crate::{Output, Surroundings, advised};
+
+/// Stop training jobs: their programs end, the jobs stay
+///
+/// A job that is stopped is suspended: its pods are ended and removed, and their output with them, but
+/// the job, its status and whatever it wrote to volumes and to the working directory stay.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  trainyard stop digits
+  trainyard logs digits > digits.log && trainyard stop digits
+  trainyard resume digits        start it again, from its checkpoints if it has any
+
+Exit codes: 0 stopped, 1 there is no such job, or it has ended already; 2 it could not be done")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+/// Start training jobs again that were stopped
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  trainyard resume digits
+
+Exit codes: 0 it goes on, 1 there is no such job, or it has ended already; 2 it could not be done")]
+pub(crate) struct ResumeArguments {
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+#[derive(Debug, clap::Args)]
+struct Jobs {
+    /// The jobs: their names, or KIND/NAME
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
+
+    /// For people, or for programs
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
+    output: Output,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    change(&arguments.jobs, surroundings, true)
+}
+
+pub(crate) fn resume(arguments: &ResumeArguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    change(&arguments.jobs, surroundings, false)
+}
+
+fn change(arguments: &Jobs, surroundings: &Surroundings, suspend: bool) -> Result<ExitCode> {
+    carry_out(async {
+        let cluster = arguments.place.connect(surroundings).await?;
+        // Nothing is changed unless all of them can be.
+        let mut jobs = Vec::new();
+        for name in &arguments.names {
+            jobs.push(find::find(&cluster, name).await?);
+        }
+        if let Some(refusal) = jobs.iter().find_map(|job| refusal(job, &cluster)) {
+            crate::report(&refusal);
+            return Ok(ExitCode::from(1));
+        }
+        for job in &jobs {
+            set(&cluster, job, suspend).await?;
+        }
+        let word = if suspend { "stopped" } else { "resumed" };
+        match arguments.output {
+            Output::Json => {
+                let told = |job: &Job| json!({"name": job.name(), "kind": job.kind.kind, "action": word});
+                println!("{:#}", jobs.iter().map(told).collect::<Value>());
+            }
+            Output::Text => {
+                for job in &jobs {
+                    println!("{} {word}", job.reference());
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn refusal(job: &Job, cluster: &Cluster) -> Option<anyhow::Error> {
+    let remove = cluster.command(&format!("rm {}", job.reference()));
+    if job.is_standalone_mxnet() {
+        return Some(advised(
+            format!(
+                "{} cannot be stopped: its kind knows no suspension",
+                job.reference()
+            ),
+            format!("`{remove}` removes it"),
+        ));
+    }
+    let state = job.state();
+    state.has_ended().then(|| {
+        advised(
+            format!("{} has ended already: it is {}", job.reference(), state.name()),
+            format!("`{remove}` removes it"),
+        )
+    })
+}
+
+async fn set(cluster: &Cluster, job: &Job, suspend: bool) -> Result<()> {
+    let change = json!({"spec": {"runPolicy": {"suspend": suspend}}});
+    let path = find::path_of(job);
+    cluster.api.merge(&path, &change).await?;
+    if suspend {
+        removal::until(
+            &format!("waiting for the pods of `{}` to end", job.name()),
+            async || {
+                let Some(object) = cluster.api.find(&path).await? else {
+                    bail!("`{}` was removed meanwhile", job.name());
+                };
+                let job = Job { object, ..*job };
+                let pods = super::replicas::replicas(&cluster.api, &job).await?;
+                // An operator that is not there stops nothing; the job waits for it as it is.
+                Ok(pods.is_empty() && matches!(job.state(), State::Suspended | State::New))
+            },
+        )
+        .await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! What a terminal gets beside words: colours, and a line that changes in place. Without one, everything
+//! is plain lines.
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
+use crate::Surroundings;
+
+/// One after the other for replicas.
+const REPLICAS: [&str; 6] = ["36", "33", "35", "32", "34", "31"];
+
+/// How much longer than this something takes is told while it does.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// Whether colours are wanted: on a terminal, unless the user has said no.
+pub(crate) fn has_colours(surroundings: &Surroundings) -> bool {
+    let set = |name: &str| {
+        surroundings
+            .environment
+            .get(name)
+            .filter(|value| !value.is_empty())
+    };
+    let is_dumb = set("TERM").is_none_or(|value| value == "dumb");
+    std::io::stdout().is_terminal() && set("NO_COLOR").is_none() && !is_dumb
+}
+
+fn painted(text: &str, colour: &str) -> String {
+    format!("\x1b[{colour}m{text}\x1b[0m")
+}
+
+/// Prints lines of replicas, with their names before them where there are several.
+pub(crate) struct Printer {
+    pub(crate) with_names: bool,
+    pub(crate) colours: bool,
+    /// The other stream, where standard output is for something else.
+    pub(crate) to_stderr: bool,
+    names: Vec<String>,
+}
+
+impl Printer {
+    pub(crate) fn new(with_names: bool, colours: bool) -> Self {
+        Self {
+            with_names,
+            colours,
+            to_stderr: false,
+            names: Vec::new(),
+        }
+    }
+
+    /// Ends when nobody reads it any more.
+    pub(crate) fn print(&mut self, replica: &str, line: &[u8]) -> ControlFlow<()> {
+        let mut bytes = Vec::new();
+        if self.with_names {
+            bytes.extend(self.prefix(replica).into_bytes());
+        }
+        bytes.extend(line);
+        // The line of another replica must not continue this one.
+        if self.with_names && !line.ends_with(b"\n") {
+            bytes.push(b'\n');
+        }
+        let written = if self.to_stderr {
+            std::io::stderr().write_all(&bytes)
+        } else {
+            let mut stdout = std::io::stdout().lock();
+            stdout.write_all(&bytes).and_then(|()| stdout.flush())
+        };
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+
+    fn prefix(&mut self, replica: &str) -> String {
+        let place = self.names.iter().position(|name| name == replica);
+        let place = place.unwrap_or_else(|| {
+            self.names.push(replica.to_owned());
+            self.names.len() - 1
+        });
+        let name = format!("[{replica}]");
+        if self.colours {
+            format!("{} ", painted(&name, REPLICAS[place % REPLICAS.len()]))
+        } else {
+            format!("{name} ")
+        }
+    }
+}
+
+/// What is waited for, on standard error: nothing in the first second, then each change.
+pub(crate) struct Waiting {
+    since: Instant,
+    told: String,
+    is_terminal: bool,
+    has_line: bool,
+}
+
+impl Waiting {
+    pub(crate) fn new() -> Self {
+        Self {
+            since: Instant::now(),
+            told: String::new(),
+            is_terminal: std::io::stderr().is_terminal(),
+            has_line: false,
+        }
+    }
+
+    pub(crate) fn tell(&mut self, what: &str) {
+        if what == self.told || self.since.elapsed() < QUIET {
+            return;
+        }
+        self.tell_at_once(what);
+    }
+
+    pub(crate) fn tell_at_once(&mut self, what: &str) {
+        if what == self.told {
+            return;
+        }
+        what.clone_into(&mut self.told);
+        let mut stderr = std::io::stderr().lock();
+        // Nobody may be looking, which is no reason to stop.
+        let _ = if self.is_terminal {
+            self.has_line = true;
+            write!(stderr, "\r\x1b[K{what}").and_then(|()| stderr.flush())
+        } else {
+            writeln!(stderr, "{what}")
+        };
+    }
+
+    /// Makes room for what comes.
+    pub(crate) fn clear(&mut self) {
+        if std::mem::take(&mut self.has_line) {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+        self.told.clear();
+    }
+}

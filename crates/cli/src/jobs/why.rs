@@ -1,0 +1,115 @@
+//! `trainyard why`: every cause that keeps a job, or anything with pods, from being what its user wants.
+
+mod causes;
+mod exits;
+mod observe;
+mod of_job;
+mod of_pod;
+mod subject;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::{
+    carry_out,
+    place::{Cluster, Place},
+};
+use crate::{Output, Surroundings};
+use causes::{Explanation, explain};
+
+/// Tell why a job waits, fails or is restarted, and what to do about it
+///
+/// Joins what the job, its pods, the scheduler, events, volumes and quotas say, the most telling first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  trainyard why digits              a training job of any kind
+  trainyard why pytorchjob/digits
+  trainyard why pod/digits-worker-0
+  trainyard why deployment/web -n lab -o json
+
+KIND may be any training kind, pod, job, deployment, replicaset, statefulset, daemonset or
+persistentvolumeclaim.
+
+Exit codes: 0 nothing stands in its way, 1 something does, or there is no such thing;
+2 that could not be found out")]
+pub(crate) struct Arguments {
+    /// A name, or KIND/NAME
+    #[arg(value_name = "[KIND/]NAME")]
+    reference: String,
+
+    /// For people, or for programs
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
+    output: Output,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    carry_out(async {
+        let cluster = arguments.place.connect(surroundings).await?;
+        let explanation = explanation(&cluster, &arguments.reference).await?;
+        match arguments.output {
+            Output::Json => println!("{:#}", as_json(&explanation)),
+            Output::Text => print!("{}", as_text(&explanation)),
+        }
+        Ok(ExitCode::from(u8::from(explanation.is_trouble())))
+    })
+}
+
+/// What is to be said about something.
+pub(crate) async fn explanation(cluster: &Cluster, reference: &str) -> Result<Explanation> {
+    let observed = observe::observe(cluster, reference).await?;
+    Ok(explain(&observed, &|words| cluster.command(words)))
+}
+
+pub(crate) fn as_text(explanation: &Explanation) -> String {
+    let mut text = format!("{} is {}", explanation.subject, explanation.state);
+    match explanation.message.as_str() {
+        "" => text.push('\n'),
+        message => text += &format!(": {message}\n"),
+    }
+    if explanation.causes.is_empty() && !explanation.is_trouble() {
+        text += "\nNothing stands in its way.\n";
+    }
+    for (index, cause) in explanation.causes.iter().enumerate() {
+        let who = match cause.who.as_slice() {
+            [] => String::new(),
+            names => format!("{}: ", listed(names)),
+        };
+        text += &format!("\n{}. {who}{}\n", index + 1, cause.what);
+        if let Some(advice) = &cause.advice {
+            text += &format!("   hint: {advice}\n");
+        }
+    }
+    text
+}
+
+/// `worker-0, worker-1 and 6 more`.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn as_json(explanation: &Explanation) -> Value {
+    let cause = |cause: &causes::Cause| {
+        json!({
+            "class": cause.class.name(),
+            "who": cause.who,
+            "what": cause.what,
+            "advice": cause.advice,
+        })
+    };
+    json!({
+        "subject": explanation.subject,
+        "state": explanation.state,
+        "message": explanation.message,
+        "causes": explanation.causes.iter().map(cause).collect::<Value>(),
+    })
+}

@@ -1,0 +1,225 @@
+//! From what was observed to causes, the most telling first. Pure.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{of_job, of_pod, subject::Subject};
+use crate::jobs::job::text;
+
+/// Everything that is known about something.
+#[derive(Debug)]
+pub(super) struct Observed {
+    pub(super) subject: Subject,
+    /// Its pods, with what distinguishes each of them.
+    pub(super) pods: Vec<(String, Value)>,
+    /// What stands between it and its pods: batch Jobs, ReplicaSets.
+    pub(super) between: Vec<Value>,
+    /// Claims, quotas and events of its namespace.
+    pub(super) claims: Vec<Value>,
+    pub(super) quotas: Vec<Value>,
+    pub(super) events: Vec<Value>,
+    /// The last line that the programs of pods have printed, by the name of the pod.
+    pub(super) last_lines: BTreeMap<String, String>,
+    pub(super) now: Timestamp,
+}
+
+/// What kind of cause it is, in the order in which they are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    /// The API or the operator does not take it as it is.
+    Refused,
+    /// A program ended as it should not.
+    Failed,
+    /// A container cannot be started.
+    NotStarted,
+    /// Something it needs is not there.
+    Missing,
+    /// There is no place for it.
+    Unplaced,
+    /// Somebody holds it back, or nobody looks after it.
+    Held,
+    /// It went wrong before.
+    Restarted,
+    /// Something was said about it that none of the above explains.
+    Warned,
+}
+
+impl Class {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "Refused",
+            Self::Failed => "Failed",
+            Self::NotStarted => "NotStarted",
+            Self::Missing => "Missing",
+            Self::Unplaced => "Unplaced",
+            Self::Held => "Held",
+            Self::Restarted => "Restarted",
+            Self::Warned => "Warned",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cause {
+    pub(crate) class: Class,
+    /// The pods it is about; none where it is the whole.
+    pub(crate) who: Vec<String>,
+    pub(crate) what: String,
+    pub(crate) advice: Option<String>,
+}
+
+impl Cause {
+    pub(super) fn new(class: Class, what: impl Into<String>) -> Self {
+        Self {
+            class,
+            who: Vec::new(),
+            what: what.into(),
+            advice: None,
+        }
+    }
+
+    pub(super) fn of(mut self, who: &str) -> Self {
+        self.who.push(who.to_owned());
+        self
+    }
+
+    pub(super) fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+}
+
+/// The answer.
+#[derive(Debug)]
+pub(crate) struct Explanation {
+    pub(crate) subject: String,
+    pub(crate) state: String,
+    pub(crate) message: String,
+    pub(crate) causes: Vec<Cause>,
+    /// Whether it has ended badly, whatever is still known of it.
+    pub(super) has_failed: bool,
+}
+
+impl Explanation {
+    /// What is over does not stand in its way any more.
+    pub(crate) fn is_trouble(&self) -> bool {
+        self.has_failed || self.causes.iter().any(|cause| cause.class < Class::Restarted)
+    }
+}
+
+/// Joins every cause. `command` makes commands about the same cluster of words.
+pub(super) fn explain(observed: &Observed, command: &dyn Fn(&str) -> String) -> Explanation {
+    let subject = &observed.subject;
+    let mut causes = of_job::causes(observed, command);
+    for (name, pod) in &observed.pods {
+        causes.extend(of_pod::causes(name, pod, observed, command));
+    }
+    if !subject.has_succeeded() {
+        causes.extend(warnings(observed, &causes));
+    }
+    Explanation {
+        subject: subject.reference(),
+        state: subject.state(),
+        message: subject.message(),
+        causes: joined(causes),
+        has_failed: subject.has_failed(),
+    }
+}
+
+/// What is the same for several pods is told once.
+fn joined(causes: Vec<Cause>) -> Vec<Cause> {
+    let mut joined: Vec<Cause> = Vec::new();
+    for cause in causes {
+        let same = joined
+            .iter_mut()
+            .find(|other| other.class == cause.class && other.what == cause.what);
+        match same {
+            Some(other) => other.who.extend(cause.who),
+            None => joined.push(cause),
+        }
+    }
+    joined.sort_by_key(|cause| cause.class);
+    joined
+}
+
+/// Warnings that nothing else accounts for, the latest of each reason.
+fn warnings(observed: &Observed, told: &[Cause]) -> Vec<Cause> {
+    let mut found: Vec<Cause> = Vec::new();
+    let mut events: Vec<&Value> = observed
+        .events
+        .iter()
+        .filter(|event| event["type"] == "Warning")
+        .collect();
+    events.sort_by_key(|event| std::cmp::Reverse(last_time(event).to_owned()));
+    for event in events {
+        let (reason, message) = (text(&event["reason"]), text(&event["message"]).trim());
+        let Some(who) = whom(observed, event) else {
+            continue;
+        };
+        let is_told = told.iter().any(|cause| {
+            let is_about_it = cause.who.is_empty() || who.as_ref().is_none_or(|who| cause.who.contains(who));
+            is_about_it && accounts_for(cause.class, reason)
+        });
+        let is_known = found.iter().any(|cause| {
+            let same = cause.who.first() == who.as_ref();
+            same && cause.what.split(':').next() == Some(reason)
+        });
+        if !is_told && !is_known {
+            let cause = Cause::new(classed(reason, message), format!("{reason}: {message}"));
+            found.push(match who {
+                Some(who) => cause.of(&who),
+                None => cause,
+            });
+        }
+    }
+    found
+}
+
+fn last_time(event: &Value) -> &str {
+    let times = ["lastTimestamp", "eventTime", "firstTimestamp"];
+    times
+        .into_iter()
+        .map(|field| text(&event[field]))
+        .find(|time| !time.is_empty())
+        .unwrap_or_default()
+}
+
+/// Whom an event is about: the whole (no name), or a pod that still has something ahead of it.
+fn whom(observed: &Observed, event: &Value) -> Option<Option<String>> {
+    let uid = text(&event["involvedObject"]["uid"]);
+    let is = |object: &Value| text(&object["metadata"]["uid"]) == uid;
+    if is(observed.subject.object()) || observed.between.iter().any(is) {
+        return Some(None);
+    }
+    let (name, pod) = observed.pods.iter().find(|(_, pod)| is(pod))?;
+    let is_past = matches!(text(&pod["status"]["phase"]), "Succeeded" | "Running");
+    (!is_past).then(|| Some(name.clone()))
+}
+
+/// Whether a cause says what a warning of this reason would say.
+fn accounts_for(class: Class, reason: &str) -> bool {
+    match reason {
+        "FailedScheduling" => matches!(class, Class::Unplaced | Class::Missing),
+        "Failed" | "BackOff" | "InspectFailed" | "ErrImageNeverPull" => {
+            matches!(class, Class::NotStarted | Class::Failed | Class::Missing)
+        }
+        "FailedMount" | "FailedAttachVolume" => class == Class::Missing,
+        "FailedCreate" | "FailedCreatePod" => class == Class::Refused,
+        _ => class == Class::Failed || class == Class::Refused,
+    }
+}
+
+fn classed(reason: &str, message: &str) -> Class {
+    match reason {
+        "FailedMount" | "FailedAttachVolume" => Class::Missing,
+        "FailedScheduling" => Class::Unplaced,
+        "FailedCreate" | "FailedCreatePod" => Class::Refused,
+        _ if message.contains("exceeded quota") => Class::Refused,
+        _ => Class::Warned,
+    }
+}
+
+#[cfg(test)]
+mod tests;

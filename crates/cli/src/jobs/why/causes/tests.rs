@@ -1,0 +1,211 @@
+use resources::kinds;
+use serde_json::json;
+
+use super::*;
+use crate::jobs::job::Job;
+
+fn observed(job: Value, pods: &[(&str, Value)]) -> Observed {
+    let mut job = job;
+    job["metadata"]["name"] = json!("digits");
+    job["metadata"]["uid"] = json!("job");
+    let pods = pods.iter().map(|(name, pod)| {
+        let mut pod = pod.clone();
+        pod["metadata"] = json!({"name": format!("digits-{name}"), "uid": name, "namespace": "lab"});
+        ((*name).to_owned(), pod)
+    });
+    Observed {
+        subject: Subject::Job(Job {
+            kind: &kinds::PYTORCH_JOB,
+            object: job,
+        }),
+        pods: pods.collect(),
+        between: Vec::new(),
+        claims: Vec::new(),
+        quotas: Vec::new(),
+        events: Vec::new(),
+        last_lines: BTreeMap::new(),
+        now: "2026-01-01T00:01:00Z".parse().unwrap(),
+    }
+}
+
+fn state(state: &str) -> Value {
+    json!({"status": {"conditions": [{"type": state, "status": "True", "message": "so it is"}]}})
+}
+
+#[track_caller]
+fn check(observed: &Observed, expected: &[(&str, &str)]) -> Explanation {
+    let explanation = explain(observed, &|words| format!("trainyard {words}"));
+    let told: Vec<(String, &str)> = explanation
+        .causes
+        .iter()
+        .map(|cause| (cause.who.join(","), cause.what.as_str()))
+        .collect();
+    let told: Vec<(&str, &str)> = told.iter().map(|(who, what)| (who.as_str(), *what)).collect();
+    assert_eq!(told, expected);
+    explanation
+}
+
+fn waiting(reason: &str, message: &str) -> Value {
+    let state = json!({"waiting": {"reason": reason, "message": message}});
+    let container = json!({"name": "pytorch", "image": "nowhere/app:1", "state": state});
+    json!({"spec": {}, "status": {"phase": "Pending", "containerStatuses": [container]}})
+}
+
+fn ended(code: i64, message: &str) -> Value {
+    let state = json!({"terminated": {"exitCode": code, "reason": "Error", "message": message}});
+    let container = json!({"name": "pytorch", "state": state});
+    json!({"spec": {}, "status": {"phase": "Failed", "containerStatuses": [container]}})
+}
+
+#[test]
+fn nothing_is_in_the_way_of_a_job_that_runs() {
+    let running = json!({"spec": {}, "status": {"phase": "Running"}});
+    let mut observed = observed(state("Running"), &[("master-0", running)]);
+    observed.events = vec![json!({
+        "type": "Warning", "reason": "FailedScheduling", "message": "0/1 nodes",
+        "involvedObject": {"uid": "master-0"},
+    })];
+    assert!(!check(&observed, &[]).is_trouble(), "what is over is not told");
+}
+
+#[test]
+fn an_image_that_cannot_be_had_is_told_once_for_all_pods() {
+    let pod = waiting("ImagePullBackOff", "Back-off pulling image");
+    let mut observed = observed(state("Created"), &[("master-0", pod.clone()), ("worker-0", pod)]);
+    observed.events = vec![json!({
+        "type": "Warning", "reason": "Failed", "message": "Failed to pull image",
+        "involvedObject": {"uid": "worker-0"},
+    })];
+    let what = "its image `nowhere/app:1` cannot be had: ImagePullBackOff: Back-off pulling image";
+    assert!(check(&observed, &[("master-0,worker-0", what)]).is_trouble());
+}
+
+#[test]
+fn a_pod_without_a_place_has_the_numbers_of_the_scheduler() {
+    let message = "0/1 nodes are available: 1 Insufficient cpu.";
+    let condition = json!({"type": "PodScheduled", "status": "False", "message": message});
+    let pod = json!({"spec": {}, "status": {"phase": "Pending", "conditions": [condition]}});
+    let explanation = check(
+        &observed(state("Created"), &[("worker-0", pod)]),
+        &[(
+            "worker-0",
+            "it has no node: 0/1 nodes are available: 1 Insufficient cpu.",
+        )],
+    );
+    assert!(
+        explanation.causes[0]
+            .advice
+            .as_deref()
+            .unwrap()
+            .starts_with("ask for less")
+    );
+}
+
+#[test]
+fn a_crash_has_its_code_its_meaning_and_its_last_words() {
+    let mut observed = observed(
+        state("Failed"),
+        &[
+            ("worker-0", ended(139, "")),
+            ("master-0", ended(3, "a\nValueError: no\n")),
+        ],
+    );
+    observed
+        .last_lines
+        .insert("digits-worker-0".to_owned(), "step 7".to_owned());
+    let explanation = check(
+        &observed,
+        &[
+            (
+                "worker-0",
+                "its program ended with exit code 139, ended by SIGSEGV; its last line: step 7",
+            ),
+            (
+                "master-0",
+                "its program ended with exit code 3; its last line: ValueError: no",
+            ),
+        ],
+    );
+    assert_eq!(
+        explanation.causes[1].advice.as_deref(),
+        Some("`trainyard logs digits --all --tail 50` has more")
+    );
+}
+
+#[test]
+fn a_claim_that_is_missing_takes_the_place_of_what_the_scheduler_says_of_it() {
+    let message = "0/1 nodes are available: persistentvolumeclaim \"data\" not found.";
+    let condition = json!({"type": "PodScheduled", "status": "False", "message": message});
+    let volume = json!({"name": "v", "persistentVolumeClaim": {"claimName": "data"}});
+    let pod = json!({
+        "spec": {"volumes": [volume]},
+        "status": {"phase": "Pending", "conditions": [condition]},
+    });
+    check(
+        &observed(state("Created"), &[("worker-0", pod)]),
+        &[("worker-0", "its volume claim `data` does not exist")],
+    );
+}
+
+#[test]
+fn a_missing_configmap_is_missing_and_not_a_failure_to_start() {
+    let pod = waiting("CreateContainerConfigError", "configmap \"settings\" not found");
+    let explanation = check(
+        &observed(state("Created"), &[("worker-0", pod)]),
+        &[(
+            "worker-0",
+            "configmap \"settings\" not found (container `pytorch`)",
+        )],
+    );
+    assert_eq!(explanation.causes[0].class, Class::Missing);
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_shown_with_its_numbers() {
+    let mut observed = observed(state("Created"), &[]);
+    observed.events = vec![json!({
+        "type": "Warning", "reason": "FailedCreate",
+        "message": "pods \"digits-worker-0\" is forbidden: exceeded quota: small",
+        "involvedObject": {"uid": "job"},
+    })];
+    observed.quotas = vec![json!({
+        "metadata": {"name": "small"},
+        "status": {"hard": {"pods": "1"}, "used": {"pods": "1"}},
+    })];
+    let what =
+        "the quota of the namespace is used up: pods \"digits-worker-0\" is forbidden: exceeded quota: small";
+    let explanation = check(&observed, &[("", what)]);
+    assert!(
+        explanation.causes[0]
+            .advice
+            .as_deref()
+            .unwrap()
+            .ends_with("(small: pods 1 of 1)")
+    );
+}
+
+#[test]
+fn jobs_that_are_held_or_that_nobody_looks_after_say_so() {
+    let mut held = state("Suspended");
+    held["spec"] = json!({"runPolicy": {"suspend": true}});
+    check(
+        &observed(held, &[]),
+        &[("", "it is suspended (spec.runPolicy.suspend)")],
+    );
+    let unseen = json!({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}});
+    check(
+        &observed(unseen, &[]),
+        &[("", "no operator has taken notice of it")],
+    );
+}
+
+#[test]
+fn the_past_is_told_last_and_is_no_trouble_by_itself() {
+    let mut job = state("Running");
+    job["spec"] = json!({"runPolicy": {"backoffLimit": 5}});
+    job["status"]["restarts"] = json!({
+        "count": 2, "cause": "worker-7 exit 137, OOMKilled", "notBefore": "2026-01-01T00:01:20Z",
+    });
+    let what = "it was restarted 2 times of 5 allowed; last because of worker-7 exit 137, OOMKilled; the next start is in 20s";
+    assert!(!check(&observed(job, &[]), &[("", what)]).is_trouble());
+}

@@ -1,0 +1,168 @@
+//! Looking at everything that may be a cause.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{
+    causes::Observed,
+    subject::{BATCH_JOB, Other, POD, Subject},
+};
+use crate::{
+    advised,
+    jobs::{
+        api::{Api, ApiError, escaped},
+        find::{self, Absent},
+        job::text,
+        place::Cluster,
+        replicas::{of_job, owner},
+    },
+};
+
+/// So many pods are asked for their last line.
+const MOST_LINES: usize = 8;
+
+pub(super) async fn observe(cluster: &Cluster, reference: &str) -> Result<Observed> {
+    let subject = subject(cluster, reference).await?;
+    let api = &cluster.api;
+    let namespace = escaped(subject.namespace());
+    let core = |plural: &str| format!("/api/v1/namespaces/{namespace}/{plural}");
+    let paths = [
+        core("pods"),
+        core("persistentvolumeclaims"),
+        core("resourcequotas"),
+        core("events"),
+        format!("/apis/batch/v1/namespaces/{namespace}/jobs"),
+        format!("/apis/apps/v1/namespaces/{namespace}/replicasets"),
+    ];
+    let [pods, claims, quotas, events, batch_jobs, replica_sets] = lists(api, paths).await?;
+    let between: Vec<Value> = batch_jobs
+        .into_iter()
+        .chain(replica_sets)
+        .filter(|object| owner(object) == Some(text(&subject.object()["metadata"]["uid"])))
+        .collect();
+    let pods = own_pods(&subject, pods, &between);
+    let last_lines = last_lines(api, &pods).await;
+    Ok(Observed {
+        subject,
+        pods,
+        between,
+        claims,
+        quotas,
+        events,
+        last_lines,
+        now: Timestamp::now(),
+    })
+}
+
+async fn lists<const N: usize>(api: &Api, paths: [String; N]) -> Result<[Vec<Value>; N], ApiError> {
+    let mut lists = std::array::from_fn(|_| Vec::new());
+    let answers = join_all(paths.iter().map(|path| api.list(path))).await;
+    for (list, answer) in lists.iter_mut().zip(answers) {
+        *list = answer?.unwrap_or_default();
+    }
+    Ok(lists)
+}
+
+/// A name alone is a training job's, else a pod's or a batch Job's.
+async fn subject(cluster: &Cluster, reference: &str) -> Result<Subject> {
+    if let Some((word, name)) = reference.split_once('/') {
+        if !find::named(word).is_empty() {
+            return find::find(cluster, reference).await.map(Subject::Job);
+        }
+        let Some(kind) = Other::named(word) else {
+            return Err(advised(
+                format!("`{word}` is no kind that can be asked about"),
+                format!("the kinds are the training kinds, and {}", Other::all()),
+            ));
+        };
+        return other(cluster, kind, name)
+            .await?
+            .ok_or_else(|| absent(cluster, reference));
+    }
+    match find::find(cluster, reference).await {
+        Err(error) if error.is::<Absent>() => {}
+        found => return found.map(Subject::Job),
+    }
+    for kind in [&POD, &BATCH_JOB] {
+        if let Some(subject) = other(cluster, kind, reference).await? {
+            return Ok(subject);
+        }
+    }
+    Err(absent(cluster, reference))
+}
+
+fn absent(cluster: &Cluster, reference: &str) -> anyhow::Error {
+    let what = if reference.contains('/') {
+        format!("`{reference}`")
+    } else {
+        format!("training job, pod or job `{reference}`")
+    };
+    Absent {
+        what,
+        namespace: cluster.namespace.clone(),
+    }
+    .into()
+}
+
+async fn other(cluster: &Cluster, kind: &'static Other, name: &str) -> Result<Option<Subject>, ApiError> {
+    let object = cluster
+        .api
+        .find(&kind.path(&cluster.namespace, Some(name)))
+        .await?;
+    Ok(object.map(|object| Subject::Other { kind, object }))
+}
+
+fn own_pods(subject: &Subject, pods: Vec<Value>, between: &[Value]) -> Vec<(String, Value)> {
+    if let Subject::Job(job) = subject {
+        let replicas = of_job(job, pods, between);
+        return replicas
+            .into_iter()
+            .map(|replica| (replica.name, replica.pod))
+            .collect();
+    }
+    let uid = |object: &Value| text(&object["metadata"]["uid"]).to_owned();
+    let mut owners: BTreeSet<String> = between.iter().map(uid).collect();
+    owners.insert(uid(subject.object()));
+    let is_own =
+        |pod: &Value| owners.contains(&uid(pod)) || owner(pod).is_some_and(|owner| owners.contains(owner));
+    let own = pods.into_iter().filter(is_own);
+    own.map(|pod| (text(&pod["metadata"]["name"]).to_owned(), pod))
+        .collect()
+}
+
+/// The last lines of programs that have failed and left no other word.
+async fn last_lines(api: &Api, pods: &[(String, Value)]) -> BTreeMap<String, String> {
+    let wishes = pods.iter().filter_map(|(_, pod)| {
+        let statuses = pod["status"]["containerStatuses"].as_array()?;
+        statuses.iter().find_map(|container| {
+            let (now, before) = (
+                &container["state"]["terminated"],
+                &container["lastState"]["terminated"],
+            );
+            let end = if now.is_object() { now } else { before };
+            let is_mute =
+                end["exitCode"].as_i64().is_some_and(|code| code != 0) && text(&end["message"]).is_empty();
+            is_mute.then(|| (pod, text(&container["name"]), !now.is_object()))
+        })
+    });
+    let lines = wishes
+        .take(MOST_LINES)
+        .map(|(pod, container, previous)| async move {
+            let name = text(&pod["metadata"]["name"]);
+            let path = format!(
+                "/api/v1/namespaces/{}/pods/{}/log?container={}&previous={previous}&tailLines=5",
+                escaped(text(&pod["metadata"]["namespace"])),
+                escaped(name),
+                escaped(container),
+            );
+            // It is an extra: a node that does not answer is no reason to say nothing.
+            let output = api.text(&path).await.ok()?;
+            let line = output.lines().rev().find(|line| !line.trim().is_empty())?;
+            Some((name.to_owned(), line.trim().to_owned()))
+        });
+    join_all(lines).await.into_iter().flatten().collect()
+}
