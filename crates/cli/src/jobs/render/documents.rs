@@ -130,7 +130,7 @@ mod tests {
             1,
             &[
                 "f: document 1 (line 1), ConfigMap \"c\" is no training job",
-                "f: document 3 (line 8), an object without a kind is no training job",
+                "f: document 3 (line 9), an object without a kind is no training job",
             ],
             &[],
         );
