@@ -11,20 +11,16 @@
 mod client;
 mod connection;
 mod crowd;
-mod engines;
 mod floor;
 mod lives;
 mod load;
 mod pods;
-mod schedule;
 mod server;
 mod site;
 mod statistics;
 mod step;
 mod training;
 mod watch;
-
-use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
@@ -87,31 +83,15 @@ enum Command {
         pods: usize,
         server: Server,
     },
-    /// Take the time from pods to nodes in a cluster of simulated nodes, in this process
-    Schedule {
-        #[arg(long, default_value_t = 1000)]
-        nodes: usize,
-        #[arg(long, default_value_t = 10_000)]
-        pods: usize,
-    },
-    /// Run controllers, scheduler and simulated nodes against a server, until stopped
-    Engines {
-        #[arg(long)]
-        kubeconfig: PathBuf,
-        #[arg(long, default_value_t = 3)]
-        nodes: usize,
-    },
 }
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     // One thread: the servers keep the other cores to themselves, and one is plenty for this client.
-    // A cluster in this process gets all of them.
-    let mut runtime = match arguments.command {
-        Command::Schedule { .. } | Command::Engines { .. } => tokio::runtime::Builder::new_multi_thread(),
-        _ => tokio::runtime::Builder::new_current_thread(),
-    };
-    let runtime = runtime.enable_all().build().context("cannot start the runtime")?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
     runtime.block_on(run(arguments.command))
 }
 
@@ -137,19 +117,6 @@ async fn run(command: Command) -> Result<()> {
             pods,
             server,
         } => print(&training::run(&server, kind, jobs, pods).await?)?,
-        Command::Engines { kubeconfig, nodes } => engines::run(&kubeconfig, nodes).await?,
-        Command::Schedule { nodes, pods } => {
-            let figures = schedule::measure(nodes, pods).await?;
-            for (what, took) in [
-                ("decided", figures.decided),
-                ("made", figures.made),
-                ("bound", figures.bound),
-                ("running", figures.running),
-            ] {
-                let rate = pods as f64 / took.as_secs_f64();
-                println!("{what:8} {:8.3} s  {rate:9.0} pods/s", took.as_secs_f64());
-            }
-        }
     }
     Ok(())
 }

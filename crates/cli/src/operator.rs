@@ -104,7 +104,7 @@ pub(crate) struct Arguments {
 
     /// Who places the pods of a job together: volcano, none, or the name of a scheduler with the
     /// coscheduling plugin. Without it, volcano or scheduler-plugins where the cluster has them
-    #[arg(long, value_name = "NAME", alias = "gang-scheduling", value_parser = choices::gang)]
+    #[arg(long, value_name = "NAME", alias = "gang-scheduling")]
     gang_scheduler_name: Option<choices::Gang>,
 
     /// An image with this program, from which pods of MPI jobs, and those that wait for others, get it

@@ -104,12 +104,17 @@ fn find<K: Watched<Form = Existing>>(world: &World, key: &Key) -> Option<Existin
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::stored_job::KeptJob;
 
     fn job() -> StoredJob {
-        serde_json::from_value(json!({"metadata": {"name": "j", "uid": "ours"}})).unwrap()
+        let kept: KeptJob =
+            serde_json::from_value(json!({"metadata": {"name": "j", "uid": "ours"}})).unwrap();
+        StoredJob::of(Arc::new(kept))
     }
 
     fn owned(uid: &str) -> Value {

@@ -29,10 +29,10 @@ impl Group {
             return Some(Self::Own { name });
         }
         let meta = &pod.metadata;
-        if let Some(name) = read(&meta.labels, SCHEDULER_PLUGINS_GROUP) {
+        if let Some(name) = read(meta.labels.as_ref(), SCHEDULER_PLUGINS_GROUP) {
             return Some(Self::SchedulerPlugins { name });
         }
-        read(&meta.annotations, VOLCANO_GROUP).map(|name| Self::Volcano { name })
+        read(meta.annotations.as_ref(), VOLCANO_GROUP).map(|name| Self::Volcano { name })
     }
 
     pub fn name(&self) -> &str {
@@ -49,11 +49,11 @@ pub(crate) fn own_size(pod: &Pod) -> Option<usize> {
 
 fn own_mark(pod: &Pod, key: &str) -> Option<String> {
     let meta = &pod.metadata;
-    read(&meta.labels, key).or_else(|| read(&meta.annotations, key))
+    read(meta.labels.as_ref(), key).or_else(|| read(meta.annotations.as_ref(), key))
 }
 
-fn read(map: &Option<BTreeMap<String, String>>, key: &str) -> Option<String> {
-    map.as_ref()?.get(key).cloned()
+fn read(map: Option<&BTreeMap<String, String>>, key: &str) -> Option<String> {
+    map?.get(key).cloned()
 }
 
 #[derive(Clone, Debug)]

@@ -92,7 +92,7 @@ impl World {
             self.observed
                 .jobs
                 .retain(|job| delete.kind != "Job" || job.name != delete.name);
-            for pod in self.observed.pods.iter_mut() {
+            for pod in &mut self.observed.pods {
                 let is_child = delete.kind == "Job" && pod.controller.as_deref() == Some(delete.uid.as_str());
                 if pod.uid == delete.uid || is_child {
                     pod.deleted.get_or_insert(now);

@@ -45,6 +45,7 @@ pub(super) fn jax(roles: &str, rest: &str) -> String {
 
 /// How many made-up stories are tried: `PROPTEST_CASES`, or so many.
 pub(super) fn stories(cases: u32) -> ProptestConfig {
-    let wanted = std::env::var("PROPTEST_CASES").ok();
-    ProptestConfig::with_cases(wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(cases))
+    let wanted = std::env::var_os("PROPTEST_CASES");
+    let wanted = wanted.and_then(|wanted| wanted.to_str()?.parse().ok());
+    ProptestConfig::with_cases(wanted.unwrap_or(cases))
 }

@@ -82,39 +82,22 @@ impl Api {
     }
 
     pub(crate) async fn text(&self, path: &str) -> Answer<String> {
-        let request = self.request(Method::GET, path, None, "")?;
+        let request = request(Method::GET, path, None, "")?;
         let answer = self.client.request_text(request).await;
         answer.map_err(|error| self.explain(error))
     }
 
     /// An answer that is read while it is given.
     pub(crate) async fn stream(&self, path: &str) -> Answer<impl AsyncBufRead + Send + use<>> {
-        let request = self.request(Method::GET, path, None, "")?;
+        let request = request(Method::GET, path, None, "")?;
         let answer = self.client.request_stream(request).await;
         answer.map_err(|error| self.explain(error))
     }
 
     async fn ask(&self, method: Method, path: &str, body: Option<&Value>, form: &str) -> Answer<Value> {
-        let request = self.request(method, path, body, form)?;
+        let request = request(method, path, body, form)?;
         let answer = self.client.request(request).await;
         answer.map_err(|error| self.explain(error))
-    }
-
-    fn request(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-        form: &str,
-    ) -> Answer<Request<Vec<u8>>> {
-        let mut request = Request::builder().method(method).uri(path);
-        if !form.is_empty() {
-            request = request.header(header::CONTENT_TYPE, form);
-        }
-        let body = body.map(|body| body.to_string().into_bytes());
-        request
-            .body(body.unwrap_or_default())
-            .map_err(|error| ApiError::Unreadable(error.to_string()))
     }
 
     fn explain(&self, error: kube::Error) -> ApiError {
@@ -138,6 +121,17 @@ impl Api {
             }
         }
     }
+}
+
+fn request(method: Method, path: &str, body: Option<&Value>, form: &str) -> Answer<Request<Vec<u8>>> {
+    let mut request = Request::builder().method(method).uri(path);
+    if !form.is_empty() {
+        request = request.header(header::CONTENT_TYPE, form);
+    }
+    let body = body.map(|body| body.to_string().into_bytes());
+    request
+        .body(body.unwrap_or_default())
+        .map_err(|error| ApiError::Unreadable(error.to_string()))
 }
 
 /// A part of a path or of a query, as it may stand there.

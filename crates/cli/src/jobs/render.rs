@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
 
     /// Who places the pods of a job together
     #[arg(long, value_name = "WHO", value_enum, default_value_t)]
-    gang: Scheduler,
+    gang: Placer,
 
     /// The image that brings this program into containers, instead of the machine they are on
     #[arg(long, value_name = "IMAGE")]
@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
 
 /// Whose groups of pods are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Scheduler {
+enum Placer {
     /// The scheduler of the embedded cluster
     #[default]
     Embedded,
@@ -115,12 +115,12 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
     let accelerators = accelerators::read(arguments.controller_config_file.as_deref())?;
     let mut settings = cluster::training_settings(&program, accelerators);
     settings.gang = match arguments.gang {
-        Scheduler::Embedded => Gang::Embedded,
-        Scheduler::Volcano => Gang::Volcano,
-        Scheduler::SchedulerPlugins => Gang::SchedulerPlugins {
+        Placer::Embedded => Gang::Embedded,
+        Placer::Volcano => Gang::Volcano,
+        Placer::SchedulerPlugins => Gang::SchedulerPlugins {
             scheduler: "scheduler-plugins-scheduler".to_owned(),
         },
-        Scheduler::None => Gang::None,
+        Placer::None => Gang::None,
     };
     if let Some(image) = &arguments.agent_image {
         settings.delivery = Delivery::Image(image.clone());

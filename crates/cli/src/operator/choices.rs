@@ -41,14 +41,16 @@ pub(crate) fn kinds(text: &str) -> Result<Kinds, String> {
     Ok(Kinds(found))
 }
 
-pub(crate) fn gang(text: &str) -> Result<Gang, String> {
-    Ok(Gang(match text.to_lowercase().as_str() {
-        "" | "none" => training::Gang::None,
-        "volcano" => training::Gang::Volcano,
-        _ => training::Gang::SchedulerPlugins {
-            scheduler: text.to_owned(),
-        },
-    }))
+impl From<&str> for Gang {
+    fn from(text: &str) -> Self {
+        Self(match text.to_lowercase().as_str() {
+            "" | "none" => training::Gang::None,
+            "volcano" => training::Gang::Volcano,
+            _ => training::Gang::SchedulerPlugins {
+                scheduler: text.to_owned(),
+            },
+        })
+    }
 }
 
 pub(crate) fn gang_name(gang: &training::Gang) -> &str {
@@ -115,8 +117,8 @@ mod tests {
 
     #[test]
     fn a_scheduler_that_is_not_volcano_has_the_plugin() {
-        assert_eq!(gang("Volcano").unwrap().0, training::Gang::Volcano);
-        assert_eq!(gang("none").unwrap().0, training::Gang::None);
-        assert_eq!(gang_name(&gang("my-scheduler").unwrap().0), "my-scheduler");
+        assert_eq!(Gang::from("Volcano").0, training::Gang::Volcano);
+        assert_eq!(Gang::from("none").0, training::Gang::None);
+        assert_eq!(gang_name(&Gang::from("my-scheduler").0), "my-scheduler");
     }
 }

@@ -49,8 +49,8 @@ fn volcano_is_found_and_pods_are_made_when_it_lets_their_group_in() {
         until("its group is gone", || {
             shell.run("kubectl get podgroup j").code != 0
         });
-        assert_eq!(operator.metric("deleted_pod_groups_total"), 1.0);
-        assert_eq!(operator.metric("created_pod_groups_total"), 1.0);
+        assert_eq!(operator.metric("deleted_pod_groups_total"), 1);
+        assert_eq!(operator.metric("created_pod_groups_total"), 1);
     });
 }
 

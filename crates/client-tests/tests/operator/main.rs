@@ -1,7 +1,11 @@
 //! `trainyard operator` as a process of its own: who acts when there are several, what it refuses, what it
 //! counts, and what it needs on a cluster.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a panic is how a test fails, and what led to it is printed"
+)]
 
 mod election;
 mod gang;

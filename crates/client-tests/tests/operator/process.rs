@@ -98,22 +98,22 @@ impl Operator {
     }
 
     /// A sample of its metrics, by its whole name; the sum of all that begin with it.
-    pub(crate) fn metric(&self, name: &str) -> f64 {
+    pub(crate) fn metric(&self, name: &str) -> u64 {
         let text = self.get("/metrics");
         let samples = text.lines().filter(|line| line.starts_with(name));
         samples
-            .filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok())
+            .filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok())
             .sum()
     }
 
     /// Everything it has tried to change.
-    pub(crate) fn changes(&self) -> f64 {
+    pub(crate) fn changes(&self) -> u64 {
         let text = self.get("/metrics");
         let samples = text.lines().filter(|line| {
             line.starts_with("rest_client_requests_total") && !line.contains("method=\"GET\"")
         });
         samples
-            .filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok())
+            .filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok())
             .sum()
     }
 

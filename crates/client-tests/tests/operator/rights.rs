@@ -61,6 +61,6 @@ fn the_account_of_the_printed_manifests_can_do_all_it_has_to() {
         let state = "kubectl get pytorchjob torch -o jsonpath='{.status.conditions[-1:].type}'";
         until("it has succeeded", || shell.ok(state) == "Succeeded");
         let denied = operator.metric("rest_client_requests_total{code=\"403\"");
-        assert_eq!(denied, 0.0);
+        assert_eq!(denied, 0);
     });
 }

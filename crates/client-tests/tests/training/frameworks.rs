@@ -10,7 +10,7 @@ use crate::{
 fn replicas_find_each_other_in_the_words_of_their_framework() {
     let scenarios: [Scenario; 5] = [
         ("tensorflow", |team| {
-            meet(team, "TFJob", &[("Chief", 1, ""), ("Worker", 2, "")])
+            meet(team, "TFJob", &[("Chief", 1, ""), ("Worker", 2, "")]);
         }),
         ("pytorch", |team| {
             meet(team, "PyTorchJob", &[("Master", 1, ""), ("Worker", 2, "")]);

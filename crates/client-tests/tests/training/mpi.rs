@@ -21,10 +21,10 @@ fn mpirun_reaches_the_workers_of_a_job_of_every_version() {
         ("v1", |team| goes_round(team, "v1")),
         ("v2beta1", |team| goes_round(team, "v2beta1")),
         ("mpich-v1alpha2", |team| {
-            goes_round_with_mpich(team, "v1alpha2", "mpiDistribution")
+            goes_round_with_mpich(team, "v1alpha2", "mpiDistribution");
         }),
         ("mpich-v2beta1", |team| {
-            goes_round_with_mpich(team, "v2beta1", "mpiImplementation")
+            goes_round_with_mpich(team, "v2beta1", "mpiImplementation");
         }),
         ("launcher-works", the_launcher_works_too),
         ("read-only", on_a_read_only_image),

@@ -97,7 +97,9 @@ fn examples(team: &Team<'_>) {
         let folder = format!("000/mpi-operator-v0.2.3/examples/{folder}");
         for (number, file) in files(&folder).iter().enumerate() {
             let (namespace, jobs) = submit(team, number + 100 * folder.len(), file);
-            jobs.iter().for_each(|job| check_mpi(team, &namespace, job));
+            for job in &jobs {
+                check_mpi(team, &namespace, job);
+            }
         }
     }
 }

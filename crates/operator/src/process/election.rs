@@ -128,9 +128,8 @@ impl Candidate {
             let before = Moment::now();
             match timeout(self.authority.left(), self.renew(&mut record)).await {
                 Ok(Ok(true)) => self.authority.extend(before, self.times.renew_within),
-                Ok(Ok(false)) => break,
+                Ok(Ok(false)) | Err(_) => break,
                 Ok(Err(error)) => tracing::warn!(%error, "cannot renew the lease, will be tried again"),
-                Err(_) => break,
             }
         }
         self.authority.withdraw();

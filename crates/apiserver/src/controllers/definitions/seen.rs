@@ -77,9 +77,11 @@ impl Seen {
         let served = ["NamesAccepted", "Established"]
             .iter()
             .all(|name| condition_holds(&definition, name));
-        let kinds = served
-            .then(|| custom::kinds(&definition, form.since))
-            .unwrap_or_default();
+        let kinds = if served {
+            custom::kinds(&definition, form.since)
+        } else {
+            Vec::new()
+        };
         object_mut(&mut definition, "spec").remove("versions");
         Self {
             revision,

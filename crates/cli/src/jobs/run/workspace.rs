@@ -232,8 +232,8 @@ mod tests {
         let left = |user, tier| {
             let mounts = vec![mount("/w", false), mount("/root/.pyenv", true)];
             let mut workspace = Workspace {
-                user,
                 mounts,
+                user,
                 ..Workspace::default()
             };
             fit(&mut workspace, tier);

@@ -159,17 +159,17 @@ fn warnings(observed: &Observed, told: &[Cause]) -> Vec<Cause> {
             continue;
         };
         let is_told = told.iter().any(|cause| {
-            let is_about_it = cause.who.is_empty() || who.as_ref().is_none_or(|who| cause.who.contains(who));
+            let is_about_it = cause.who.is_empty() || who.pod().is_none_or(|who| cause.who.contains(who));
             is_about_it && accounts_for(cause.class, reason)
         });
         let is_known = found.iter().any(|cause| {
-            let same = cause.who.first() == who.as_ref();
+            let same = cause.who.first() == who.pod();
             same && cause.what.split(':').next() == Some(reason)
         });
         if !is_told && !is_known {
             let cause = Cause::new(classed(reason, message), format!("{reason}: {message}"));
-            found.push(match who {
-                Some(who) => cause.of(&who),
+            found.push(match who.pod() {
+                Some(pod) => cause.of(pod),
                 None => cause,
             });
         }
@@ -186,16 +186,32 @@ fn last_time(event: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// Whom an event is about: the whole (no name), or a pod that still has something ahead of it.
-fn whom(observed: &Observed, event: &Value) -> Option<Option<String>> {
+/// Whom an event is about.
+enum About {
+    /// The whole, or what stands between it and its pods.
+    Whole,
+    Pod(String),
+}
+
+impl About {
+    fn pod(&self) -> Option<&String> {
+        match self {
+            Self::Whole => None,
+            Self::Pod(name) => Some(name),
+        }
+    }
+}
+
+/// Nobody, when it is about a pod that has nothing ahead of it.
+fn whom(observed: &Observed, event: &Value) -> Option<About> {
     let uid = text(&event["involvedObject"]["uid"]);
     let is = |object: &Value| text(&object["metadata"]["uid"]) == uid;
     if is(observed.subject.object()) || observed.between.iter().any(is) {
-        return Some(None);
+        return Some(About::Whole);
     }
     let (name, pod) = observed.pods.iter().find(|(_, pod)| is(pod))?;
     let is_past = matches!(text(&pod["status"]["phase"]), "Succeeded" | "Running");
-    (!is_past).then(|| Some(name.clone()))
+    (!is_past).then(|| About::Pod(name.clone()))
 }
 
 /// Whether a cause says what a warning of this reason would say.
