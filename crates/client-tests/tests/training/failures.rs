@@ -1,6 +1,10 @@
 //! A replica dies while its job runs: by its own exit, by `kill -9`, with its pod, for want of memory.
 
-use std::fs;
+use std::{
+    ffi::OsString,
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 
@@ -179,14 +183,26 @@ fn a_killed_process(team: &Team<'_>) {
 /// `kill -9` of one process with this command line.
 #[track_caller]
 fn kill_one(command: &str) {
-    let wanted = format!("{}\0", command.replace(' ', "\0"));
-    let entries = fs::read_dir("/proc").expect("there are processes");
-    let pid = entries.flatten().map(|entry| entry.file_name()).find(|pid| {
-        fs::read(format!("/proc/{}/cmdline", pid.display())).is_ok_and(|line| line == wanted.as_bytes())
-    });
-    let pid = pid.expect("the program runs");
+    let pid = until_found(command);
     let killed = std::process::Command::new("kill").arg("-9").arg(pid).status();
     assert!(killed.is_ok_and(|status| status.success()));
+}
+
+/// A pod runs before its shell has become the program.
+fn until_found(command: &str) -> OsString {
+    let wanted = format!("{}\0", command.replace(' ', "\0"));
+    let is_it = |pid: &OsString| {
+        fs::read(format!("/proc/{}/cmdline", pid.display())).is_ok_and(|line| line == wanted.as_bytes())
+    };
+    let end = Instant::now() + Duration::from_mins(1);
+    loop {
+        let entries = fs::read_dir("/proc").expect("there are processes");
+        if let Some(pid) = entries.flatten().map(|entry| entry.file_name()).find(is_it) {
+            return pid;
+        }
+        assert!(Instant::now() < end, "nothing runs as `{command}`");
+        thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Where there are control groups for us, limits are kept; elsewhere the program gets what it wants.

@@ -45,8 +45,9 @@ fn every_cause_is_found_and_told_with_what_to_do() {
         assert_eq!((pod.code, &json["state"]), (1, &"Failed".into()));
         assert_eq!(json["causes"][0]["class"], "Failed");
 
-        let absent = until(shell, "trainyard why absent", "no-such-program");
+        let absent = until(shell, "trainyard why absent", "absent is Failed");
         assert_eq!(absent.code, 1);
+        assert!(absent.stdout.contains("no-such-program"), "{}", absent.stdout);
 
         let good = shell.run("trainyard run --name good -- true && trainyard why good");
         assert_eq!(good.code, 0, "{good:?}");
