@@ -10,7 +10,7 @@ mod processes;
 mod terminals;
 
 pub(crate) use descriptors::{
-    close_all_above_stderr, receive_with_descriptors, send_with_descriptors, watch,
+    close_all, close_all_above_stderr, receive_with_descriptors, send_with_descriptors, watch,
 };
 pub(crate) use interfaces::bring_loopback_up;
 pub(crate) use mounts::make_read_only_below;

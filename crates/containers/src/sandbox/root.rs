@@ -6,12 +6,16 @@ mod base;
 mod copy;
 mod devices;
 mod kernel;
+mod lock;
 mod mirror;
 mod mounts;
 mod parts;
 mod volumes;
 
-use std::{env, path::Path};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 use nix::{
     mount::{MntFlags, MsFlags, mount, umount2},
@@ -19,7 +23,10 @@ use nix::{
     unistd::pivot_root,
 };
 
+pub(super) use lock::lock;
+
 use super::{
+    command,
     error::{Doing as _, SetupError},
     namespaces::Surroundings,
 };
@@ -41,14 +48,15 @@ pub(super) fn build(spec: &Container, surroundings: &Surroundings) -> Result<(),
     let mut mirrors = Vec::new();
     kernel::mount_sys(&kernel, spec)?;
     devices::mount_all(&devices)?;
-    if let Root::Host { hidden, private } = &spec.root {
-        base::replace_private(private)?;
+    let private = private_folders(spec);
+    base::replace_private(&private)?;
+    if let Root::Host { hidden, .. } = &spec.root {
         base::hide(hidden)?;
     }
     volumes::mount_all(&volumes, &mut mirrors)?;
     kernel::mask(spec)?;
-    if let (Root::Host { private, .. }, true) = (&spec.root, spec.read_only_root) {
-        base::close_private(private, &spec.mounts)?;
+    if spec.read_only_root {
+        base::close_private(&private, &spec.mounts)?;
     }
     for mirror in &mirrors {
         mounts::remount_read_only(mirror)?;
@@ -58,6 +66,21 @@ pub(super) fn build(spec: &Container, surroundings: &Surroundings) -> Result<(),
         mounts::remount_read_only(Path::new("/"))?;
     }
     Ok(())
+}
+
+/// Whether something of the host lies below the container's mounts.
+pub(super) fn covers_host(spec: &Container) -> bool {
+    matches!(spec.root, Root::Host { .. })
+}
+
+/// What each container on the host's file system has for itself: the home of its own user, too.
+fn private_folders(spec: &Container) -> Vec<PathBuf> {
+    let Root::Host { private, .. } = &spec.root else {
+        return Vec::new();
+    };
+    let mut folders = private.clone();
+    folders.extend(command::own_home(spec.user).filter(|home| !private.contains(home)));
+    folders
 }
 
 /// Makes `root` the root; the host's stays mounted on top of it, reachable only as `.`.

@@ -3,7 +3,7 @@
 
 mod calls;
 
-use std::{collections::BTreeMap, env::consts::ARCH};
+use std::{collections::BTreeMap, env::consts::ARCH, io};
 
 use nix::libc;
 use seccompiler::{
@@ -31,6 +31,15 @@ impl Filters {
             Seccomp::Default => default_filters(may_administer(spec)).map(Self).map_err(invalid),
             Seccomp::Profile(profile) => profile_filters(profile).map(Self).map_err(invalid),
         }
+    }
+
+    /// Refuses everything but these.
+    pub(super) fn only(names: &[&str]) -> Result<Self, io::Error> {
+        let rest = SeccompAction::Errno(libc::EPERM.cast_unsigned());
+        let program = TargetArch::try_from(ARCH)
+            .and_then(|arch| SeccompFilter::new(numbered(names), rest, SeccompAction::Allow, arch))
+            .and_then(BpfProgram::try_from);
+        Ok(Self(vec![program.map_err(io::Error::other)?]))
     }
 
     pub(super) fn install(&self) -> nix::Result<()> {

@@ -292,6 +292,34 @@ async fn a_shared_process_namespace_shows_the_others() {
 }
 
 #[tokio::test]
+async fn the_first_of_shared_processes_has_nothing_to_give() {
+    let pod = Pod::with(|spec| spec.share_processes = true).await;
+    let mut container = pod.container(
+        "main",
+        "cat /proc/1/environ; ls -l /proc/1/fd/; echo X > /proc/1/fd/2 && echo written; grep -E 'CapEff|Seccomp:' /proc/1/status",
+    );
+    // As far as a container can come.
+    container.capabilities.add = vec!["SYS_PTRACE".to_owned()];
+    let (text, _) = pod.run(&container).await;
+    for leak in ["PATH=", "->", "written"] {
+        assert!(!text.contains(leak), "{leak}: {text}");
+    }
+    assert!(
+        text.contains("CapEff:\t0000000000000000\nSeccomp:\t2\n"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn the_home_of_a_containers_user_is_its_own() {
+    let pod = Pod::new().await;
+    let (text, _) = pod
+        .script("ls -A $HOME; echo mine > $HOME/x && cat $HOME/x")
+        .await;
+    assert_eq!(text, "mine\n");
+}
+
+#[tokio::test]
 async fn an_image_is_made_of_layers() {
     let pod = Pod::new().await;
     // A tiny image: the host's programs are mounted, the rest is its own.

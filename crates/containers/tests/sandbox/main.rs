@@ -6,6 +6,7 @@
 
 mod pod;
 
+mod administrators;
 mod adoption;
 mod cleaning;
 mod execution;
