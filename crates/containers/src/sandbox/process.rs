@@ -101,10 +101,8 @@ fn enter(plan: &Plan<'_>) -> Result<Option<Home>, Failure> {
         Place::Bare => Ok(None),
         Place::New(surroundings) => {
             hide_from_others()?;
-            root::build(plan.spec, surroundings)?;
-            if root::covers_host(plan.spec) && credentials::may_mount(plan.spec)? {
-                root::lock()?;
-            }
+            let may_mount = credentials::may_mount(plan.spec)?;
+            root::build(plan.spec, surroundings, plan.group, may_mount)?;
             Ok(Some(Home::Fresh))
         }
         Place::Beside(pid) => {

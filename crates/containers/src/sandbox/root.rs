@@ -5,6 +5,7 @@
 mod base;
 mod copy;
 mod devices;
+mod hidden;
 mod kernel;
 mod lock;
 mod mirror;
@@ -23,24 +24,34 @@ use nix::{
     unistd::pivot_root,
 };
 
-pub(super) use lock::lock;
-
 use super::{
     command,
     error::{Doing as _, SetupError},
     namespaces::Surroundings,
 };
-use crate::spec::{Container, Root};
+use crate::{
+    cgroups::Group,
+    spec::{Container, Root},
+};
+use hidden::Hidden;
+use volumes::Volume;
 
-/// Gives this process the container's file system.
-pub(super) fn build(spec: &Container, surroundings: &Surroundings) -> Result<(), SetupError> {
+/// Gives this process the container's file system, with its control group in sight. What covers the host
+/// stays where it is even if the container `may_mount`.
+pub(super) fn build(
+    spec: &Container,
+    surroundings: &Surroundings,
+    group: Option<&Group>,
+    may_mount: bool,
+) -> Result<(), SetupError> {
     unshare(CloneFlags::CLONE_NEWNS).doing(|| "make a mount namespace")?;
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>).doing(|| "separate the mounts")?;
     // Sources are named as the host sees them; open, they can be used after the host is out of sight.
-    let volumes = volumes::open(&spec.mounts)?;
+    let hidden = Hidden::find(&spec.hidden);
+    let volumes = volumes::open(&spec.mounts, &hidden)?;
     let devices = devices::open(spec, surroundings)?;
-    let kernel = kernel::open()?;
+    let kernel = kernel::open(group)?;
 
     base::mount_root(&spec.root, &surroundings.staging)?;
     kernel::mount_proc(&surroundings.staging)?;
@@ -50,8 +61,9 @@ pub(super) fn build(spec: &Container, surroundings: &Surroundings) -> Result<(),
     devices::mount_all(&devices)?;
     let private = private_folders(spec);
     base::replace_private(&private)?;
-    if let Root::Host { hidden, .. } = &spec.root {
-        base::hide(hidden)?;
+    let is_host = matches!(spec.root, Root::Host { .. });
+    if is_host {
+        hidden.places().try_for_each(base::hide)?;
     }
     volumes::mount_all(&volumes, &mut mirrors)?;
     kernel::mask(spec)?;
@@ -62,20 +74,19 @@ pub(super) fn build(spec: &Container, surroundings: &Surroundings) -> Result<(),
         mounts::remount_read_only(mirror)?;
     }
     leave_host()?;
-    if spec.read_only_root || matches!(spec.root, Root::Host { .. }) {
+    if spec.read_only_root || is_host {
         mounts::remount_read_only(Path::new("/"))?;
+    }
+    let covers_host = is_host || volumes.iter().any(Volume::hides);
+    if may_mount && covers_host {
+        lock::lock()?;
     }
     Ok(())
 }
 
-/// Whether something of the host lies below the container's mounts.
-pub(super) fn covers_host(spec: &Container) -> bool {
-    matches!(spec.root, Root::Host { .. })
-}
-
 /// What each container on the host's file system has for itself: the home of its own user, too.
 fn private_folders(spec: &Container) -> Vec<PathBuf> {
-    let Root::Host { private, .. } = &spec.root else {
+    let Root::Host { private } = &spec.root else {
         return Vec::new();
     };
     let mut folders = private.clone();

@@ -2,16 +2,17 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
-use containers::spec::{Container, Root};
+use containers::spec::{Bind, Container, Mount};
 
 use super::pod::Pod;
 
 /// Everything that takes a mount away or loosens it.
 fn attack(hidden: &Path) -> String {
-    let hidden = hidden.display();
+    let seen = Path::new("/parent").join(hidden.file_name().unwrap());
+    let (hidden, seen) = (hidden.display(), seen.display());
     format!(
-        "for place in /tmp {hidden}; do umount $place; umount -l $place; mount --move $place /mnt; done 2>/dev/null; \
-         cat {hidden}/secret; \
+        "for place in /tmp {hidden} {seen} /parent; do umount $place; umount -l $place; mount --move $place /mnt; done 2>/dev/null; \
+         cat {hidden}/secret {seen}/secret; \
          mount -o remount,rw /etc; mount -o remount,bind,rw /etc; touch /etc/trainyard-test && echo written; \
          mount --bind / /mnt && cat /mnt/{hidden}/secret; mount --rbind / /mnt && cat /mnt/{hidden}/secret; \
          umount -l /mnt/{hidden}; cat /mnt/{hidden}/secret; umount -l /mnt; \
@@ -28,7 +29,12 @@ async fn try_with(change: impl FnOnce(&mut Container)) {
     fs::set_permissions(data.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(data.path().join("secret"), "42").unwrap();
     let mut container = pod.container("main", &attack(data.path()));
-    container.root = Root::host(vec![data.path().to_owned(), pod.folder.path().to_owned()], None);
+    container.hidden.push(data.path().to_owned());
+    container.mounts.push(Mount::Bind(Bind {
+        source: data.path().parent().unwrap().to_owned(),
+        target: "/parent".into(),
+        read_only: false,
+    }));
     change(&mut container);
     let (text, exit) = pod.run(&container).await;
     let _ = fs::remove_file("/etc/trainyard-test");

@@ -1,6 +1,6 @@
 //! What a container sees and may do.
 
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
 
 use containers::{
     FailureKind,
@@ -49,10 +49,7 @@ async fn the_data_directory_is_not_visible() {
         "main",
         &format!("ls -A {0}; cat {0}/secret; touch {0}/x", data.path().display()),
     );
-    container.root = Root::Host {
-        hidden: vec![data.path().to_owned()],
-        private: vec!["/tmp".into()],
-    };
+    container.hidden.push(data.path().to_owned());
     let (text, exit) = pod.run(&container).await;
     assert!(!text.contains("42") && exit.code != 0, "{text}");
     assert!(text.contains("No such file"), "{text}");
@@ -289,6 +286,71 @@ async fn a_shared_process_namespace_shows_the_others() {
         .run(&pod.container("two", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"))
         .await;
     assert!(!text.contains("sleep 1000"), "{text}");
+}
+
+#[tokio::test]
+async fn no_volume_leads_to_what_is_hidden() {
+    let pod = Pod::new().await;
+    let (data, own) = (pod.path("data"), pod.path("data/own"));
+    fs::create_dir_all(&own).unwrap();
+    fs::write(data.join("secret"), "42").unwrap();
+    std::os::unix::fs::symlink(&data, pod.path("link")).unwrap();
+    let volume = |source: PathBuf| {
+        Mount::Bind(Bind {
+            source,
+            target: "/volume".into(),
+            read_only: false,
+        })
+    };
+    let part = Mount::Part(Part {
+        volume: pod.folder.path().to_owned(),
+        path: "data".into(),
+        target: "/volume".into(),
+        read_only: false,
+    });
+    let mut container = pod.container(
+        "main",
+        "ls -A /volume /volume/data; touch /volume/data/x /volume/x",
+    );
+    container.hidden = vec![data.clone()];
+    for refused in [volume(pod.path("link")), part] {
+        container.mounts = vec![refused];
+        let error = pod.sandbox.start_container(&container).await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("it lies in a folder that no pod may see"), "{text}");
+    }
+    container.mounts = vec![volume(pod.folder.path().to_owned())];
+    let (text, _) = pod.run(&container).await;
+    assert!(
+        !text.contains("secret") && text.contains("Read-only file system"),
+        "{text}"
+    );
+    assert!(pod.path("x").exists() && !data.join("x").exists());
+
+    // What the pod has there itself is called by its name.
+    let mut container = pod.container("own", "touch /volume/y");
+    container.hidden = vec![data];
+    container.mounts = vec![volume(own.clone())];
+    assert_eq!(pod.run(&container).await.1.code, 0);
+    assert!(own.join("y").exists());
+}
+
+#[tokio::test]
+async fn a_volume_cannot_take_the_place_of_the_root() {
+    let pod = Pod::new().await;
+    fs::create_dir(pod.path("volume")).unwrap();
+    let mut container = pod.container("main", "ls /");
+    container.mounts = vec![Mount::Bind(Bind {
+        source: pod.path("volume"),
+        target: "/usr/..".into(),
+        read_only: false,
+    })];
+    let error = pod.sandbox.start_container(&container).await.unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("cannot mount a volume at `/usr/..`: it is the container's root"),
+        "{text}"
+    );
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ use crate::{
 
 /// Moves this process to a locked copy of its mounts. Its own rights stay what they are: only the copy
 /// belongs to a user namespace below ours, which has nobody in it.
-pub(in crate::sandbox) fn lock() -> Result<(), SetupError> {
+pub(super) fn lock() -> Result<(), SetupError> {
     enter_copy().doing(|| "lock the mounts of a container that may mount")
 }
 
