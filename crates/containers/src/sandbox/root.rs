@@ -49,11 +49,14 @@ pub(super) fn build(
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>).doing(|| "separate the mounts")?;
     // Sources are named as the host sees them; open, they can be used after the host is out of sight.
     let hidden = Hidden::find(&spec.hidden);
-    let volumes = volumes::open(&spec.mounts, &hidden)?;
+    let volumes = volumes::open(spec, &hidden)?;
     let devices = devices::open(spec, surroundings)?;
     let kernel = kernel::open(group)?;
 
     base::mount_root(&spec.root, &surroundings.staging)?;
+    if !spec.privileged {
+        mounts::refuse_devices(&surroundings.staging)?;
+    }
     kernel::mount_proc(&surroundings.staging)?;
     enter(&surroundings.staging)?;
     let mut mirrors = Vec::new();

@@ -1,6 +1,6 @@
 //! What a container sees and may do.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use containers::{
     FailureKind,
@@ -16,7 +16,7 @@ use nix::sys::stat::{Mode, SFlag, mknod};
 use super::pod::{Pod, is_root, tier};
 
 /// The host's programs, for images that have none.
-fn programs() -> Vec<Mount> {
+pub(crate) fn programs() -> Vec<Mount> {
     ["/bin", "/lib", "/lib64", "/usr"]
         .map(|path| {
             Mount::Bind(Bind {
@@ -34,25 +34,6 @@ async fn the_hosts_file_system_cannot_be_written() {
     let script = "for folder in / /etc /usr /var; do touch $folder/x 2>/dev/null && echo $folder; done; \
                   echo private > /tmp/x && cat /tmp/x; touch /dev/shm/y && ls /dev/shm";
     assert_eq!(pod.script(script).await.0, "private\ny\n");
-}
-
-#[tokio::test]
-async fn the_data_directory_is_not_visible() {
-    let pod = Pod::with(|_| {}).await;
-    // Not below a private folder, so that only hiding hides it.
-    let Ok(data) = tempfile::tempdir_in("/var/lib").or_else(|_| tempfile::tempdir_in("/var/tmp")) else {
-        return;
-    };
-    fs::set_permissions(data.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    fs::write(data.path().join("secret"), "42").unwrap();
-    let mut container = pod.container(
-        "main",
-        &format!("ls -A {0}; cat {0}/secret; touch {0}/x", data.path().display()),
-    );
-    container.hidden.push(data.path().to_owned());
-    let (text, exit) = pod.run(&container).await;
-    assert!(!text.contains("42") && exit.code != 0, "{text}");
-    assert!(text.contains("No such file"), "{text}");
 }
 
 #[tokio::test]
@@ -289,53 +270,6 @@ async fn a_shared_process_namespace_shows_the_others() {
 }
 
 #[tokio::test]
-async fn no_volume_leads_to_what_is_hidden() {
-    let pod = Pod::new().await;
-    let (data, own) = (pod.path("data"), pod.path("data/own"));
-    fs::create_dir_all(&own).unwrap();
-    fs::write(data.join("secret"), "42").unwrap();
-    std::os::unix::fs::symlink(&data, pod.path("link")).unwrap();
-    let volume = |source: PathBuf| {
-        Mount::Bind(Bind {
-            source,
-            target: "/volume".into(),
-            read_only: false,
-        })
-    };
-    let part = Mount::Part(Part {
-        volume: pod.folder.path().to_owned(),
-        path: "data".into(),
-        target: "/volume".into(),
-        read_only: false,
-    });
-    let mut container = pod.container(
-        "main",
-        "ls -A /volume /volume/data; touch /volume/data/x /volume/x",
-    );
-    container.hidden = vec![data.clone()];
-    for refused in [volume(pod.path("link")), part] {
-        container.mounts = vec![refused];
-        let error = pod.sandbox.start_container(&container).await.unwrap_err();
-        let text = error.to_string();
-        assert!(text.contains("it lies in a folder that no pod may see"), "{text}");
-    }
-    container.mounts = vec![volume(pod.folder.path().to_owned())];
-    let (text, _) = pod.run(&container).await;
-    assert!(
-        !text.contains("secret") && text.contains("Read-only file system"),
-        "{text}"
-    );
-    assert!(pod.path("x").exists() && !data.join("x").exists());
-
-    // What the pod has there itself is called by its name.
-    let mut container = pod.container("own", "touch /volume/y");
-    container.hidden = vec![data];
-    container.mounts = vec![volume(own.clone())];
-    assert_eq!(pod.run(&container).await.1.code, 0);
-    assert!(own.join("y").exists());
-}
-
-#[tokio::test]
 async fn a_volume_cannot_take_the_place_of_the_root() {
     let pod = Pod::new().await;
     fs::create_dir(pod.path("volume")).unwrap();
@@ -351,34 +285,6 @@ async fn a_volume_cannot_take_the_place_of_the_root() {
         text.contains("cannot mount a volume at `/usr/..`: it is the container's root"),
         "{text}"
     );
-}
-
-#[tokio::test]
-async fn the_first_of_shared_processes_has_nothing_to_give() {
-    let pod = Pod::with(|spec| spec.share_processes = true).await;
-    let mut container = pod.container(
-        "main",
-        "cat /proc/1/environ; ls -l /proc/1/fd/; echo X > /proc/1/fd/2 && echo written; grep -E 'CapEff|Seccomp:' /proc/1/status",
-    );
-    // As far as a container can come.
-    container.capabilities.add = vec!["SYS_PTRACE".to_owned()];
-    let (text, _) = pod.run(&container).await;
-    for leak in ["PATH=", "->", "written"] {
-        assert!(!text.contains(leak), "{leak}: {text}");
-    }
-    assert!(
-        text.contains("CapEff:\t0000000000000000\nSeccomp:\t2\n"),
-        "{text}"
-    );
-}
-
-#[tokio::test]
-async fn the_home_of_a_containers_user_is_its_own() {
-    let pod = Pod::new().await;
-    let (text, _) = pod
-        .script("ls -A $HOME; echo mine > $HOME/x && cat $HOME/x")
-        .await;
-    assert_eq!(text, "mine\n");
 }
 
 #[tokio::test]

@@ -15,4 +15,5 @@ mod limits;
 mod lives;
 mod ordinary_user;
 mod plain_processes;
+mod secrecy;
 mod speed;

@@ -6,10 +6,14 @@ use super::{
     base,
     hidden::Hidden,
     mirror,
-    mounts::{HARMLESS, Held, make_read_only, mount_memory},
+    mounts::{HARMLESS, Held, make_read_only, mount_memory, refuse_devices},
     parts,
 };
-use crate::{protocol::FailureKind, sandbox::error::SetupError, spec::Mount};
+use crate::{
+    protocol::FailureKind,
+    sandbox::error::SetupError,
+    spec::{Container, Mount},
+};
 
 /// A mount whose source is held open.
 #[derive(Debug)]
@@ -20,6 +24,8 @@ pub(super) enum Volume<'a> {
         read_only: bool,
         /// What of the source nobody may see, relative to it.
         hidden: Vec<PathBuf>,
+        /// Devices in it can be used.
+        has_devices: bool,
     },
     Memory {
         target: &'a Path,
@@ -34,8 +40,10 @@ impl Volume<'_> {
     }
 }
 
-pub(super) fn open<'a>(mounts: &'a [Mount], hidden: &Hidden) -> Result<Vec<Volume<'a>>, SetupError> {
-    let mut ordered: Vec<_> = mounts.iter().collect();
+pub(super) fn open<'a>(spec: &'a Container, hidden: &Hidden) -> Result<Vec<Volume<'a>>, SetupError> {
+    let mut ordered: Vec<_> = spec.mounts.iter().collect();
+    // A device that is mounted by its name was asked for.
+    let has_devices = |source: &Path| spec.privileged || source.starts_with("/dev");
     ordered.sort_by_key(|mount| mount.target().components().count());
     ordered
         .into_iter()
@@ -44,6 +52,7 @@ pub(super) fn open<'a>(mounts: &'a [Mount], hidden: &Hidden) -> Result<Vec<Volum
                 let source = Held::open(&bind.source)?;
                 Ok(Volume::Bind {
                     hidden: hidden.below(&bind.source, &source)?,
+                    has_devices: has_devices(&bind.source),
                     source,
                     target: &bind.target,
                     read_only: bind.read_only,
@@ -53,6 +62,7 @@ pub(super) fn open<'a>(mounts: &'a [Mount], hidden: &Hidden) -> Result<Vec<Volum
                 let source = parts::open(part).map_err(|error| error.of_kind(FailureKind::Part))?;
                 Ok(Volume::Bind {
                     hidden: hidden.below(&part.volume, &source)?,
+                    has_devices: has_devices(&part.volume),
                     source,
                     target: &part.target,
                     read_only: part.read_only,
@@ -75,9 +85,13 @@ pub(super) fn mount_all(volumes: &[Volume<'_>], mirrors: &mut Vec<PathBuf>) -> R
                 target,
                 read_only,
                 hidden,
+                has_devices,
             } => {
                 let place = mirror::make_place(target, source.is_folder, mirrors)?;
                 source.bind_to(&place)?;
+                if !has_devices {
+                    refuse_devices(&place)?;
+                }
                 if *read_only {
                     make_read_only(&place)?;
                 }
