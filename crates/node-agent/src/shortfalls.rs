@@ -12,6 +12,8 @@ pub(crate) const REASON: &str = "PodFeatureUnsupported";
 pub(crate) struct Abilities {
     /// Processes can be in groups of the pod's choice.
     pub(crate) has_groups: bool,
+    /// Files can be given to them.
+    pub(crate) gives_files: bool,
     /// Control groups can be written.
     pub(crate) has_limits: bool,
 }
@@ -22,6 +24,10 @@ pub(crate) fn shortfalls(pod: &Pod, abilities: Abilities) -> Option<String> {
     if !abilities.has_groups {
         let why = "the user of this node has no subordinate groups (/etc/subgid), so its pods have one group";
         texts.extend(without_effect(group_fields(pod), why));
+    } else if !abilities.gives_files && has_volume_group(pod) {
+        let text = "spec.securityContext.fsGroup is a group of the pod's processes, but not of its volumes: \
+                    only root gives files to groups";
+        texts.push(text.to_owned());
     }
     if !abilities.has_limits {
         let why = "the user of this node may not write control groups";
@@ -44,13 +50,18 @@ fn group_fields(pod: &Pod) -> Vec<String> {
         .as_ref()
         .is_some_and(|groups| !groups.is_empty());
     let fields = [
-        (context.fs_group.is_some(), "fsGroup"),
+        (has_volume_group(pod), "fsGroup"),
         (is_in_groups, "supplementalGroups"),
     ];
     let asked = fields.into_iter().filter(|(is_asked, _)| *is_asked);
     asked
         .map(|(_, name)| format!("spec.securityContext.{name}"))
         .collect()
+}
+
+fn has_volume_group(pod: &Pod) -> bool {
+    let context = roles::spec(pod).security_context.as_ref();
+    context.is_some_and(|context| context.fs_group.is_some())
 }
 
 fn limit_fields(pod: &Pod) -> Vec<String> {
@@ -101,6 +112,7 @@ mod tests {
     fn each_field_without_effect_is_named_with_the_reason() {
         let none = Abilities {
             has_groups: false,
+            gives_files: false,
             has_limits: false,
         };
         assert_eq!(
@@ -117,8 +129,18 @@ mod tests {
     fn what_the_machine_can_give_needs_no_word() {
         let all = Abilities {
             has_groups: true,
+            gives_files: true,
             has_limits: true,
         };
         assert_eq!(shortfalls(&pod(), all), None);
+        let subordinate = Abilities {
+            gives_files: false,
+            ..all
+        };
+        let text = shortfalls(&pod(), subordinate).unwrap();
+        assert!(
+            text.starts_with("spec.securityContext.fsGroup is a group of the pod's processes"),
+            "{text}"
+        );
     }
 }

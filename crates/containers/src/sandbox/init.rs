@@ -44,13 +44,10 @@ impl ProcessNamespaces {
             });
         }
         let own = File::open("/proc/self/ns/pid").doing(|| "open our process namespace")?;
-        let shared = match spec.share_processes {
-            true => Some(share(&own, surroundings)?),
-            false => None,
-        };
+        let shared = spec.share_processes.then(|| share(&own, surroundings));
         Ok(Self {
+            shared: shared.transpose()?,
             own: Some(own),
-            shared,
         })
     }
 

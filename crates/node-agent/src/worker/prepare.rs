@@ -157,6 +157,7 @@ async fn abilities(tier: Tier, sandbox: &Sandbox) -> Result<Abilities, Trouble> 
             Tier::Rootless => setgroups().is_ok_and(|answer| answer.trim() == "allow"),
             Tier::Process => rustix::process::geteuid().is_root(),
         },
+        gives_files: tier != Tier::Rootless,
         has_limits: !state.control_groups.is_empty(),
     })
 }
