@@ -15,7 +15,7 @@ async fn has_control_groups(cluster: &Cluster) -> bool {
     cluster.until_phase("tries", "Running").await;
     let state = cluster.data_dir().join("pods").join(pod.uid().unwrap());
     let state: Value = serde_json::from_slice(&fs::read(state.join("state.json")).unwrap()).unwrap();
-    let groups = state["controlGroups"].as_array();
+    let groups = state["control_groups"].as_array();
     groups.is_some_and(|groups| !groups.is_empty())
 }
 
