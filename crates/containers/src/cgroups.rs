@@ -41,6 +41,19 @@ impl Group {
             .try_for_each(|group| fs::write(group.folder.join("cgroup.procs"), "0"))
     }
 
+    /// Its folders, each with the place where programs look for the group they are in.
+    pub(crate) fn views(&self) -> Vec<(&Path, PathBuf)> {
+        let root = Path::new("/sys/fs/cgroup");
+        let views = self.groups.iter().flat_map(|group| {
+            let places = match &group.kind {
+                Kind::V1(controllers) => controllers.iter().map(|name| root.join(name)).collect(),
+                Kind::V2 => vec![root.to_owned()],
+            };
+            places.into_iter().map(|place| (group.folder.as_path(), place))
+        });
+        views.collect()
+    }
+
     /// Whether the kernel killed a process because the memory limit was reached.
     pub(crate) fn out_of_memory(&self) -> bool {
         self.groups.iter().any(|group| match &group.kind {

@@ -20,12 +20,6 @@ pub(crate) fn is_zombie(pid: i32) -> bool {
         .is_some_and(|(_, rest)| rest.starts_with('Z'))
 }
 
-/// The process that started it, or that took it over.
-pub(crate) fn parent(pid: i32) -> Option<i32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    field(&stat, 4)
-}
-
 /// The session a process belongs to.
 pub(crate) fn session(pid: i32) -> Option<i32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -26,6 +26,8 @@ pub(crate) struct Start<'a> {
     /// What the pod's volumes are for this container.
     pub(crate) mounts: Vec<Mount>,
     pub(crate) folder: &'a PodFolder,
+    /// What no container may see.
+    pub(crate) data_dir: &'a Path,
     pub(crate) machine: Machine,
     pub(crate) profiles: &'a Profiles,
     /// What of the machine's GPUs is this container's.
@@ -74,6 +76,7 @@ pub(crate) fn container(start: Start<'_>) -> Result<spec::Container, Unfit> {
         root: image.root(&start.folder.container(&container.name)),
         read_only_root: rights.read_only_root,
         mounts,
+        hidden: vec![start.data_dir.to_owned()],
         devices: start.gpus.devices,
         argv,
         env,

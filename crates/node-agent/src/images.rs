@@ -82,7 +82,6 @@ impl Image {
 pub(crate) struct Images {
     store: Result<Store, String>,
     has_overlay: bool,
-    data_dir: PathBuf,
     home: Option<PathBuf>,
     host_only: bool,
     /// Pulls that failed, by pod and image.
@@ -116,7 +115,6 @@ impl Images {
         Self {
             store,
             has_overlay: tier::probe_overlay(&settings.data_dir, tier).is_ok(),
-            data_dir: settings.data_dir,
             home: settings.home,
             host_only: settings.host_images,
             failures: Mutex::new(HashMap::new()),
@@ -223,7 +221,7 @@ impl Images {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         Image {
             id: HOST.to_owned(),
-            base: Base::Host(Root::host(vec![self.data_dir.clone()], self.home.clone())),
+            base: Base::Host(Root::host(self.home.clone())),
             passwd: read("/etc/passwd"),
             group: read("/etc/group"),
             config: Config::default(),

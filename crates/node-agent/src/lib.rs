@@ -18,6 +18,7 @@ pub mod probes;
 mod sandbox;
 mod service_table;
 mod serving;
+mod shortfalls;
 pub mod volumes;
 mod worker;
 mod workers;

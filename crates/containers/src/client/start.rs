@@ -44,6 +44,8 @@ impl Sandbox {
         command
             .arg("__sandbox")
             .arg(dir)
+            // What whoever started us has in its environment is nobody's business in there.
+            .env_clear()
             .stdin(Stdio::null())
             .stdout(Stdio::null());
         let output = command.output().await.map_err(run)?;

@@ -47,6 +47,16 @@ fn with_defaults(env: &[(String, String)], home: impl FnOnce() -> String) -> Vec
     env
 }
 
+/// Below this, users are services of the system; their homes are folders of programs such as `/bin`.
+const FIRST_PERSON: u32 = 1000;
+
+/// The home of a user who has one for itself.
+pub(super) fn own_home(user: u32) -> Option<PathBuf> {
+    let is_person = user == 0 || user >= FIRST_PERSON;
+    let home = PathBuf::from(home_of(user));
+    (is_person && home.parent().is_some()).then_some(home)
+}
+
 /// The user's home by the container's own list of users.
 fn home_of(user: u32) -> String {
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();

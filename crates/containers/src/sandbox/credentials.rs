@@ -94,6 +94,11 @@ pub(super) fn take_bare(spec: &Container) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether the container's root may change its mounts.
+pub(super) fn may_mount(spec: &Container) -> Result<bool, Failure> {
+    Ok(capabilities(spec)?.contains(&Capability::CAP_SYS_ADMIN))
+}
+
 /// The usual set with what is added and dropped; all of them for a privileged container.
 fn capabilities(spec: &Container) -> Result<CapsHashSet, Failure> {
     if spec.privileged {
@@ -164,6 +169,7 @@ fn enter_user_namespace(spec: &Container, home: &Home) -> Result<bool, Failure> 
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     unshare(CloneFlags::CLONE_NEWUSER).doing(|| format!("make a user namespace for user {}", spec.user))?;
     namespaces::map_single_ids((spec.user, user), (spec.group, group))?;
+    prctl::set_dumpable(false).doing(|| "hide from other containers")?;
     Ok(true)
 }
 

@@ -1,6 +1,6 @@
 //! Which process namespace a new process belongs to, and the first process of a shared one.
 
-use std::{fs::File, path::PathBuf};
+use std::{fs::File, path::Path};
 
 use nix::{
     errno::Errno,
@@ -13,16 +13,17 @@ use nix::{
 use super::{
     error::{Doing as _, SetupError},
     namespaces::Surroundings,
-    process::{self, process_namespace},
+    process::process_namespace,
+    seccomp::Filters,
 };
-use crate::{processes, spec::Sandbox, system};
+use crate::{spec::Sandbox, system};
 
 /// Forks into namespaces. The sandbox itself never leaves its own.
 #[derive(Debug)]
 pub(super) struct ProcessNamespaces {
     own: Option<File>,
     /// The namespace all containers share, kept by its first process.
-    shared: Option<PathBuf>,
+    shared: Option<File>,
 }
 
 /// Where to fork.
@@ -43,18 +44,11 @@ impl ProcessNamespaces {
             });
         }
         let own = File::open("/proc/self/ns/pid").doing(|| "open our process namespace")?;
-        let mut namespaces = Self {
+        let shared = spec.share_processes.then(|| share(&own, surroundings));
+        Ok(Self {
+            shared: shared.transpose()?,
             own: Some(own),
-            shared: None,
-        };
-        if spec.share_processes {
-            let first = namespaces
-                .fork(ForkInto::Container, || idle(surroundings))
-                .doing(|| "fork the first process")?;
-            // In the sandbox's own namespace numbers differ from the host's; its child is found by both.
-            namespaces.shared = Some(process_namespace(host_pid_of(first)?, "pid"));
-        }
-        Ok(namespaces)
+        })
     }
 
     pub(super) fn fork(&self, into: ForkInto, child: impl FnOnce() -> i32) -> nix::Result<Pid> {
@@ -63,7 +57,7 @@ impl ProcessNamespaces {
         };
         match (into, &self.shared) {
             (ForkInto::Container, None) => unshare(CloneFlags::CLONE_NEWPID)?,
-            (ForkInto::Container, Some(shared)) => join(shared)?,
+            (ForkInto::Container, Some(shared)) => setns(shared, CloneFlags::CLONE_NEWPID)?,
             (ForkInto::Beside(pid), _) => join(&process_namespace(pid, "pid"))?,
         }
         let forked = system::fork(child);
@@ -72,30 +66,38 @@ impl ProcessNamespaces {
     }
 }
 
-fn join(path: &PathBuf) -> nix::Result<()> {
+fn join(path: &Path) -> nix::Result<()> {
     let namespace = File::open(path).map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(0)))?;
     setns(namespace, CloneFlags::CLONE_NEWPID)
 }
 
-/// The host's number of a child that this sandbox knows by another.
-fn host_pid_of(child: Pid) -> Result<i32, SetupError> {
-    let own = process::own_pid()?;
-    let depth = processes::numbers(own).len();
-    // Other sandboxes have processes of the same number, but no children of ours.
-    let is_child = |pid: &i32| {
-        processes::parent(*pid) == Some(own)
-            && processes::numbers(*pid).get(depth - 1) == Some(&child.as_raw())
-    };
-    processes::all()
-        .into_iter()
-        .find(is_child)
-        .ok_or(Errno::ESRCH)
-        .doing(|| "find the first process")
+/// Makes a namespace with its first process. It is opened from here: nobody may look into that process.
+fn share(own: &File, surroundings: &Surroundings) -> Result<File, SetupError> {
+    let filters = Filters::only(&IDLE).doing(|| "filter system calls")?;
+    unshare(CloneFlags::CLONE_NEWPID).doing(|| "make a shared process namespace")?;
+    system::fork(|| idle(surroundings, &filters)).doing(|| "fork the first process")?;
+    let shared = File::open("/proc/self/ns/pid_for_children").doing(|| "open the shared process namespace");
+    setns(own, CloneFlags::CLONE_NEWPID).doing(|| "return to our process namespace")?;
+    shared
 }
 
-/// The first process of a shared namespace: buries orphans, sees nothing, may do nothing.
-fn idle(surroundings: &Surroundings) -> i32 {
-    if leave_everything(surroundings).is_err() {
+/// All that burying orphans takes.
+const IDLE: [&str; 8] = [
+    "exit",
+    "exit_group",
+    "pause",
+    "ppoll",
+    "restart_syscall",
+    "rt_sigreturn",
+    "wait4",
+    "waitid",
+];
+
+/// The first process of a shared namespace: buries orphans, sees nothing, may do nothing. All containers
+/// see it, and one that may trace processes can make it do what it may: it has no files, no rights and
+/// hardly a system call.
+fn idle(surroundings: &Surroundings, filters: &Filters) -> i32 {
+    if leave_everything(surroundings, filters).is_err() {
         return 1;
     }
     loop {
@@ -105,7 +107,8 @@ fn idle(surroundings: &Surroundings) -> i32 {
     }
 }
 
-fn leave_everything(surroundings: &Surroundings) -> nix::Result<()> {
+fn leave_everything(surroundings: &Surroundings, filters: &Filters) -> nix::Result<()> {
+    prctl::set_dumpable(false)?;
     unshare(CloneFlags::CLONE_NEWNS)?;
     mount(
         None::<&str>,
@@ -124,7 +127,7 @@ fn leave_everything(surroundings: &Surroundings) -> nix::Result<()> {
     chdir(&surroundings.staging)?;
     pivot_root(".", ".")?;
     umount2(".", MntFlags::MNT_DETACH)?;
-    let _ = system::close_all_above_stderr();
+    system::close_all();
     for set in [
         caps::CapSet::Bounding,
         caps::CapSet::Effective,
@@ -132,5 +135,7 @@ fn leave_everything(surroundings: &Surroundings) -> nix::Result<()> {
     ] {
         caps::clear(None, set).map_err(|_| Errno::EPERM)?;
     }
-    prctl::set_pdeathsig(Signal::SIGKILL)
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    prctl::set_no_new_privs()?;
+    filters.install()
 }

@@ -24,7 +24,7 @@ use crate::{spec::Sandbox, system};
 const READY: &[u8] = b"ready";
 
 pub(super) fn launch(dir: &Path) -> Result<(), SetupError> {
-    system::close_all_above_stderr().doing(|| "close inherited files")?;
+    system::close_all_above_stderr();
     env::set_current_dir(dir).doing(|| format!("enter `{}`", dir.display()))?;
     let spec = read_spec().doing(|| "read `sandbox.json`")?;
     let (ready, tell) = pipe2(OFlag::O_CLOEXEC).doing(|| "make a pipe")?;

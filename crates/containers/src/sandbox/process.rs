@@ -96,21 +96,27 @@ fn start(plan: &Plan<'_>, report: &mut File) -> Result<Infallible, Failure> {
 }
 
 /// Goes where the process is to run; none where there are no namespaces.
-fn enter(plan: &Plan<'_>) -> Result<Option<Home>, SetupError> {
+fn enter(plan: &Plan<'_>) -> Result<Option<Home>, Failure> {
     match &plan.place {
         Place::Bare => Ok(None),
         Place::New(surroundings) => {
-            root::build(plan.spec, surroundings)?;
+            hide_from_others()?;
+            let may_mount = credentials::may_mount(plan.spec)?;
+            root::build(plan.spec, surroundings, plan.group, may_mount)?;
             Ok(Some(Home::Fresh))
         }
         Place::Beside(pid) => {
-            // Until `execve` this process holds files of the host: others must not look into it.
-            prctl::set_dumpable(false).doing(|| "hide from the container")?;
+            hide_from_others()?;
             let user_namespace = different_user_namespace(*pid)?;
             namespaces::join(&process_namespace(*pid, "mnt"), CloneFlags::CLONE_NEWNS)?;
             Ok(Some(Home::Of(user_namespace)))
         }
     }
+}
+
+/// Until `execve` this process holds files of the host: containers that see it must not look into it.
+fn hide_from_others() -> Result<(), SetupError> {
+    prctl::set_dumpable(false).doing(|| "hide from other containers")
 }
 
 fn different_user_namespace(pid: i32) -> Result<Option<File>, SetupError> {

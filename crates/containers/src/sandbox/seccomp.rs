@@ -3,7 +3,7 @@
 
 mod calls;
 
-use std::{collections::BTreeMap, env::consts::ARCH};
+use std::{collections::BTreeMap, env::consts::ARCH, io};
 
 use nix::libc;
 use seccompiler::{
@@ -33,6 +33,15 @@ impl Filters {
         }
     }
 
+    /// Refuses everything but these.
+    pub(super) fn only(names: &[&str]) -> Result<Self, io::Error> {
+        let rest = SeccompAction::Errno(libc::EPERM.cast_unsigned());
+        let program = TargetArch::try_from(ARCH)
+            .and_then(|arch| SeccompFilter::new(numbered(names), rest, SeccompAction::Allow, arch))
+            .and_then(BpfProgram::try_from);
+        Ok(Self(vec![program.map_err(io::Error::other)?]))
+    }
+
     pub(super) fn install(&self) -> nix::Result<()> {
         self.0
             .iter()
@@ -58,6 +67,12 @@ fn may_administer(spec: &Container) -> bool {
 fn default_filters(administers: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
     let mut refused = numbered(REFUSED);
     if administers {
+        // Elsewhere devices are of no use, but whoever may mount could make a place where they are.
+        for (call, mode) in [("mknod", 1), ("mknodat", 2)] {
+            if let Some(number) = calls::number(call) {
+                refused.insert(number, devices(mode)?);
+            }
+        }
         return Ok(vec![filter(refused, libc::EPERM)?]);
     }
     refused.extend(numbered(ADMINISTRATION));
@@ -122,6 +137,19 @@ fn seccomp_action(action: SyscallAction) -> SeccompAction {
         SyscallAction::KillThread => SeccompAction::KillThread,
         SyscallAction::KillProcess => SeccompAction::KillProcess,
     }
+}
+
+/// One rule for each sort of device, with the place of the mode among the arguments; the number of the
+/// device follows. One without a number is not a device but a mark that overlayfs uses.
+fn devices(mode: u8) -> Result<Vec<SeccompRule>, seccompiler::Error> {
+    let rule = |sort: libc::mode_t| {
+        let (mask, sort) = (u64::from(libc::S_IFMT), u64::from(sort));
+        let is_device =
+            SeccompCondition::new(mode, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(mask), sort)?;
+        let has_number = SeccompCondition::new(mode + 1, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
+        Ok(SeccompRule::new(vec![is_device, has_number])?)
+    };
+    [libc::S_IFCHR, libc::S_IFBLK].into_iter().map(rule).collect()
 }
 
 /// One rule for each flag of `clone` that makes a namespace.

@@ -24,6 +24,9 @@ pub struct Container {
     pub root: Root,
     pub read_only_root: bool,
     pub mounts: Vec<Mount>,
+    /// Folders of the host that are empty wherever they would be seen: the data directory. Only mounts
+    /// whose source is named below one of them show what is there.
+    pub hidden: Vec<PathBuf>,
     pub devices: Vec<Device>,
 
     pub argv: Vec<String>,

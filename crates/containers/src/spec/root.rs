@@ -10,8 +10,6 @@ use serde::{Deserialize, Serialize};
 pub enum Root {
     /// This machine's own file system, read-only.
     Host {
-        /// Replaced by an empty folder that cannot be written: the data directory.
-        hidden: Vec<PathBuf>,
         /// Replaced by an empty writable folder in memory: `/tmp`, the home folder.
         private: Vec<PathBuf>,
     },
@@ -30,13 +28,13 @@ pub enum Root {
 
 impl Root {
     /// The host's file system with what every container has for itself.
-    pub fn host(hidden: Vec<PathBuf>, home: Option<PathBuf>) -> Self {
+    pub fn host(home: Option<PathBuf>) -> Self {
         let private = ["/tmp", "/var/tmp", "/run"]
             .into_iter()
             .map(PathBuf::from)
             .chain(home)
             .collect();
-        Self::Host { hidden, private }
+        Self::Host { private }
     }
 
     /// An image whose changes are kept below `folder`, by overlayfs if it can be had.
@@ -56,7 +54,7 @@ impl Root {
 
 impl Default for Root {
     fn default() -> Self {
-        Self::host(Vec::new(), None)
+        Self::host(None)
     }
 }
 

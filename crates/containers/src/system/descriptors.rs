@@ -56,17 +56,29 @@ pub(crate) fn watch(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
 }
 
 /// Closes whatever a careless ancestor left open.
-pub(crate) fn close_all_above_stderr() -> io::Result<()> {
+pub(crate) fn close_all_above_stderr() {
     // SAFETY: called first thing in the process, before it opens anything of its own.
-    if unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) } == 0 {
-        return Ok(());
+    unsafe { close_from(3) }
+}
+
+/// Leaves a process without any file, for one that will never use one again.
+pub(crate) fn close_all() {
+    // SAFETY: by its contract nothing of this process is used afterwards.
+    unsafe { close_from(0) }
+}
+
+/// # Safety
+/// Nothing owns a descriptor from `first` on, or its owner is never used again.
+unsafe fn close_from(first: libc::c_int) {
+    // SAFETY: as the caller promises.
+    if unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) } == 0 {
+        return;
     }
-    let open: Vec<i32> = std::fs::read_dir("/proc/self/fd")?
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect();
-    for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
-        // SAFETY: as above.
+    // Kernels before 5.9.
+    // SAFETY: reads a number.
+    let limit = unsafe { libc::sysconf(libc::_SC_OPEN_MAX) };
+    for descriptor in first..libc::c_int::try_from(limit).unwrap_or(libc::c_int::MAX) {
+        // SAFETY: as the caller promises.
         unsafe { libc::close(descriptor) };
     }
-    Ok(())
 }

@@ -4,11 +4,12 @@ use std::{ffi::CString, os::unix::ffi::OsStrExt as _, path::Path};
 
 use nix::{errno::Errno, libc};
 
-/// Makes a mount and all mounts below it read-only. Linux 5.12; `ENOSYS` before.
-pub(crate) fn make_read_only_below(path: &Path) -> nix::Result<()> {
+/// Adds attributes, such as `MOUNT_ATTR_RDONLY`, to a mount and all mounts below it. Linux 5.12; `ENOSYS`
+/// before.
+pub(crate) fn restrict_below(path: &Path, attributes: u64) -> nix::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
     let attributes = libc::mount_attr {
-        attr_set: libc::MOUNT_ATTR_RDONLY,
+        attr_set: attributes,
         attr_clr: 0,
         propagation: 0,
         userns_fd: 0,

@@ -16,7 +16,7 @@ use nix::sys::stat::{Mode, SFlag, mknod};
 use super::pod::{Pod, is_root, tier};
 
 /// The host's programs, for images that have none.
-fn programs() -> Vec<Mount> {
+pub(crate) fn programs() -> Vec<Mount> {
     ["/bin", "/lib", "/lib64", "/usr"]
         .map(|path| {
             Mount::Bind(Bind {
@@ -34,28 +34,6 @@ async fn the_hosts_file_system_cannot_be_written() {
     let script = "for folder in / /etc /usr /var; do touch $folder/x 2>/dev/null && echo $folder; done; \
                   echo private > /tmp/x && cat /tmp/x; touch /dev/shm/y && ls /dev/shm";
     assert_eq!(pod.script(script).await.0, "private\ny\n");
-}
-
-#[tokio::test]
-async fn the_data_directory_is_not_visible() {
-    let pod = Pod::with(|_| {}).await;
-    // Not below a private folder, so that only hiding hides it.
-    let Ok(data) = tempfile::tempdir_in("/var/lib").or_else(|_| tempfile::tempdir_in("/var/tmp")) else {
-        return;
-    };
-    fs::set_permissions(data.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    fs::write(data.path().join("secret"), "42").unwrap();
-    let mut container = pod.container(
-        "main",
-        &format!("ls -A {0}; cat {0}/secret; touch {0}/x", data.path().display()),
-    );
-    container.root = Root::Host {
-        hidden: vec![data.path().to_owned()],
-        private: vec!["/tmp".into()],
-    };
-    let (text, exit) = pod.run(&container).await;
-    assert!(!text.contains("42") && exit.code != 0, "{text}");
-    assert!(text.contains("No such file"), "{text}");
 }
 
 #[tokio::test]
@@ -289,6 +267,24 @@ async fn a_shared_process_namespace_shows_the_others() {
         .run(&pod.container("two", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"))
         .await;
     assert!(!text.contains("sleep 1000"), "{text}");
+}
+
+#[tokio::test]
+async fn a_volume_cannot_take_the_place_of_the_root() {
+    let pod = Pod::new().await;
+    fs::create_dir(pod.path("volume")).unwrap();
+    let mut container = pod.container("main", "ls /");
+    container.mounts = vec![Mount::Bind(Bind {
+        source: pod.path("volume"),
+        target: "/usr/..".into(),
+        read_only: false,
+    })];
+    let error = pod.sandbox.start_container(&container).await.unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("cannot mount a volume at `/usr/..`: it is the container's root"),
+        "{text}"
+    );
 }
 
 #[tokio::test]

@@ -30,6 +30,23 @@ async fn too_much_memory_is_told() {
 }
 
 #[tokio::test]
+async fn a_container_sees_its_own_limit() {
+    let pod = Pod::new().await;
+    if !has_control_groups(&pod).await {
+        return;
+    }
+    let script = "cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null; \
+                  echo 1 > /sys/fs/cgroup/cgroup.procs; find /sys/fs/cgroup -name trainyard";
+    let mut container = pod.container("main", script);
+    container.limits.memory_bytes = Some(32 << 20);
+    let (text, _) = pod.run(&container).await;
+    assert!(
+        text.starts_with("33554432\n") && !text.contains("trainyard"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn usage_is_counted_and_processes_are_limited() {
     let pod = Pod::new().await;
     if !has_control_groups(&pod).await {

@@ -6,6 +6,7 @@
 
 mod pod;
 
+mod administrators;
 mod adoption;
 mod cleaning;
 mod execution;
@@ -14,4 +15,5 @@ mod limits;
 mod lives;
 mod ordinary_user;
 mod plain_processes;
+mod secrecy;
 mod speed;

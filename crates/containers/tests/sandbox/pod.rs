@@ -64,7 +64,8 @@ impl Pod {
     pub(crate) fn container(&self, name: &str, script: &str) -> Container {
         Container {
             name: name.to_owned(),
-            root: Root::host(vec![self.folder.path().to_owned()], None),
+            root: Root::host(None),
+            hidden: vec![self.folder.path().to_owned()],
             argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
             log: Some(Log::at(self.path(&format!("logs/{name}/0.log")))),
             ..Container::default()

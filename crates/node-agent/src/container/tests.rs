@@ -24,6 +24,7 @@ fn with(container: Value, security: Value, image: &Image) -> Result<spec::Contai
         environment: Environment::default(),
         mounts: Vec::new(),
         folder: &folders.pod(&pod),
+        data_dir: "/data".as_ref(),
         machine: Machine { memory_bytes: 1000 },
         profiles: &Profiles {
             folder: "/data/seccomp".into(),

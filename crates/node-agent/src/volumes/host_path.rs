@@ -27,6 +27,8 @@ pub(super) enum HostPathError {
     Type { path: PathBuf, wanted: &'static str },
     #[error("cannot make {}", .path.display())]
     Make { path: PathBuf, source: io::Error },
+    #[error("{} lies in the data directory of this node, which no pod may see", .0.display())]
+    Private(PathBuf),
 }
 
 impl HostPathType {
@@ -54,6 +56,18 @@ impl HostPathType {
             Self::CharDevice => ("character device", |found| found.file_type().is_char_device()),
             Self::BlockDevice => ("block device", |found| found.file_type().is_block_device()),
         }
+    }
+}
+
+/// Refuses what lies in the data directory, by whatever links. A folder above it may be mounted: there
+/// the sandbox hides it, and looks again at what links have become.
+pub(super) fn check_outside(path: &Path, data_dir: &Path) -> Result<(), HostPathError> {
+    let data_dir = data_dir.canonicalize().unwrap_or_else(|_| data_dir.to_owned());
+    // What is not there yet will be made below the first that is.
+    let there = path.ancestors().find_map(|path| path.canonicalize().ok());
+    match there {
+        Some(there) if there.starts_with(&data_dir) => Err(HostPathError::Private(path.to_owned())),
+        _ => Ok(()),
     }
 }
 

@@ -22,6 +22,8 @@ pub enum MountError {
     Absolute(String),
     #[error("unable to provision SubPath `{0}`: must not contain '..'")]
     Backsteps(String),
+    #[error("volume \"{volume}\" cannot be mounted at \"{path}\": that is the container's root")]
+    Root { volume: String, path: String },
 }
 
 /// The folders in memory that the pod's sandbox must make before its containers start.
@@ -66,6 +68,12 @@ fn mount(
 ) -> Result<Mount, MountError> {
     let source = volume.place(ground);
     let target = Path::new("/").join(&wanted.mount_path);
+    if is_root(&target) {
+        return Err(MountError::Root {
+            volume: wanted.name.clone(),
+            path: wanted.mount_path.clone(),
+        });
+    }
     let read_only = volume.is_read_only || wanted.read_only == Some(true);
     Ok(match sub_path(wanted, environment)? {
         None => Mount::Bind(Bind {
@@ -80,6 +88,16 @@ fn mount(
             read_only,
         }),
     })
+}
+
+/// Whether an absolute path leads nowhere but to the root.
+fn is_root(path: &Path) -> bool {
+    let depth = path.components().fold(0_usize, |depth, part| match part {
+        Component::Normal(_) => depth + 1,
+        Component::ParentDir => depth.saturating_sub(1),
+        _ => depth,
+    });
+    depth == 0
 }
 
 impl Volume {

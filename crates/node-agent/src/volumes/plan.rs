@@ -24,6 +24,8 @@ pub struct Ground {
     pub folder: PathBuf,
     /// `DATA_DIR/volumes`: what the default storage class provisions.
     pub provisioned: PathBuf,
+    /// `DATA_DIR`, which no pod may see.
+    pub data_dir: PathBuf,
     pub tier: Tier,
 }
 
@@ -184,7 +186,7 @@ impl<S: VolumeSources> Context<'_, S> {
         };
         if let Some(source) = &spec.host_path {
             let path = Path::new(&source.path);
-            if path.starts_with(&self.ground.provisioned) {
+            if path.parent() == Some(&self.ground.provisioned) && path.file_name().is_some() {
                 return Ok(Source::Persistent {
                     path: path.to_owned(),
                     is_provisioned: true,

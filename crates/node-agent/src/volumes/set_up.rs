@@ -62,12 +62,18 @@ fn set_up_one(
             make(&place)?;
             folder::write(&place, files, stamp, ownership)?;
         }
-        Source::Host { path, kind } => host_path::prepare(path, *kind)?,
+        Source::Host { path, kind } => {
+            host_path::check_outside(path, &ground.data_dir)?;
+            host_path::prepare(path, *kind)?;
+        }
         Source::Persistent { path, is_provisioned } => {
             if *is_provisioned {
                 make_shared(path, &Ownership::default())?;
-            } else if !path.exists() {
-                return Err(FolderError::Missing(path.clone()).into());
+            } else {
+                host_path::check_outside(path, &ground.data_dir)?;
+                if !path.exists() {
+                    return Err(FolderError::Missing(path.clone()).into());
+                }
             }
             give(path, ownership, volume.is_read_only)?;
         }

@@ -15,6 +15,8 @@ pub(super) struct Book {
     pub(super) stop_signals: BTreeMap<String, i32>,
     /// Why the node does not take the pod at all.
     pub(super) rejection: Option<Rejection>,
+    /// The pod was told what it has to do without.
+    pub(super) knows_shortfalls: bool,
     /// Why the node does not keep the pod any longer.
     pub(super) eviction: Option<String>,
     /// All that the pod held was given back.

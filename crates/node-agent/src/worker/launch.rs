@@ -290,6 +290,7 @@ impl Launch {
             environment,
             mounts,
             folder: &self.folder,
+            data_dir: &self.agent.settings.data_dir,
             machine: self.agent.machine(),
             profiles: &self.agent.profiles,
             gpus: self.gpus(),

@@ -2,7 +2,7 @@
 
 use std::{fs, io, net::IpAddr, net::Ipv4Addr, sync::Arc};
 
-use containers::client::Sandbox;
+use containers::{client::Sandbox, tier::Tier};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{HostIP, Pod, PodIP};
 use network::Namespace;
@@ -17,6 +17,7 @@ use crate::{
     folders::PodFolder,
     gpus,
     sandbox::{self, Ground, is_on_host_network},
+    shortfalls::{self, Abilities},
 };
 
 /// A sandbox that answers.
@@ -32,6 +33,7 @@ pub(super) struct Live {
 pub(super) struct Prepared {
     live: Live,
     volumes: SetUp,
+    abilities: Abilities,
 }
 
 /// Why a pod has to wait, as an event says it.
@@ -84,6 +86,7 @@ impl Worker {
         self.stage = Stage::Open;
         match outcome {
             Ok(prepared) => {
+                self.tell_of_shortfalls(prepared.abilities);
                 self.adopt(prepared.live);
                 self.refreshed(Ok(prepared.volumes));
             }
@@ -98,6 +101,16 @@ impl Worker {
                 }
                 self.not_before = Timestamp::now().saturating_add(RETRY).ok();
             }
+        }
+    }
+
+    /// Once: a pod that runs without what it asked for says so.
+    fn tell_of_shortfalls(&mut self, abilities: Abilities) {
+        if std::mem::replace(&mut self.book.knows_shortfalls, true) {
+            return;
+        }
+        if let Some(text) = shortfalls::shortfalls(&self.pod, abilities) {
+            self.agent.events.warning(&self.pod, shortfalls::REASON, text);
         }
     }
 
@@ -125,9 +138,27 @@ async fn prepare(agent: &Agent, pod: &Arc<Pod>, folder: &PodFolder) -> Result<Pr
     write_files(agent, pod, folder, address)
         .await
         .map_err(Trouble::sandbox)?;
+    let abilities = abilities(agent.tier.tier, &sandbox).await?;
     Ok(Prepared {
         live: Live { sandbox, address },
         volumes,
+        abilities,
+    })
+}
+
+/// What this very sandbox can do.
+async fn abilities(tier: Tier, sandbox: &Sandbox) -> Result<Abilities, Trouble> {
+    let state = sandbox.state().await.map_err(Trouble::sandbox)?;
+    let setgroups = || fs::read_to_string(format!("/proc/{}/setgroups", sandbox.pid()));
+    Ok(Abilities {
+        has_groups: match tier {
+            Tier::Root => true,
+            // Denied in a user namespace that holds one group only.
+            Tier::Rootless => setgroups().is_ok_and(|answer| answer.trim() == "allow"),
+            Tier::Process => rustix::process::geteuid().is_root(),
+        },
+        gives_files: tier != Tier::Rootless,
+        has_limits: !state.control_groups.is_empty(),
     })
 }
 

@@ -85,6 +85,7 @@ pub(super) fn ground(agent: &Agent, folder: &PodFolder) -> Ground {
     Ground {
         folder: folder.volumes(),
         provisioned: agent.folders.provisioned(),
+        data_dir: agent.settings.data_dir.clone(),
         tier: agent.tier.tier,
     }
 }

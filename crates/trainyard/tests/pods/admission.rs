@@ -151,3 +151,23 @@ async fn volumes_that_cannot_be_had_are_told_of_by_name() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_volume_in_the_place_of_the_root_is_refused() {
+    as_everybody(async |cluster| {
+        let at_root = json!({
+            "volumes": [{"name": "all", "emptyDir": {}}],
+            "containers": [{"volumeMounts": [{"name": "all", "mountPath": "/"}]}],
+        });
+        cluster.run("rootless", "ls /", at_root).await;
+        let waits =
+            |pod: &Pod| container(pod, "main")["state"]["waiting"]["reason"] == "CreateContainerConfigError";
+        let pod = cluster.until("rootless", "refused", waits).await;
+        let message = &container(&pod, "main")["state"]["waiting"]["message"];
+        assert_eq!(
+            message,
+            "volume \"all\" cannot be mounted at \"/\": that is the container's root"
+        );
+    })
+    .await;
+}

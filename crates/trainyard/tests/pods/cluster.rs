@@ -268,6 +268,14 @@ impl Cluster {
         .await;
     }
 
+    /// The events of a reason about a pod.
+    pub(crate) async fn events(&self, pod: &str, reason: &str) -> Vec<Event> {
+        let about = ListParams::default().fields(&format!("involvedObject.name={pod}"));
+        let mut events = self.api::<Event>().list(&about).await.unwrap().items;
+        events.retain(|event| event.reason.as_deref() == Some(reason));
+        events
+    }
+
     fn log(&self) -> String {
         fs::read_to_string(self.home.path().join("server.log")).unwrap_or_default()
     }

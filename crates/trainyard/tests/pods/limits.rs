@@ -15,7 +15,7 @@ async fn has_control_groups(cluster: &Cluster) -> bool {
     cluster.until_phase("tries", "Running").await;
     let state = cluster.data_dir().join("pods").join(pod.uid().unwrap());
     let state: Value = serde_json::from_slice(&fs::read(state.join("state.json")).unwrap()).unwrap();
-    let groups = state["controlGroups"].as_array();
+    let groups = state["control_groups"].as_array();
     groups.is_some_and(|groups| !groups.is_empty())
 }
 
@@ -34,6 +34,46 @@ async fn a_container_that_takes_too_much_memory_is_killed_and_says_why() {
         assert_eq!(
             (&ended["reason"], &ended["exitCode"]),
             (&json!("OOMKilled"), &json!(137))
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_pod_asks_for_and_does_not_get_is_said_once() {
+    as_everybody(async |mut cluster| {
+        let (has_limits, is_root) = (has_control_groups(&cluster).await, cluster.is_root());
+        let asks = json!({
+            "securityContext": {"fsGroup": 3456, "supplementalGroups": [4567]},
+            "terminationGracePeriodSeconds": 0,
+            "containers": [{"resources": {"limits": {"memory": "64Mi"}}}],
+        });
+        let pod = cluster.run("asks", "id -G; echo up; sleep 1000", asks).await;
+        cluster.until_text(&pod, "up").await;
+        let groups = cluster.text(&pod, "main", 0);
+        let has_groups = groups.contains("3456") && groups.contains("4567");
+        assert!(has_groups || !is_root, "{groups}");
+        let lacks = !has_groups || !has_limits;
+        if lacks {
+            cluster.until_event("asks", "PodFeatureUnsupported").await;
+        }
+        cluster.kill();
+        cluster.start_again().await;
+        cluster.run("after", "true", json!({})).await;
+        cluster.until_phase("after", "Succeeded").await;
+        let told = cluster.events("asks", "PodFeatureUnsupported").await;
+        let times: i32 = told.iter().map(|event| event.count.unwrap_or(1)).sum();
+        assert_eq!(times, i32::from(lacks), "{told:?}");
+        let text: String = told.into_iter().filter_map(|event| event.message).collect();
+        assert_eq!(
+            text.contains("securityContext.fsGroup, spec.securityContext.supplementalGroups"),
+            !has_groups,
+            "{text}"
+        );
+        assert_eq!(
+            text.contains("spec.containers{main}.resources.limits.memory"),
+            !has_limits,
+            "{text}"
         );
     })
     .await;

@@ -115,15 +115,13 @@ pub(super) fn close_private(paths: &[PathBuf], volumes: &[Mount]) -> Result<(), 
     folders.map(PathBuf::as_path).try_for_each(remount_read_only)
 }
 
-/// Puts nothing over each.
-pub(super) fn hide(paths: &[PathBuf]) -> Result<(), SetupError> {
-    for path in paths {
-        if path.is_dir() {
-            mount_memory(path, MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=555,size=4k")?;
-            remount_read_only(path)?;
-        } else if path.exists() {
-            bind(Path::new("/dev/null"), path)?;
-        }
+/// Puts nothing over it.
+pub(super) fn hide(path: &Path) -> Result<(), SetupError> {
+    if path.is_dir() {
+        mount_memory(path, MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=555,size=4k")?;
+        remount_read_only(path)?;
+    } else if path.exists() {
+        bind(Path::new("/dev/null"), path)?;
     }
     Ok(())
 }

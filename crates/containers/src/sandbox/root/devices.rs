@@ -6,9 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nix::mount::MsFlags;
-
-use super::mounts::{Held, mount_memory};
+use super::mounts::{HARMLESS, Held, mount_memory};
 use crate::{
     sandbox::{
         error::{Doing as _, SetupError},
@@ -17,7 +15,7 @@ use crate::{
     spec::Container,
 };
 
-/// Every program may count on these.
+/// Every program may count on these. Each is a mount of its own; elsewhere devices are of no use.
 const NODES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
 const LINKS: [(&str, &str); 5] = [
@@ -74,11 +72,7 @@ pub(super) fn mount_all(devices: &Devices) -> Result<(), SetupError> {
     if let Some(all) = &devices.all {
         all.bind_to(target)?;
     } else {
-        mount_memory(
-            target,
-            MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC,
-            "mode=755,size=64k",
-        )?;
+        mount_memory(target, HARMLESS, "mode=755,size=64k")?;
         for (name, link) in LINKS {
             symlink(link, target.join(name)).doing(|| format!("make `/dev/{name}`"))?;
         }

@@ -1,11 +1,15 @@
 //! `/proc` and `/sys`, and what of them is nobody's business.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use nix::mount::mount;
 
 use super::mounts::{HARMLESS, Held, bind, make_read_only, mount_memory, remount_read_only};
 use crate::{
+    cgroups::Group,
     sandbox::error::{Doing as _, SetupError},
     spec::Container,
 };
@@ -37,13 +41,26 @@ const READ_ONLY: [&str; 5] = [
 #[derive(Debug)]
 pub(super) struct Kernel {
     sys: Held,
-    control_groups: Option<Held>,
+    /// The control group of the container as programs look for it, or that of everybody.
+    control_groups: Vec<(Held, PathBuf)>,
 }
 
-pub(super) fn open() -> Result<Kernel, SetupError> {
+const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+
+pub(super) fn open(group: Option<&Group>) -> Result<Kernel, SetupError> {
+    let control_groups = match group {
+        Some(group) => group
+            .views()
+            .into_iter()
+            .map(|(folder, place)| Ok((Held::open(folder)?, place)))
+            .collect::<Result<_, SetupError>>()?,
+        None => Held::open(Path::new(CONTROL_GROUPS))
+            .map(|all| vec![(all, PathBuf::from(CONTROL_GROUPS))])
+            .unwrap_or_default(),
+    };
     Ok(Kernel {
         sys: Held::open(Path::new("/sys"))?,
-        control_groups: Held::open(Path::new("/sys/fs/cgroup")).ok(),
+        control_groups,
     })
 }
 
@@ -67,14 +84,26 @@ pub(super) fn mount_sys(kernel: &Kernel, spec: &Container) -> Result<(), SetupEr
     // Refused where the network namespace belongs to somebody else.
     if mount(Some("sysfs"), target, Some("sysfs"), HARMLESS, None::<&str>).is_err() {
         kernel.sys.bind_to(target)?;
-    } else if let Some(control_groups) = &kernel.control_groups {
-        control_groups.bind_to(Path::new("/sys/fs/cgroup"))?;
     }
+    mount_control_groups(&kernel.control_groups)?;
     if spec.privileged {
         Ok(())
     } else {
         make_read_only(target)
     }
+}
+
+/// Each controller has a folder; one that has all of them takes the place of the folders.
+fn mount_control_groups(groups: &[(Held, PathBuf)]) -> Result<(), SetupError> {
+    let root = Path::new(CONTROL_GROUPS);
+    if groups.iter().any(|(_, place)| place != root) {
+        mount_memory(root, HARMLESS, "mode=755,size=64k")?;
+    }
+    for (group, place) in groups {
+        fs::create_dir_all(place).doing(|| format!("make `{}`", place.display()))?;
+        group.bind_to(place)?;
+    }
+    Ok(())
 }
 
 pub(super) fn mask(spec: &Container) -> Result<(), SetupError> {

@@ -23,6 +23,10 @@ pub(super) fn make_place(
     mirrors: &mut Vec<PathBuf>,
 ) -> Result<PathBuf, SetupError> {
     let place = resolve(target).doing(|| format!("resolve `{}`", target.display()))?;
+    if place.parent().is_none() {
+        let cause = io::Error::other("it is the container's root");
+        return Err(cause).doing(|| format!("mount a volume at `{}`", target.display()));
+    }
     let mut made = PathBuf::from("/");
     let mut components = place.components().skip(1).peekable();
     while let Some(component) = components.next() {

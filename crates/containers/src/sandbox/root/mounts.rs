@@ -78,23 +78,39 @@ pub(super) fn mount_memory(target: &Path, flags: MsFlags, options: &str) -> Resu
 
 /// Makes a mount and all below it read-only.
 pub(super) fn make_read_only(target: &Path) -> Result<(), SetupError> {
-    match system::make_read_only_below(target) {
+    restrict(target, libc::MOUNT_ATTR_RDONLY, MsFlags::MS_RDONLY)
+        .doing(|| format!("make `{}` read-only", target.display()))
+}
+
+/// Lets nobody use a device in a mount or below it: root can make one for any disk of the machine.
+pub(super) fn refuse_devices(target: &Path) -> Result<(), SetupError> {
+    restrict(target, libc::MOUNT_ATTR_NODEV, MsFlags::MS_NODEV)
+        .doing(|| format!("refuse devices in `{}`", target.display()))
+}
+
+fn restrict(target: &Path, attribute: u64, flag: MsFlags) -> nix::Result<()> {
+    match system::restrict_below(target, attribute) {
         // Kernels before 5.12: what is mounted below it stays as it is on the host.
-        Err(Errno::ENOSYS) => remount_read_only(target),
-        other => other.doing(|| format!("make `{}` read-only", target.display())),
+        Err(Errno::ENOSYS) => remount(target, flag),
+        other => other,
     }
 }
 
-/// Makes one mount read-only, keeping its other properties, which may be locked.
+/// Makes one mount read-only.
 pub(super) fn remount_read_only(target: &Path) -> Result<(), SetupError> {
+    remount(target, MsFlags::MS_RDONLY).doing(|| format!("make `{}` read-only", target.display()))
+}
+
+/// Adds a property to one mount, keeping the others, which may be locked.
+fn remount(target: &Path, flag: MsFlags) -> nix::Result<()> {
     let kept = statvfs(target).map_or(MsFlags::empty(), |status| kept_flags(status.flags()));
-    let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | kept;
+    let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | flag | kept;
     mount(None::<&str>, target, None::<&str>, flags, None::<&str>)
-        .doing(|| format!("make `{}` read-only", target.display()))
 }
 
 fn kept_flags(flags: FsFlags) -> MsFlags {
     let pairs = [
+        (FsFlags::ST_RDONLY, MsFlags::MS_RDONLY),
         (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
         (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
         (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),

@@ -53,6 +53,7 @@ fn check(mount: Value) -> Result<Mount, MountError> {
     let ground = Ground {
         folder: "/pod/volumes".into(),
         provisioned: "/volumes".into(),
+        data_dir: "/".into(),
         tier: Tier::Root,
     };
     let memory = memory(&plan, &ground);
@@ -72,6 +73,16 @@ fn whole_volumes_are_bound_and_files_of_the_api_are_read_only() {
     assert_eq!(data, Mount::Bind(expected));
     let config = check(json!({"name": "config", "mountPath": "relative"})).unwrap();
     assert!(matches!(config, Mount::Bind(bind) if bind.read_only && bind.target == Path::new("/relative")));
+}
+
+#[test]
+fn a_volume_cannot_be_the_root() {
+    for path in ["/", "/.", "/usr/..", "//"] {
+        let error = check(json!({"name": "data", "mountPath": path})).unwrap_err();
+        let expected =
+            format!("volume \"data\" cannot be mounted at \"{path}\": that is the container's root");
+        assert_eq!(error.to_string(), expected);
+    }
 }
 
 #[test]

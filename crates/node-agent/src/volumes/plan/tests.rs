@@ -68,6 +68,7 @@ fn check(world: &World, volumes: Value) -> Result<Vec<Volume>, Vec<String>> {
     let ground = Ground {
         folder: "/data/pods/pod-uid/volumes".into(),
         provisioned: "/data/volumes".into(),
+        data_dir: "/data".into(),
         tier: Tier::Root,
     };
     let plan = plan(&pod, world, &ground);

@@ -9,6 +9,7 @@ fn ground(folder: &Path) -> Ground {
     Ground {
         folder: folder.join("pods/uid/volumes"),
         provisioned: folder.join("volumes"),
+        data_dir: folder.to_owned(),
         tier: Tier::Root,
     }
 }
@@ -79,7 +80,8 @@ fn every_volume_that_cannot_be_made_is_told() {
         path: "/e".to_owned(),
         options: Vec::new(),
     };
-    let missing = folder.path().join("missing");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let missing = elsewhere.path().join("missing");
     let plan = Plan {
         volumes: vec![
             volume("ok", Source::Folder),
@@ -117,4 +119,40 @@ fn every_volume_that_cannot_be_made_is_told() {
         ]
     );
     assert!(ground.folder.join("ok").is_dir());
+}
+
+#[test]
+fn the_data_directory_is_refused_by_every_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, link) = (folder.path().join("data"), folder.path().join("link"));
+    fs::create_dir(&data).unwrap();
+    std::os::unix::fs::symlink(&data, &link).unwrap();
+    let ground = ground(&data);
+    let refusal = |source: Source| {
+        let plan = Plan {
+            volumes: vec![volume("v", source)],
+            ownership: Ownership::default(),
+        };
+        let failures = set_up(&plan, &ground, "one").err().unwrap_or_default();
+        failures.first().map(ToString::to_string).unwrap_or_default()
+    };
+    let host = |path: &Path| Source::Host {
+        path: path.to_owned(),
+        kind: HostPathType::DirectoryOrCreate,
+    };
+    let local = Source::Persistent {
+        path: data.clone(),
+        is_provisioned: false,
+    };
+    let sources = [host(&data), host(&link), host(&link.join("new/deep")), local];
+    for source in sources {
+        let text = refusal(source.clone());
+        assert!(
+            text.ends_with("lies in the data directory of this node, which no pod may see"),
+            "{source:?}: {text}"
+        );
+    }
+    assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
+    assert_eq!(refusal(host(folder.path())), "");
+    assert_eq!(refusal(host(&folder.path().join("data-too"))), "");
 }
