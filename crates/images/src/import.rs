@@ -21,6 +21,8 @@ use crate::{
 pub enum ImportError {
     #[error("cannot read `{path}`")]
     Read { path: PathBuf, source: io::Error },
+    #[error("`{path}` is no archive")]
+    NoArchive { path: PathBuf },
     #[error("`{path}` holds no image: neither `index.json` nor `manifest.json` is in it")]
     NoImage { path: PathBuf },
     #[error("`{0}` is missing in the archive")]

@@ -19,6 +19,7 @@ use crate::{
     description::{Description, Tier},
     folder,
     options::Options,
+    problem::Problem,
     table::{Protocol, Table},
     wire::{self, Answer, Request},
 };
@@ -45,6 +46,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the process itself is the trouble: it did not even try what was asked of it.
+    pub fn is_of_process(&self) -> bool {
+        !matches!(self, Self::Refused { .. })
+    }
+
     /// The operating system's word for what went wrong inside, for example a refused connection.
     pub fn kind(&self) -> Option<io::ErrorKind> {
         match self {
@@ -174,9 +180,9 @@ impl Network {
         }
     }
 
-    /// Puts a table in force, in place of the one before. Returns, for people, at which places nothing
-    /// can listen, for example because another program has the port; they are tried again next time.
-    pub async fn set_table(&self, table: Table) -> Result<Vec<String>, Error> {
+    /// Puts a table in force, in place of the one before. Returns at which places nothing can listen, for
+    /// example because another program has the port; they are tried again next time.
+    pub async fn set_table(&self, table: Table) -> Result<Vec<Problem>, Error> {
         match self.ask(&Request::SetTable(table), None).await? {
             (Answer::Set(problems), _) => Ok(problems),
             _ => Err(Error::Confused),

@@ -3,7 +3,11 @@
 pub(crate) mod names;
 pub(crate) mod relays;
 
-use std::{collections::BTreeMap, net::Ipv4Addr};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    net::{IpAddr, Ipv4Addr, SocketAddrV4},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +18,8 @@ pub struct Table {
     /// Grows with each table; one that is not newer than the table in force is ignored.
     pub number: u64,
     pub services: Vec<Service>,
+    #[serde(default)]
+    pub host_ports: Vec<HostPort>,
 }
 
 /// A name, and what answers under it.
@@ -55,6 +61,19 @@ pub struct Port {
     pub node_port: Option<u16>,
 }
 
+/// A port of the host that leads to a port of a pod, whatever services there are.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HostPort {
+    /// The pod, by the name it was attached under.
+    pub pod: String,
+    /// The address of the host to listen at; without one, wherever node ports do.
+    pub address: Option<IpAddr>,
+    pub port: u16,
+    pub protocol: Protocol,
+    pub to: SocketAddrV4,
+}
+
 /// A program that answers for a service.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -76,4 +95,13 @@ pub struct Endpoint {
 pub enum Protocol {
     Tcp,
     Udp,
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+        })
+    }
 }

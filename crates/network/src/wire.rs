@@ -20,6 +20,7 @@ use tokio::{
 
 use crate::{
     description::Description,
+    problem::Problem,
     table::{Protocol, Table},
 };
 
@@ -51,8 +52,8 @@ pub(crate) enum Answer {
     /// The socket is passed beside the answer.
     Connected,
     Described(Description),
-    /// The table is in force but for this, in words.
-    Set(Vec<String>),
+    /// The table is in force but for this.
+    Set(Vec<Problem>),
     Done,
     Failed(Failure),
 }

@@ -12,4 +12,4 @@ mod status;
 pub use ending::Ending;
 pub use plan::{Action, Plan, plan};
 pub use record::{Ended, Record, Records, State};
-pub use status::status;
+pub use status::{DEADLINE_EXCEEDED, status};

@@ -1,11 +1,24 @@
 //! The pods' network as the agent has it: found or started, and started again when it dies.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    io,
+    net::{Ipv4Addr, SocketAddrV4},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use containers::tier::Tier;
-use network::{Network, Options};
-use parking_lot::RwLock;
-use tokio::sync::watch;
+use network::{Namespace, Network, Options};
+use parking_lot::{Mutex, RwLock};
+use tokio::{
+    net::TcpStream,
+    sync::{Notify, watch},
+};
 
 use crate::{agent::Agent, folders::Folders};
 
@@ -18,6 +31,11 @@ pub(crate) struct Networking {
     present: RwLock<Result<Network, String>>,
     /// Counts the networks there were; pods must be attached to each anew.
     generation: watch::Sender<u64>,
+    /// By which of them each pod was last attached, or refused.
+    attached: Mutex<HashMap<String, u64>>,
+    /// It did not answer somebody, and nobody has looked yet why.
+    is_doubted: AtomicBool,
+    doubt: Notify,
 }
 
 impl Networking {
@@ -27,6 +45,9 @@ impl Networking {
             tier,
             present: RwLock::new(Err("it has not been started yet".to_owned())),
             generation: watch::Sender::new(0),
+            attached: Mutex::default(),
+            is_doubted: AtomicBool::new(false),
+            doubt: Notify::new(),
         }
     }
 
@@ -40,6 +61,50 @@ impl Networking {
         self.present.read().clone()
     }
 
+    /// Gives a pod its address.
+    pub(crate) async fn attach(&self, uid: &str, namespace: Namespace<'_>) -> Result<Ipv4Addr, String> {
+        let (network, generation) = {
+            let present = self.present.read();
+            (present.clone()?, *self.generation.borrow())
+        };
+        let attached = network.attach(uid, namespace).await;
+        self.attached.lock().insert(uid.to_owned(), generation);
+        attached.map_err(|error| error.to_string())
+    }
+
+    /// Takes a pod's address back.
+    pub(crate) async fn detach(&self, uid: &str) -> Result<(), network::Error> {
+        self.attached.lock().remove(uid);
+        match self.get() {
+            Ok(network) => network.detach(uid).await,
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Which network leads to the pod now; none while it is being replaced, or the new one has not been
+    /// told of the pod yet. One we have not attached was there before us.
+    pub(crate) fn way_to(&self, uid: &str) -> Option<u64> {
+        let present = self.present.read();
+        let generation = *self.generation.borrow();
+        let is_whole = present.is_ok() && !self.is_doubted.load(Ordering::Acquire);
+        let attached = self.attached.lock().get(uid).copied();
+        (is_whole && attached.is_none_or(|attached| attached == generation)).then_some(generation)
+    }
+
+    /// Connects to a pod or a service.
+    pub(crate) async fn dial(&self, network: &Network, to: SocketAddrV4) -> io::Result<TcpStream> {
+        network.dial(to).await.map_err(|error| {
+            if error.is_of_process() {
+                self.is_doubted.store(true, Ordering::Release);
+                self.doubt.notify_one();
+            }
+            match error.kind() {
+                Some(kind) => io::Error::new(kind, error),
+                None => io::Error::other(error),
+            }
+        })
+    }
+
     pub(crate) fn generations(&self) -> watch::Receiver<u64> {
         self.generation.subscribe()
     }
@@ -47,9 +112,7 @@ impl Networking {
     /// Finds the network that an agent before us has left, or starts one.
     pub(crate) async fn start(&self, folders: &Folders) {
         if !self.is_possible() {
-            *self.present.write() = Err("the host's network is the only one".to_owned());
-            self.generation.send_modify(|generation| *generation += 1);
-            return;
+            return self.replace(Err("the host's network is the only one".to_owned()));
         }
         let folder = folders.network();
         let found = if let Ok(network) = Network::adopt(&folder).await {
@@ -64,8 +127,15 @@ impl Networking {
         if let Err(error) = &found {
             tracing::error!(%error, "pods have no network");
         }
-        *self.present.write() = found.map_err(|error| error.to_string());
+        self.replace(found.map_err(|error| error.to_string()));
+    }
+
+    /// Nobody sees the new network under the number of the old one.
+    fn replace(&self, found: Result<Network, String>) {
+        let mut present = self.present.write();
+        *present = found;
         self.generation.send_modify(|generation| *generation += 1);
+        self.is_doubted.store(false, Ordering::Release);
     }
 
     /// Without root all pods live in the network's user namespace. When the network dies before them,
@@ -90,12 +160,17 @@ pub(crate) async fn keep(agent: Arc<Agent>) {
         return;
     }
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            () = agent.networking.doubt.notified() => {}
+        }
         let is_well = match agent.networking.get() {
             Ok(network) => network.describe().await.is_ok(),
             Err(_) => false,
         };
-        if !is_well {
+        if is_well {
+            agent.networking.is_doubted.store(false, Ordering::Release);
+        } else {
             agent.networking.start(&agent.folders).await;
         }
     }

@@ -26,9 +26,7 @@ pub(crate) async fn bury_all(agent: Arc<Agent>) {
         }
         let folder = agent.folders.pods().join(&uid);
         let _ = bury(&folder).await;
-        if let Ok(network) = agent.networking.get()
-            && let Err(error) = network.detach(&uid).await
-        {
+        if let Err(error) = agent.networking.detach(&uid).await {
             tracing::warn!(%error, uid, "the address of a pod that is gone was not given back");
         }
         if let Err(error) = tear_down(&folder.join("volumes")) {

@@ -1,4 +1,8 @@
-//! Services and who answers for them, as the network wants to know it.
+//! Services and who answers for them, and ports of the host that lead to pods, as the network wants to
+//! know them.
+
+mod host_ports;
+mod keep;
 
 use std::{
     collections::BTreeMap,
@@ -8,13 +12,13 @@ use std::{
 
 use ipnet::Ipv4Net;
 use k8s_openapi::api::{
-    core::v1::{Service, ServicePort},
+    core::v1::{Pod, Service, ServicePort},
     discovery::v1::{Endpoint, EndpointSlice},
 };
 use network::{Affinity, Port, Protocol, Table};
-use tokio::sync::Notify;
 
-use crate::agent::Agent;
+use host_ports::host_ports;
+pub(crate) use keep::keep;
 
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// The service under which pods find the API.
@@ -25,8 +29,10 @@ const DEFAULT_AFFINITY_SECONDS: i32 = 10_800;
 pub struct Cluster<'a> {
     pub services: &'a [Arc<Service>],
     pub slices: &'a [Arc<EndpointSlice>],
+    /// Those of this node.
+    pub pods: &'a [Arc<Pod>],
     /// Addresses outside of it are the host's.
-    pub pods: Ipv4Net,
+    pub pod_range: Ipv4Net,
     /// Where the API server listens on this machine.
     pub api: SocketAddr,
 }
@@ -47,15 +53,19 @@ pub fn table(cluster: &Cluster<'_>) -> Table {
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let name = object.metadata.name.as_deref().unwrap_or_default();
         let slices = slices.get(&(namespace, name)).map_or(&[][..], Vec::as_slice);
-        let mut service = service(object, slices, cluster.pods);
+        let mut service = service(object, slices, cluster.pod_range);
         if (namespace, name) == API {
             service.endpoints = vec![api_endpoint(&service.ports, cluster.api)];
         }
         service
     });
+    let pods = cluster.pods.iter();
+    let mut host_ports: Vec<_> = pods.flat_map(|pod| host_ports(pod, cluster.pod_range)).collect();
+    host_ports.sort_unstable();
     Table {
         number: 0,
         services: services.collect(),
+        host_ports,
     }
 }
 
@@ -161,57 +171,6 @@ fn ports(slice: &EndpointSlice) -> BTreeMap<String, u16> {
 fn is_ready(endpoint: &Endpoint) -> bool {
     let conditions = endpoint.conditions.as_ref();
     conditions.and_then(|conditions| conditions.ready) != Some(false)
-}
-
-/// Keeps the network's table true for as long as the agent runs.
-pub(crate) async fn keep(agent: Arc<Agent>) {
-    let (services, slices) = (&agent.followed.services, &agent.followed.slices);
-    services.synced().await;
-    slices.synced().await;
-    let changed = Arc::new(Notify::new());
-    let (on_service, on_slice) = (changed.clone(), changed.clone());
-    services.on_change(move |_| on_service.notify_one());
-    slices.on_change(move |_| on_slice.notify_one());
-    let mut generations = agent.networking.generations();
-    let mut sent: Option<Table> = None;
-    loop {
-        if let Ok(network) = agent.networking.get() {
-            let wanted = table(&Cluster {
-                services: &services.all(),
-                slices: &slices.all(),
-                pods: network.description().pods,
-                api: agent.settings.api_server,
-            });
-            if sent.as_ref() != Some(&wanted) {
-                sent = send(&network, wanted).await;
-            }
-        }
-        tokio::select! {
-            () = changed.notified() => {}
-            Ok(()) = generations.changed() => sent = None,
-        }
-    }
-}
-
-/// The table that is in force now; none if the network did not take it.
-async fn send(network: &network::Network, wanted: Table) -> Option<Table> {
-    let in_force = network.describe().await.ok()?.table;
-    let numbered = Table {
-        number: in_force + 1,
-        ..wanted.clone()
-    };
-    match network.set_table(numbered).await {
-        Ok(problems) => {
-            for problem in problems {
-                tracing::warn!(problem, "a service cannot be reached");
-            }
-            Some(wanted)
-        }
-        Err(error) => {
-            tracing::warn!(%error, "the network did not take the table of services");
-            None
-        }
-    }
 }
 
 #[cfg(test)]

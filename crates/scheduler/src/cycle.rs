@@ -8,7 +8,7 @@ use crate::{
     cluster::Cluster,
     demand::Demand,
     draft::Draft,
-    explain::explain_for_now,
+    explain::{behind, explain_for_now},
     filters::Volumes,
     preemption::{Preemption, preempt},
     shortlist::Explained,
@@ -40,14 +40,13 @@ pub fn decide(cluster: &mut Cluster, mut units: Vec<Unit>, now: Timestamp) -> Ve
     units.sort_by_cached_key(Unit::order);
     let mut draft = Draft::new(cluster);
     let mut decisions = Vec::new();
-    // Devices that somebody ahead has waited for too long, and who that is.
+    // Devices that somebody ahead has waited for too long, and what those behind are told.
     let mut claimed: BTreeMap<String, String> = BTreeMap::new();
     // Places that are being freed for somebody count as taken for all who come later.
     let mut promised: Vec<(Arc<Demand>, String)> = Vec::new();
     for unit in units {
         let ahead = unit.devices().find_map(|device| claimed.get(device));
-        if let Some(ahead) = ahead.cloned() {
-            let message = format!("waits behind {ahead}, which needs the same devices and has waited longer");
+        if let Some(message) = ahead.cloned() {
             decisions.extend(
                 unit.members
                     .into_iter()
@@ -64,8 +63,10 @@ pub fn decide(cluster: &mut Cluster, mut units: Vec<Unit>, now: Timestamp) -> Ve
                 // Only what could be free some day is held for it.
                 let is_possible = unit.is_missing_nobody() && refusals.iter().all(|refusal| refusal.can_hope);
                 if has_waited && is_possible {
-                    let name = format!("{}/{}", unit.namespace, unit.name);
-                    claimed.extend(unit.devices().map(|device| (device.to_owned(), name.clone())));
+                    for device in unit.devices() {
+                        let told = || behind(draft.cluster, &unit, device);
+                        claimed.entry(device.to_owned()).or_insert_with(told);
+                    }
                 }
                 for refusal in refusals {
                     if let Decision::Wait {

@@ -12,9 +12,13 @@ use reconcile::{demands::Port, node_selectors};
 use crate::{cluster::Cluster, demand::Demand, node::Node, placement::Refusal};
 
 pub(crate) use pod_affinity::{PodAffinity, applies, required_far};
+pub(crate) use resources::reason as shortage_reason;
 pub(crate) use spread::{Spread, is_of_kind};
 pub(crate) use taints::tolerates;
 pub(crate) use volumes::Volumes;
+
+/// That a node's ports are taken.
+pub(crate) const PORTS_TAKEN: &str = "node(s) didn't have free ports for the requested pod ports";
 
 /// What is worked out once for a pod, before the nodes are looked at one by one.
 pub(crate) struct Prepared<'a> {
@@ -100,7 +104,7 @@ fn ports(demand: &Demand, node: &Node) -> Vec<Refusal> {
     };
     let collision = demand.ports.iter().find(taken);
     collision
-        .map(|_| Refusal::passing("node(s) didn't have free ports for the requested pod ports"))
+        .map(|_| Refusal::passing(PORTS_TAKEN))
         .into_iter()
         .collect()
 }

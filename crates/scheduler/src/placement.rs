@@ -1,6 +1,6 @@
 //! The node for a pod, or why there is none.
 
-use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
+use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use crate::{cluster::Cluster, demand::Demand, filters::Prepared, node::Node, scores};
 
@@ -34,10 +34,19 @@ pub struct Unplaceable {
     pub nodes: usize,
     /// What keeps it from every node.
     pub obstacle: Option<String>,
-    /// How many nodes gave which reason.
-    pub reasons: BTreeMap<String, usize>,
-    /// Nodes that would do if other pods left.
+    /// Which nodes gave which reason.
+    pub reasons: BTreeMap<String, Vec<Arc<str>>>,
+    /// Nodes that would do if other pods left, in the order of their names.
     pub hopeful: Vec<String>,
+}
+
+impl Unplaceable {
+    /// Whether the node would do if other pods left.
+    pub(crate) fn can_hope_for(&self, node: &str) -> bool {
+        self.hopeful
+            .binary_search_by(|hopeful| hopeful.as_str().cmp(node))
+            .is_ok()
+    }
 }
 
 /// The best node for the pod.
@@ -76,7 +85,8 @@ pub(crate) fn refusals(cluster: &Cluster, demand: &Demand) -> Unplaceable {
             failure.hopeful.push(node.name.to_string());
         }
         for refusal in objections {
-            *failure.reasons.entry(refusal.reason.into_owned()).or_default() += 1;
+            let nodes = failure.reasons.entry(refusal.reason.into_owned()).or_default();
+            nodes.push(node.name.clone());
         }
     }
     failure

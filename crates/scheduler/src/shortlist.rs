@@ -71,7 +71,7 @@ impl Shortlists {
                 .insert(class.clone(), Shortlist::new(cluster, demand.clone()));
         }
         match self.by_class.get_mut(class) {
-            Some(list) => list.best(cluster),
+            Some(list) => list.best(cluster, demand),
             None => alone(),
         }
     }
@@ -107,15 +107,17 @@ impl Shortlist {
         list
     }
 
-    fn best(&mut self, cluster: &Cluster) -> Result<String, Arc<Explained>> {
+    /// The best node for a pod of the class. Why there is none is told of the first that asks: it may be
+    /// members of its own group that are in the way.
+    fn best(&mut self, cluster: &Cluster, demand: &Demand) -> Result<String, Arc<Explained>> {
         if let Some((_, _, Reverse(name))) = self.ranks.last() {
             return Ok(name.to_string());
         }
         match &self.failure {
             Some((version, failure)) if *version == cluster.version() => Err(failure.clone()),
             _ => {
-                let failure = refusals(cluster, &self.example);
-                let failure = Explained::new(cluster, &self.example, failure);
+                let failure = refusals(cluster, demand);
+                let failure = Explained::new(cluster, demand, failure);
                 self.failure = Some((cluster.version(), failure.clone()));
                 Err(failure)
             }

@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
 
 fn explain(error: ImportError) -> anyhow::Error {
     let hint = match &error {
-        ImportError::NoImage { .. } => {
+        ImportError::NoArchive { .. } | ImportError::NoImage { .. } => {
             "what is needed is the folder or archive of an OCI layout, or what `docker save` writes"
         }
         ImportError::OneName(_) => "leave `--name` out, or import them one by one",

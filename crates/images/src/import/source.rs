@@ -55,6 +55,11 @@ impl Source {
             return Ok(Self::Folder(path.to_owned()));
         }
         let plain = plain(path, work, limit, report).map_err(read)?;
+        if !is_archive(&plain).map_err(read)? {
+            return Err(ImportError::NoArchive {
+                path: path.to_owned(),
+            });
+        }
         let entries = index(&plain).map_err(read)?;
         Ok(Self::Archive { path: plain, entries })
     }
@@ -132,6 +137,32 @@ fn plain(path: &Path, work: &Work, limit: u64, report: Report<'_>) -> io::Result
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(plain)
+}
+
+/// Whether a file begins as archives do, with a header whose checksum is right, or with their end. What
+/// reads archives would quote the content of any other file in its complaint.
+fn is_archive(path: &Path) -> io::Result<bool> {
+    let mut header = tar::Header::new_old();
+    match File::open(path)?.read_exact(header.as_mut_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+        outcome => outcome?,
+    }
+    if header.as_bytes().iter().all(|byte| *byte == 0) {
+        return Ok(true);
+    }
+    Ok(header
+        .cksum()
+        .is_ok_and(|checksum| checksum == checksum_of(&header)))
+}
+
+/// The sum of the bytes, where those of the checksum itself count as spaces.
+fn checksum_of(header: &tar::Header) -> u32 {
+    const CHECKSUM: std::ops::Range<usize> = 148..156;
+    let bytes = header.as_bytes().iter().enumerate();
+    bytes
+        .map(|(index, byte)| if CHECKSUM.contains(&index) { b' ' } else { *byte })
+        .map(u32::from)
+        .sum()
 }
 
 /// Where each file lies in an archive.

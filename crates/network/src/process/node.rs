@@ -25,6 +25,7 @@ use crate::{
     description::Description,
     folder,
     options::Options,
+    problem::Problem,
     table::{
         Protocol, Table,
         names::Names,
@@ -131,7 +132,7 @@ impl Node {
     }
 
     /// Puts a table in force. Returns what of it could not be.
-    pub(crate) async fn set_table(&self, table: Table) -> io::Result<Vec<String>> {
+    pub(crate) async fn set_table(&self, table: Table) -> io::Result<Vec<Problem>> {
         let mut relaying = self.relaying.lock().await;
         if table.number <= self.description.lock().table {
             return Ok(Vec::new());
@@ -140,14 +141,16 @@ impl Node {
         let wanted = relays(&table, &self.options.node_ports);
         let added = self.foreign(
             wanted
+                .relays
                 .keys()
                 .filter(|place| place.side == Side::Node)
                 .map(|place| place.address),
         );
         self.with_pods(move |pods| pods.own(added)).await?;
-        let problems = relaying.apply(&wanted).await;
+        let mut problems = wanted.contested;
+        problems.extend(relaying.apply(&wanted.relays).await);
         self.write_down(|description| description.table = table.number)?;
-        Ok(problems.iter().map(ToString::to_string).collect())
+        Ok(problems)
     }
 
     pub(crate) async fn stop(&self) {

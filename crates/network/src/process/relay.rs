@@ -8,7 +8,7 @@ mod serve;
 use std::{
     collections::BTreeMap,
     io,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr},
     sync::Arc,
 };
 
@@ -20,9 +20,12 @@ use super::{
     sides::Sides,
     sockets::{Posing, bind_udp, listen_tcp},
 };
-use crate::table::{
-    Protocol,
-    relays::{Backend, Backends, Place, Relays, Side, difference},
+use crate::{
+    problem::Problem,
+    table::{
+        Protocol,
+        relays::{Backend, Backends, Place, Relays, Side, difference},
+    },
 };
 use choice::Choice;
 use flows::Flows;
@@ -61,15 +64,6 @@ struct Relay {
     choice: Arc<Mutex<Choice>>,
     flows: Option<Arc<Flows>>,
     task: JoinHandle<()>,
-}
-
-/// A place at which we cannot listen.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot listen at {protocol:?} {address}: {source}")]
-pub(crate) struct Problem {
-    address: SocketAddr,
-    protocol: Protocol,
-    source: io::Error,
 }
 
 impl Relaying {
@@ -131,11 +125,12 @@ impl Relaying {
 impl Relay {
     /// Must be called on a thread of the place's side.
     fn open(place: Place, backends: Backends, surroundings: &Arc<Surroundings>) -> Result<Self, Problem> {
-        let address = SocketAddr::new(place.address, place.port);
-        let problem = |source| Problem {
+        let address = place.socket();
+        let problem = |error: io::Error| Problem {
+            claimant: backends.claimant.clone(),
             address,
             protocol: place.protocol,
-            source,
+            reason: error.to_string(),
         };
         let choice = Arc::new(Mutex::new(Choice::new(backends.clone())));
         let (flows, task) = match place.protocol {

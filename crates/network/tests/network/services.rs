@@ -3,11 +3,11 @@
 use std::{
     collections::BTreeSet,
     io::{Read as _, Write as _},
-    net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket},
+    net::{IpAddr, Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket},
     thread,
 };
 
-use network::{Affinity, Options, Protocol, Service};
+use network::{Affinity, Claimant, HostPort, Options, Protocol, Service, Table};
 
 use crate::world::{World, each_tier, endpoint, host_endpoint, port, service, table};
 
@@ -227,6 +227,44 @@ fn the_host_reaches_a_node_port() {
 }
 
 #[test]
+fn the_host_reaches_a_port_of_a_pod_at_the_address_it_names() {
+    each_tier(async |tier| {
+        let world = World::start(tier).await;
+        let mut server = world.pod("server").await;
+        server.run("listen tcp 8080 server");
+        // Somebody else has the number at another address.
+        let other = TcpListener::bind("127.0.0.2:0").unwrap();
+        let port = other.local_addr().unwrap().port();
+        let host_port = |address: &str| HostPort {
+            pod: "server".to_owned(),
+            address: Some(address.parse().unwrap()),
+            port,
+            protocol: Protocol::Tcp,
+            to: SocketAddrV4::new(server.address, 8080),
+        };
+        let ports = |number, address| Table {
+            number,
+            host_ports: vec![host_port(address)],
+            ..Table::default()
+        };
+        world.set(ports(1, "127.0.0.1")).await;
+        let mut text = String::new();
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        stream.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "server 10.244.0.1\n");
+
+        let problems = world.network.set_table(ports(2, "127.0.0.2")).await.unwrap();
+        assert_eq!(problems[0].claimant, Claimant::Pod("server".to_owned()));
+        assert!(
+            TcpStream::connect(("127.0.0.1", port)).is_err(),
+            "what is not wanted any more is let go"
+        );
+        world.stop().await;
+    });
+}
+
+#[test]
 fn a_node_port_that_is_taken_is_told_and_tried_again() {
     each_tier(async |tier| {
         let node_ports = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
@@ -253,7 +291,10 @@ fn a_node_port_that_is_taken_is_told_and_tried_again() {
             .await
             .unwrap();
         assert_eq!(problems.len(), 1);
-        assert!(problems[0].contains("Address already in use"), "{problems:?}");
+        assert!(
+            problems[0].reason.contains("Address already in use"),
+            "{problems:?}"
+        );
         drop(taken);
         // A process that another test is just starting may hold the port for a moment longer.
         let mut number = 2;

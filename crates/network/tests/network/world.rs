@@ -123,7 +123,7 @@ impl World {
 
     /// Puts a table in force, all of it.
     pub(crate) async fn set(&self, table: Table) {
-        assert_eq!(self.network.set_table(table).await.unwrap(), Vec::<String>::new());
+        assert_eq!(self.network.set_table(table).await.unwrap(), Vec::new());
     }
 
     pub(crate) async fn first_line(&self, stream: TcpStream) -> String {
@@ -240,7 +240,11 @@ fn program(tier: Tier, temporary: &TempDir) -> PathBuf {
 }
 
 pub(crate) fn table(number: u64, services: Vec<Service>) -> Table {
-    Table { number, services }
+    Table {
+        number,
+        services,
+        ..Table::default()
+    }
 }
 
 pub(crate) fn service(name: &str, address: Ipv4Addr, ports: Vec<Port>, endpoints: Vec<Endpoint>) -> Service {

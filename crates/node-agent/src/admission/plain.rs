@@ -1,7 +1,7 @@
 //! What plain processes cannot be given, said before they run without it: they have no files, names or
 //! settings of their own.
 
-use k8s_openapi::api::core::v1::{Container, Pod, Volume, VolumeMount};
+use k8s_openapi::api::core::v1::{Container, ContainerPort, Pod, Volume, VolumeMount};
 
 use super::Rejection;
 use crate::{images, lifecycle::roles};
@@ -53,6 +53,12 @@ fn of_container(pod: &Pod, container: &Container, host_images: bool) -> Option<S
     let context = container.security_context.as_ref();
     if context.is_some_and(|context| context.read_only_root_filesystem == Some(true)) {
         return Some("a read-only root".to_owned());
+    }
+    let mut ports = container.ports.iter().flatten();
+    let elsewhere = |port: &&ContainerPort| port.host_port.is_some_and(|host| host != port.container_port);
+    if let Some(port) = ports.find(elsewhere) {
+        let host = port.host_port.unwrap_or_default();
+        return Some(format!("host port {host} for its port {}", port.container_port));
     }
     let mut mounts = container.volume_mounts.iter().flatten();
     let mount = mounts.find(|mount| mount.mount_path != ACCOUNT && !is_there(pod, mount))?;

@@ -197,6 +197,12 @@ fn plain_processes_are_refused_what_they_would_run_without() {
     );
     let read_only = json!({"securityContext": {"readOnlyRootFilesystem": true}});
     assert_eq!(plain(read_only, json!([])), refused("a read-only root"));
+    let port = |host: u16| json!({"image": "host", "ports": [{"containerPort": 80, "hostPort": host}]});
+    assert_eq!(
+        plain(port(8080), json!([])),
+        refused("host port 8080 for its port 80")
+    );
+    assert_eq!(plain(port(80), json!([])), None);
     let mounts = json!({"volumeMounts": [{"name": "v", "mountPath": "/data"}]});
     assert_eq!(
         plain(mounts.clone(), json!([{"name": "v", "emptyDir": {}}])),

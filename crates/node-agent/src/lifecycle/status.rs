@@ -17,6 +17,9 @@ use super::{
     roles::{self, Restart},
 };
 
+/// The reason of a pod that ran longer than it may.
+pub const DEADLINE_EXCEEDED: &str = "DeadlineExceeded";
+
 /// The status of a pod, as far as its containers decide it; addresses are the caller's.
 pub fn status(
     pod: &Pod,
@@ -53,7 +56,7 @@ pub fn status(
     };
     let told = match ending {
         Some(Ending::TooLong) => Some((
-            "DeadlineExceeded",
+            DEADLINE_EXCEEDED,
             "Pod was active on the node longer than the specified deadline".to_owned(),
         )),
         Some(Ending::Evicted(why)) => Some(("Evicted", why)),

@@ -14,6 +14,10 @@ pub trait Reach: Send + Sync + 'static {
         limit: Duration,
     ) -> impl Future<Output = Result<Executed, ExecFailure>> + Send;
 
+    /// Which way connections take into the pod now; nothing while there is none. What fails while the way
+    /// changes says nothing about the pod.
+    fn way(&self) -> Option<u64>;
+
     /// Connects to a port of the pod, or of another host by name or address.
     fn connect(&self, host: Option<&str>, port: u16) -> impl Future<Output = io::Result<TcpStream>> + Send;
 }

@@ -1,6 +1,11 @@
 //! A pod that is a few sockets and scripted commands of this process.
 
-use std::{collections::VecDeque, io, time::Duration};
+use std::{
+    collections::VecDeque,
+    io,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use parking_lot::Mutex;
 use tokio::{
@@ -16,6 +21,8 @@ pub(super) const POD: &str = "127.0.0.1";
 #[derive(Default)]
 pub(super) struct Pod {
     pub(super) answers: Mutex<VecDeque<Result<i32, ExecFailure>>>,
+    /// What leads to it is broken.
+    pub(super) is_cut_off: AtomicBool,
 }
 
 impl Reach for Pod {
@@ -29,6 +36,10 @@ impl Reach for Pod {
             code,
             output: argv.join(" ").into_bytes(),
         })
+    }
+
+    fn way(&self) -> Option<u64> {
+        (!self.is_cut_off.load(Ordering::Relaxed)).then_some(1)
     }
 
     async fn connect(&self, host: Option<&str>, port: u16) -> io::Result<TcpStream> {

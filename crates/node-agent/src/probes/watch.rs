@@ -147,11 +147,17 @@ impl<R: Reach> Prober<R> {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         while self.machine.lock().listens_to(kind) {
             ticks.tick().await;
+            let way = self.reach.way();
             let verdict = match &check {
                 Ok(check) => self.ask(check, seconds(probe.timeout_seconds, 1)).await,
                 Err(reason) => Verdict::Errored(reason.clone()),
             };
-            self.tell(kind, verdict).await;
+            let is_of_network = matches!(&check, Ok(check) if !matches!(check, Check::Exec(_)));
+            let is_way_whole = way.is_some() && way == self.reach.way();
+            // What failed may be the way and not the pod.
+            if is_way_whole || !is_of_network || verdict.has_passed() == Some(true) {
+                self.tell(kind, verdict).await;
+            }
         }
     }
 

@@ -3,12 +3,18 @@ use serde_json::{Value, json};
 use super::*;
 
 fn made(services: Value, slices: Value) -> Table {
+    with_pods(services, slices, json!([]))
+}
+
+fn with_pods(services: Value, slices: Value, pods: Value) -> Table {
+    let pods: Vec<Pod> = serde_json::from_value(pods).unwrap();
     let services: Vec<Service> = serde_json::from_value(services).unwrap();
     let slices: Vec<EndpointSlice> = serde_json::from_value(slices).unwrap();
     table(&Cluster {
         services: &services.into_iter().map(Arc::new).collect::<Vec<_>>(),
         slices: &slices.into_iter().map(Arc::new).collect::<Vec<_>>(),
-        pods: "10.244.0.0/24".parse().unwrap(),
+        pods: &pods.into_iter().map(Arc::new).collect::<Vec<_>>(),
+        pod_range: "10.244.0.0/24".parse().unwrap(),
         api: "127.0.0.1:6443".parse().unwrap(),
     })
 }
@@ -100,4 +106,54 @@ fn an_address_in_two_slices_is_one_endpoint_with_the_ports_of_both() {
     );
     assert_eq!(table.services[0].endpoints.len(), 1);
     assert_eq!(table.services[0].endpoints[0].ports.len(), 2);
+}
+
+fn listening(uid: &str, status: Value, ports: Value) -> Value {
+    json!({
+        "metadata": {"name": uid, "uid": uid}, "status": status,
+        "spec": {"containers": [{"name": "c", "ports": ports}]},
+    })
+}
+
+fn host_ports_of(pods: Value) -> Vec<String> {
+    let table = with_pods(json!([]), json!([]), pods);
+    let shown = |port: &network::HostPort| {
+        let address = port.address.map(|address| address.to_string());
+        let address = address.as_deref().unwrap_or("*");
+        format!(
+            "{} {} {address}:{} > {}",
+            port.pod, port.protocol, port.port, port.to
+        )
+    };
+    table.host_ports.iter().map(shown).collect()
+}
+
+#[test]
+fn a_port_of_the_host_leads_to_its_pod_from_its_first_address_to_its_end() {
+    let ports = json!([
+        {"containerPort": 80, "hostPort": 8080},
+        {"containerPort": 53, "hostPort": 5353, "protocol": "UDP", "hostIP": "127.0.0.1"},
+        {"containerPort": 90},
+    ]);
+    let with = |status: Value| host_ports_of(json!([listening("p", status, ports.clone())]));
+    assert_eq!(
+        with(json!({"phase": "Pending", "podIP": "10.244.0.5"})),
+        [
+            "p TCP *:8080 > 10.244.0.5:80",
+            "p UDP 127.0.0.1:5353 > 10.244.0.5:53"
+        ]
+    );
+    assert!(
+        with(json!({"phase": "Pending"})).is_empty(),
+        "it is not there yet"
+    );
+    let over = with(json!({"phase": "Succeeded", "podIP": "10.244.0.5"}));
+    assert!(over.is_empty(), "it is over");
+}
+
+#[test]
+fn a_pod_on_the_hosts_network_has_its_ports_without_us() {
+    let ports = json!([{"containerPort": 8080, "hostPort": 8080}]);
+    let status = json!({"phase": "Running", "podIP": "192.0.2.1"});
+    assert!(host_ports_of(json!([listening("p", status, ports)])).is_empty());
 }

@@ -231,10 +231,7 @@ impl Launch {
             .and_then(|lifecycle| lifecycle.stop_signal.as_deref())
             .map_or_else(|| image.config.stop_signal(), signal_named);
         let image_id = image.id;
-        let reach = Reach {
-            agent: self.agent.clone(),
-            live: self.live.clone(),
-        };
+        let reach = Reach::new(&self.agent, &self.pod, &self.live);
         if let Some(hook) = lifecycle.and_then(|lifecycle| lifecycle.post_start.as_ref())
             && let Err(problem) = hooks::run(&reach, &self.container, hook, Duration::MAX).await
         {

@@ -193,11 +193,10 @@ async fn attach(agent: &Agent, pod: &Pod, sandbox: &Sandbox) -> Result<Option<Ip
     if is_on_host_network(pod, agent.tier.tier) {
         return Ok(None);
     }
-    let network = agent.networking.get().map_err(Trouble::sandbox)?;
     let namespace = Namespace::OfProcess(sandbox.pid().unsigned_abs());
     let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-    let address = network.attach(uid, namespace).await.map_err(Trouble::sandbox)?;
-    Ok(Some(address))
+    let attached = agent.networking.attach(uid, namespace).await;
+    attached.map(Some).map_err(Trouble::sandbox)
 }
 
 async fn write_files(

@@ -18,7 +18,7 @@ const WAITING: usize = 16;
 impl Worker {
     /// Begins to probe a container that runs. Without probes it is as ready as it will ever be.
     pub(super) fn probe(&mut self, name: &str, is_adopted: bool) {
-        let Some(live) = self.live.clone() else { return };
+        let Some(live) = &self.live else { return };
         let Some(container) = container::find(&self.pod, name) else {
             return;
         };
@@ -34,10 +34,7 @@ impl Worker {
             Standing::new(&container)
         };
         stand(record, standing);
-        let reach = Reach {
-            agent: self.agent.clone(),
-            live,
-        };
+        let reach = Reach::new(&self.agent, &self.pod, live);
         let subject = Subject {
             container,
             attempt: record.attempts.saturating_sub(1),

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use k8s_openapi::api::core::v1::Pod;
 use tokio::net::TcpStream;
 
 use super::Live;
@@ -17,10 +18,20 @@ use crate::{
 
 pub(super) struct Reach {
     pub(super) agent: Arc<Agent>,
+    /// Its uid.
+    pod: String,
     pub(super) live: Live,
 }
 
 impl Reach {
+    pub(super) fn new(agent: &Arc<Agent>, pod: &Pod, live: &Live) -> Self {
+        Self {
+            agent: agent.clone(),
+            pod: pod.metadata.uid.clone().unwrap_or_default(),
+            live: live.clone(),
+        }
+    }
+
     /// The pod's address, which is the node's on the host's network.
     pub(super) fn address(&self) -> IpAddr {
         self.live.address.map_or(self.agent.address(), IpAddr::V4)
@@ -30,6 +41,13 @@ impl Reach {
 impl probes::Reach for Reach {
     async fn exec(&self, container: &str, argv: &[String], limit: Duration) -> Result<Executed, ExecFailure> {
         probes::run_in(&self.live.sandbox, container, argv, limit).await
+    }
+
+    fn way(&self) -> Option<u64> {
+        match self.live.address {
+            Some(_) => self.agent.networking.way_to(&self.pod),
+            None => Some(0),
+        }
     }
 
     async fn connect(&self, host: Option<&str>, port: u16) -> io::Result<TcpStream> {
@@ -51,11 +69,8 @@ impl Agent {
         if let (IpAddr::V4(address), Ok(network)) = (host, self.networking.get()) {
             let description = network.description();
             if description.pods.contains(&address) || description.services.contains(&address) {
-                let dialled = network.dial(SocketAddrV4::new(address, port)).await;
-                return dialled.map_err(|error| match error.kind() {
-                    Some(kind) => io::Error::new(kind, error),
-                    None => io::Error::other(error),
-                });
+                let to = SocketAddrV4::new(address, port);
+                return self.networking.dial(&network, to).await;
             }
         }
         TcpStream::connect((host, port)).await

@@ -65,9 +65,7 @@ async fn release(agent: &Agent, pod: &Pod, folder: &PodFolder, live: Option<Live
     // Also what a sandbox that died left behind; a folder without one is no error.
     let _ = bury(folder.path()).await;
     let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-    if let Ok(network) = agent.networking.get()
-        && let Err(error) = network.detach(uid).await
-    {
+    if let Err(error) = agent.networking.detach(uid).await {
         tracing::warn!(%error, "the address of a pod was not given back");
     }
     agent.tokens.forget(uid);

@@ -35,6 +35,7 @@ impl Worker {
             return;
         };
         self.tell_of_crash_loops(&status);
+        self.tell_of_deadline(&status);
         let meta = &self.pod.metadata;
         let namespace = meta.namespace.as_deref().unwrap_or_default();
         let name = meta.name.as_deref().unwrap_or_default();
@@ -80,6 +81,17 @@ impl Worker {
             }]);
         }
         status
+    }
+
+    /// When it is first said that the pod ran longer than it may.
+    fn tell_of_deadline(&self, status: &PodStatus) {
+        let is_late = |status: &PodStatus| status.reason.as_deref() == Some(lifecycle::DEADLINE_EXCEEDED);
+        if is_late(status) && !self.pod.status.as_ref().is_some_and(is_late) {
+            let note = status.message.clone().unwrap_or_default();
+            self.agent
+                .events
+                .normal(&self.pod, lifecycle::DEADLINE_EXCEEDED, note);
+        }
     }
 
     fn tell_of_crash_loops(&self, status: &PodStatus) {

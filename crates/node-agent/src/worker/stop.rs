@@ -57,16 +57,13 @@ impl Worker {
         if let Some((_, launch)) = self.launching.take_if(|(launching, _)| launching == name) {
             launch.abort();
         }
-        let Some(live) = self.live.clone() else { return };
+        let Some(live) = &self.live else { return };
         let Some(container) = container::find(&self.pod, name) else {
             return;
         };
         let polite = self.book.stop_signals.get(name).copied().unwrap_or(TERMINATE);
         let (pod, tell) = (self.pod.clone(), self.tell.clone());
-        let reach = Reach {
-            agent: self.agent.clone(),
-            live,
-        };
+        let reach = Reach::new(&self.agent, &self.pod, live);
         self.jobs.spawn(async move {
             before_stop(&reach, &pod, &container, kill).await;
             signal(&reach.live.sandbox, &container.name, polite).await;

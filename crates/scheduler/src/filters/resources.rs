@@ -8,10 +8,7 @@ pub(super) fn objections(demand: &Demand, node: &Node) -> Vec<Refusal> {
         .iter()
         .filter(|(name, wanted)| *wanted > 0 && *wanted > node.free(name))
         .map(|(name, wanted)| {
-            let reason = match name {
-                "pods" => "Too many pods".to_owned(),
-                name => format!("Insufficient {name}"),
-            };
+            let reason = reason(name);
             // Even an empty node would be too small.
             if wanted > node.allocatable.get(name) {
                 Refusal::lasting(reason)
@@ -20,4 +17,12 @@ pub(super) fn objections(demand: &Demand, node: &Node) -> Vec<Refusal> {
             }
         })
         .collect()
+}
+
+/// That a node has too little of something.
+pub(crate) fn reason(resource: &str) -> String {
+    match resource {
+        "pods" => "Too many pods".to_owned(),
+        name => format!("Insufficient {name}"),
+    }
 }

@@ -71,6 +71,8 @@ async fn a_pod_that_runs_too_long_fails() {
         cluster.run("long", "sleep 1000", limits).await;
         let failed = cluster.until_phase("long", "Failed").await;
         assert_eq!(failed.status.unwrap().reason.as_deref(), Some("DeadlineExceeded"));
+        let words = "Pod was active on the node longer than the specified deadline";
+        cluster.until_event_says("long", "DeadlineExceeded", words).await;
     })
     .await;
 }

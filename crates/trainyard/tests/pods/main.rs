@@ -17,6 +17,7 @@ mod leftovers;
 mod limits;
 mod made;
 mod plain;
+mod ports;
 mod registry;
 mod restarts;
 mod running;

@@ -79,7 +79,10 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Affinity, relays::Side};
+    use crate::{
+        problem::Claimant,
+        table::{Affinity, relays::Side},
+    };
 
     fn backend(last: u8) -> Backend {
         Backend {
@@ -88,11 +91,16 @@ mod tests {
         }
     }
 
-    fn choice(affinity: Option<Affinity>) -> Choice {
-        Choice::new(Backends {
-            all: vec![backend(2), backend(3), backend(4)],
+    fn backends(all: Vec<Backend>, affinity: Option<Affinity>) -> Backends {
+        Backends {
+            claimant: Claimant::Pod("any".to_owned()),
+            all,
             affinity,
-        })
+        }
+    }
+
+    fn choice(affinity: Option<Affinity>) -> Choice {
+        Choice::new(backends(vec![backend(2), backend(3), backend(4)], affinity))
     }
 
     fn client(last: u8) -> IpAddr {
@@ -127,10 +135,8 @@ mod tests {
         let mut choice = choice(Some(Affinity { timeout_seconds: 10 }));
         let now = Instant::now();
         choice.settle(client(9), backend(4), now);
-        choice.replace(Backends {
-            all: vec![backend(2)],
-            affinity: Some(Affinity { timeout_seconds: 10 }),
-        });
+        let affinity = Some(Affinity { timeout_seconds: 10 });
+        choice.replace(backends(vec![backend(2)], affinity));
         assert_eq!(choice.order(client(9), now), [backend(2)]);
     }
 }

@@ -56,6 +56,7 @@ fn names() -> Names {
     let table = Table {
         number: 1,
         services: vec![job, web, outside, early],
+        ..Table::default()
     };
     Names::new(
         &table,

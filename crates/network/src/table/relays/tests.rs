@@ -32,13 +32,26 @@ fn service(endpoints: Vec<Endpoint>, node_port: Option<u16>) -> Service {
 }
 
 fn of(service: Service) -> Relays {
-    relays(
-        &Table {
-            number: 1,
-            services: vec![service],
-        },
-        &["0.0.0.0".parse().unwrap()],
-    )
+    of_table(&Table {
+        number: 1,
+        services: vec![service],
+        host_ports: Vec::new(),
+    })
+    .relays
+}
+
+fn of_table(table: &Table) -> Wanted {
+    relays(table, &["0.0.0.0".parse().unwrap()])
+}
+
+fn host_port(pod: &str, address: Option<&str>, port: u16) -> HostPort {
+    HostPort {
+        pod: pod.to_owned(),
+        address: address.map(|address| address.parse().unwrap()),
+        port,
+        protocol: Protocol::Tcp,
+        to: "10.244.0.9:80".parse().unwrap(),
+    }
 }
 
 #[test]
@@ -73,6 +86,51 @@ fn a_node_port_listens_on_the_host() {
 }
 
 #[test]
+fn a_port_of_a_pod_listens_at_the_address_it_names_or_at_those_of_node_ports() {
+    let wanted = of_table(&Table {
+        host_ports: vec![
+            host_port("one", None, 8080),
+            host_port("two", Some("127.0.0.1"), 8081),
+        ],
+        ..Table::default()
+    });
+    let places: Vec<(Side, String)> = wanted
+        .relays
+        .keys()
+        .map(|place| (place.side, place.socket().to_string()))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            (Side::Host, "0.0.0.0:8080".to_owned()),
+            (Side::Host, "127.0.0.1:8081".to_owned())
+        ]
+    );
+    let backend = &wanted.relays.values().next().unwrap().all[0];
+    assert_eq!(
+        (backend.side, backend.address.to_string()),
+        (Side::Node, "10.244.0.9:80".to_owned())
+    );
+}
+
+#[test]
+fn a_port_of_a_pod_that_is_a_services_node_port_is_told_whose_it_is() {
+    let wanted = of_table(&Table {
+        services: vec![service(vec![endpoint(2, true, 8080)], Some(30_080))],
+        host_ports: vec![host_port("one", None, 30_080)],
+        ..Table::default()
+    });
+    let [problem] = wanted.contested.as_slice() else {
+        panic!("{:?}", wanted.contested);
+    };
+    assert_eq!(problem.claimant, Claimant::Pod("one".to_owned()));
+    assert_eq!(
+        problem.to_string(),
+        "cannot listen at 0.0.0.0:30080 (TCP): service default/web has it"
+    );
+}
+
+#[test]
 fn the_order_of_endpoints_makes_no_difference() {
     let one = of(service(vec![endpoint(2, true, 80), endpoint(3, true, 80)], None));
     let other = of(service(vec![endpoint(3, true, 80), endpoint(2, true, 80)], None));
@@ -87,8 +145,8 @@ prop_compose! {
             let endpoints = endpoints.into_iter().map(|(last, ready, port)| endpoint(last, ready, port)).collect();
             Service { addresses: vec![Ipv4Addr::new(10, 96, 0, last)], ..service(endpoints, node_port) }
         });
-        let table = Table { number: 1, services: services.collect() };
-        relays(&table, &["0.0.0.0".parse().unwrap()])
+        let table = Table { number: 1, services: services.collect(), host_ports: Vec::new() };
+        of_table(&table).relays
     }
 }
 

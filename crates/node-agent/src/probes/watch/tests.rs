@@ -1,16 +1,17 @@
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::atomic::Ordering};
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::probes::{
     reach::ExecFailure,
-    testing::{POD, Pod},
+    testing::{POD, Pod, free_port},
 };
 
 struct Probing {
     reports: mpsc::Receiver<Report>,
     watch: Watch,
+    pod: Arc<Pod>,
     began: Instant,
 }
 
@@ -29,14 +30,16 @@ fn probe(probes: Value, answers: Vec<Result<i32, ExecFailure>>) -> Probing {
         age: Duration::ZERO,
         is_adopted: false,
     };
-    let pod = Pod {
+    let pod = Arc::new(Pod {
         answers: Mutex::new(VecDeque::from(answers)),
-    };
+        ..Pod::default()
+    });
     let (sender, reports) = mpsc::channel(16);
     Probing {
         reports,
         began: Instant::now(),
-        watch: watch(subject, Arc::new(pod), sender).unwrap(),
+        watch: watch(subject, pod.clone(), sender).unwrap(),
+        pod,
     }
 }
 
@@ -111,6 +114,19 @@ async fn a_probe_that_cannot_be_made_condemns_nobody() {
     // The second time it could be made at the second try.
     let quiet = tokio::time::timeout(Duration::from_mins(1), probing.reports.recv()).await;
     assert!(quiet.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_cannot_be_reached_for_no_fault_of_its_own_is_not_condemned() {
+    let nobody_listens = free_port().await;
+    let liveness = json!({"tcpSocket": {"port": nobody_listens}, "failureThreshold": 1, "periodSeconds": 1});
+    let mut probing = probe(json!({"livenessProbe": liveness}), Vec::new());
+    probing.pod.is_cut_off.store(true, Ordering::Relaxed);
+    let quiet = tokio::time::timeout(Duration::from_mins(1), probing.reports.recv()).await;
+    assert!(quiet.is_err(), "{quiet:?}");
+    probing.pod.is_cut_off.store(false, Ordering::Relaxed);
+    assert!(matches!(probing.next().await.1, News::Event { .. }));
+    assert_eq!(probing.next().await.1, standing(true, true, Some(Kind::Liveness)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -28,7 +28,12 @@ fn names(endpoints: u8) -> Names {
         alias("inside", "job.ns.svc.cluster.local"),
         alias("outside", "example.com"),
     ];
-    Names::new(&Table { number: 1, services }, "cluster.local", &[])
+    let table = Table {
+        number: 1,
+        services,
+        ..Table::default()
+    };
+    Names::new(&table, "cluster.local", &[])
 }
 
 fn query(name: &str, kind: RecordType, payload: Option<u16>) -> Vec<u8> {
