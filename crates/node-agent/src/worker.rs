@@ -55,6 +55,12 @@ enum Happening {
     State(containers::state::State),
     /// The sandbox with this process does not answer any more.
     Lost(i32),
+    /// A container is about to be started from this image.
+    Starting {
+        container: String,
+        image_id: String,
+        stop_signal: i32,
+    },
     Launched {
         container: String,
         attempt: u32,
@@ -302,6 +308,11 @@ impl Worker {
             Happening::Refreshed(outcome) => self.refreshed(outcome),
             Happening::State(state) => self.absorb(&state),
             Happening::Lost(pid) => self.lost(pid).await,
+            Happening::Starting {
+                container,
+                image_id,
+                stop_signal,
+            } => self.starting(&container, image_id, stop_signal),
             Happening::Launched {
                 container,
                 attempt,

@@ -36,9 +36,9 @@ const REFUSED: SignedDuration = SignedDuration::from_secs(5);
 /// What became of an attempt to start a container.
 pub(super) enum Launched {
     /// It runs, and its postStart hook has passed.
-    Running { image_id: String, stop_signal: i32 },
+    Running,
     /// It runs, but its postStart hook failed.
-    Condemned { image_id: String, stop_signal: i32 },
+    Condemned,
     /// It could not even be tried.
     Refused { reason: String, message: String },
     /// It was tried and its program did not start.
@@ -90,28 +90,21 @@ impl Worker {
         self.launching = Some((name, task));
     }
 
+    /// Written down before the program runs: it may be over before anybody looks.
+    pub(super) fn starting(&mut self, name: &str, image_id: String, stop_signal: i32) {
+        let record = self.book.records.entry(name.to_owned()).or_default();
+        record.image_id = image_id;
+        self.book.stop_signals.insert(name.to_owned(), stop_signal);
+    }
+
     pub(super) fn launched(&mut self, name: &str, attempt: u32, outcome: Launched) {
         self.launching = None;
         let id = self.container_id(name, attempt);
         let now = Timestamp::now();
         let record = self.book.records.entry(name.to_owned()).or_default();
         match outcome {
-            Launched::Running {
-                image_id,
-                stop_signal,
-            } => {
-                record.image_id = image_id;
-                self.book.stop_signals.insert(name.to_owned(), stop_signal);
-                self.probe(name, false);
-            }
-            Launched::Condemned {
-                image_id,
-                stop_signal,
-            } => {
-                record.image_id = image_id;
-                self.book.stop_signals.insert(name.to_owned(), stop_signal);
-                record.doom = Some("FailedPostStartHook".to_owned());
-            }
+            Launched::Running => self.probe(name, false),
+            Launched::Condemned => record.doom = Some("FailedPostStartHook".to_owned()),
             Launched::Refused { reason, message } => {
                 if let State::Ended(ended) = &record.state {
                     record.previous = Some(ended.clone());
@@ -140,10 +133,14 @@ impl Worker {
     /// Takes in what the sandbox says its containers do.
     pub(super) fn absorb(&mut self, state: &containers::state::State) {
         let uid = self.pod.metadata.uid.clone().unwrap_or_default();
-        let ended = observe::absorb(&mut self.book.records, state, |name, attempt| {
+        let news = observe::absorb(&mut self.book.records, state, |name, attempt| {
             container_id(&uid, name, attempt)
         });
-        for name in ended {
+        for name in news.begun {
+            let events = &self.agent.events;
+            events.of_container(&self.pod, &name, "Started", format!("Started container {name}"));
+        }
+        for name in news.ended {
             self.probes.remove(&name);
             let Some(container) = container::find(&self.pod, &name) else {
                 continue;
@@ -197,6 +194,11 @@ impl Launch {
             }
         };
         self.tell("Created", format!("Created container: {}", self.container.name));
+        let _ = tell.send(Happening::Starting {
+            container: self.container.name.clone(),
+            stop_signal: self.stop_signal(&image),
+            image_id: image.id,
+        });
         match self.live.sandbox.start_container(&spec).await {
             Ok(()) => {}
             // An agent before us was faster; what it started is what we wanted.
@@ -217,34 +219,30 @@ impl Launch {
                 };
             }
         }
-        self.tell("Started", format!("Started container {}", self.container.name));
         // Whoever hears that it was launched must know what became of it: it may have ended already.
         if let Ok(state) = self.live.sandbox.state().await {
             let _ = tell.send(Happening::State(state));
         }
-        self.after_start(image).await
+        self.after_start().await
     }
 
-    async fn after_start(&self, image: Image) -> Launched {
+    fn stop_signal(&self, image: &Image) -> i32 {
         let lifecycle = self.container.lifecycle.as_ref();
-        let stop_signal = lifecycle
+        lifecycle
             .and_then(|lifecycle| lifecycle.stop_signal.as_deref())
-            .map_or_else(|| image.config.stop_signal(), signal_named);
-        let image_id = image.id;
+            .map_or_else(|| image.config.stop_signal(), signal_named)
+    }
+
+    async fn after_start(&self) -> Launched {
+        let lifecycle = self.container.lifecycle.as_ref();
         let reach = Reach::new(&self.agent, &self.pod, &self.live);
         if let Some(hook) = lifecycle.and_then(|lifecycle| lifecycle.post_start.as_ref())
             && let Err(problem) = hooks::run(&reach, &self.container, hook, Duration::MAX).await
         {
             self.warn("FailedPostStartHook", format!("PostStartHook failed: {problem}"));
-            return Launched::Condemned {
-                image_id,
-                stop_signal,
-            };
+            return Launched::Condemned;
         }
-        Launched::Running {
-            image_id,
-            stop_signal,
-        }
+        Launched::Running
     }
 
     async fn image(&self) -> Result<Image, Waiting> {

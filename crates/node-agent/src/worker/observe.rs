@@ -5,14 +5,17 @@ use jiff::Timestamp;
 
 use crate::lifecycle::{Ended, Record, Records, State, backoff};
 
+/// What happened to containers since the sandbox was last heard.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct News {
+    pub(super) begun: Vec<String>,
+    pub(super) ended: Vec<String>,
+}
+
 /// Brings the records up to date. Starts that nobody wrote down count: their agent was killed before it
-/// could. Returns which containers have ended since.
-pub(super) fn absorb(
-    records: &mut Records,
-    seen: &state::State,
-    id: impl Fn(&str, u32) -> String,
-) -> Vec<String> {
-    let mut ended = Vec::new();
+/// could, or the program was faster than the answer to who started it.
+pub(super) fn absorb(records: &mut Records, seen: &state::State, id: impl Fn(&str, u32) -> String) -> News {
+    let mut news = News::default();
     for (name, run) in &seen.containers {
         let record = records.entry(name.clone()).or_default();
         if run.attempt + 1 < record.attempts {
@@ -20,16 +23,17 @@ pub(super) fn absorb(
         }
         if run.attempt >= record.attempts {
             begin(record, run.attempt, time(&run.started), id(name, run.attempt));
+            news.begun.push(name.clone());
         }
         if let (Some(end), true) = (&run.end, record.is_running()) {
             record.state = State::Ended(how_it_ended(run, end, record.container_id.clone()));
             record.is_ready = false;
             record.is_started = false;
             record.doom = None;
-            ended.push(name.clone());
+            news.ended.push(name.clone());
         }
     }
-    ended
+    news
 }
 
 /// A new attempt runs.
@@ -116,14 +120,14 @@ mod tests {
         }
     }
 
-    fn absorbed(records: &mut Records, seen: &state::State) -> Vec<String> {
+    fn absorbed(records: &mut Records, seen: &state::State) -> News {
         absorb(records, seen, |name, attempt| format!("{name}/{attempt}"))
     }
 
     #[test]
     fn a_start_that_nobody_wrote_down_is_learnt_from_the_sandbox() {
         let mut records = Records::new();
-        assert!(absorbed(&mut records, &seen(0, None)).is_empty());
+        assert_eq!(absorbed(&mut records, &seen(0, None)).begun, ["c"]);
         assert_eq!(records["c"].attempts, 1);
         assert!(records["c"].is_running());
         assert_eq!(records["c"].container_id, "c/0");
@@ -133,9 +137,18 @@ mod tests {
     fn an_end_that_nobody_saw_is_told_once() {
         let mut records = Records::new();
         absorbed(&mut records, &seen(0, None));
-        assert_eq!(absorbed(&mut records, &seen(0, Some(3))), ["c"]);
-        assert!(absorbed(&mut records, &seen(0, Some(3))).is_empty());
+        assert_eq!(absorbed(&mut records, &seen(0, Some(3))).ended, ["c"]);
+        assert_eq!(absorbed(&mut records, &seen(0, Some(3))), News::default());
         assert_eq!(records["c"].ended().unwrap().exit_code, 3);
+    }
+
+    #[test]
+    fn a_program_that_was_over_at_once_has_begun_and_ended() {
+        let news = absorbed(&mut Records::new(), &seen(0, Some(0)));
+        assert_eq!(
+            (news.begun, news.ended),
+            (vec!["c".to_owned()], vec!["c".to_owned()])
+        );
     }
 
     #[test]
