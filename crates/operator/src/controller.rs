@@ -11,9 +11,9 @@ use k8s_openapi::api::{
     batch::v1::Job,
     core::v1::{ConfigMap, Pod, Service},
 };
-use kube::{Api, core::ApiResource, runtime::watcher};
+use kube::core::ApiResource;
 use parking_lot::Mutex;
-use reconcile::{Change, Informer, Key, Next, Queue, Recorder, run};
+use reconcile::{Change, Informer, Key, Next, Queue, Recorder, Unread, run};
 use resources::{Kind, kinds::MPI_JOB};
 use tokio::task::JoinSet;
 use training::{Plan, Refusal, Settings, plan};
@@ -89,11 +89,8 @@ impl Start {
         }
         definitions::served(&world.client, &resource).await;
         let mut watches = JoinSet::new();
-        let api = match &world.namespace {
-            Some(namespace) => Api::namespaced_with(world.client.clone(), namespace, &resource),
-            None => Api::all_with(world.client.clone(), &resource),
-        };
-        let jobs = Informer::start(api, watcher::Config::default(), &mut watches);
+        let api = Unread::of::<KeptJob>(world.client.clone(), &resource, world.namespace.as_deref());
+        let jobs = Informer::start(api, &mut watches);
         let queue = Queue::new();
         world.synced().await;
         jobs.synced().await;

@@ -6,8 +6,8 @@ use k8s_openapi::api::{
     core::v1::{ConfigMap, Pod, Secret, Service, ServiceAccount},
     rbac::v1::{Role, RoleBinding},
 };
-use kube::{Api, Client, runtime::watcher};
-use reconcile::Informer;
+use kube::Client;
+use reconcile::{Informer, Unread};
 use tokio::task::JoinSet;
 use training::Gang;
 
@@ -89,11 +89,8 @@ struct View<'a> {
 
 impl View<'_> {
     fn follow<K: Watched>(&mut self) -> Informer<Seen<K>> {
-        let api = match self.namespace {
-            Some(namespace) => Api::namespaced(self.client.clone(), namespace),
-            None => Api::all(self.client.clone()),
-        };
-        Informer::start(api, watcher::Config::default(), self.watches)
+        let api = Unread::of::<Seen<K>>(self.client.clone(), &(), self.namespace);
+        Informer::start(api, self.watches)
     }
 
     /// A kind that not every cluster has.

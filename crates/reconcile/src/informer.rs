@@ -1,8 +1,8 @@
 //! One watch and one cache of a kind, shared by all who read it.
 
-use std::{fmt::Debug, sync::Arc};
+use std::sync::Arc;
 
-use futures_util::{StreamExt as _, TryStreamExt as _};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream::BoxStream};
 use kube::{
     Api, Resource, ResourceExt as _,
     runtime::{WatchStreamExt as _, watcher},
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use tokio::{sync::watch, task::JoinSet};
 
 use crate::{
-    Key,
+    Key, Unread,
     cache::{Cache, Transition},
 };
 
@@ -54,12 +54,12 @@ impl<K> Clone for Informer<K> {
 
 impl<K> Informer<K>
 where
-    K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    K: Resource + DeserializeOwned + Send + Sync + 'static,
 {
-    /// Follows all objects the client can see through `api` and `config`, until the task is dropped.
-    pub fn start(api: Api<K>, config: watcher::Config, tasks: &mut JoinSet<()>) -> Self {
+    /// Follows all objects the client can see through `api`, which has this kind, until the task is dropped.
+    pub fn start(api: Api<Unread>, tasks: &mut JoinSet<()>) -> Self {
         let informer = Self::detached();
-        tasks.spawn(follow(informer.clone(), api, config));
+        tasks.spawn(follow(informer.clone(), events(api)));
         informer
     }
 
@@ -150,38 +150,50 @@ fn trim(object: &mut impl Resource) {
     object.managed_fields_mut().clear();
 }
 
-async fn follow<K>(informer: Informer<K>, api: Api<K>, config: watcher::Config)
-where
-    K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
-{
-    let mut events = watcher(api, config)
+type Event = watcher::Result<watcher::Event<Unread>>;
+
+/// What happens to the objects, from a list on; starts again by itself.
+fn events(api: Api<Unread>) -> BoxStream<'static, Event> {
+    watcher(api, watcher::Config::default())
         .default_backoff()
         .inspect_err(|error| tracing::warn!(%error, "a watch broke off and starts again"))
-        .boxed();
+        .boxed()
+}
+
+async fn follow<K>(informer: Informer<K>, mut events: BoxStream<'static, Event>)
+where
+    K: Resource + DeserializeOwned + Send + Sync + 'static,
+{
     let mut listed = Vec::new();
     while let Some(event) = events.next().await {
         match event {
             Ok(watcher::Event::Init) => listed.clear(),
-            Ok(watcher::Event::InitApply(mut object)) => {
-                trim(&mut object);
-                listed.push(object);
-            }
+            Ok(watcher::Event::InitApply(object)) => listed.extend(read::<K>(&object)),
             Ok(watcher::Event::InitDone) => {
                 let objects = std::mem::take(&mut listed);
                 informer.publish(|cache| cache.replace(objects));
                 informer.shared.is_synced.send_replace(true);
             }
-            Ok(watcher::Event::Apply(mut object)) => {
-                trim(&mut object);
-                informer.publish(|cache| cache.seen(object).into_iter().collect());
+            Ok(watcher::Event::Apply(object)) => {
+                if let Some(object) = read(&object) {
+                    informer.publish(|cache| cache.seen(object).into_iter().collect());
+                }
             }
             Ok(watcher::Event::Delete(object)) => {
-                informer.publish(|cache| cache.seen_gone(&object).into_iter().collect());
+                if let Some(object) = read(&object) {
+                    informer.publish(|cache| cache.seen_gone(&object).into_iter().collect());
+                }
             }
             // The stream itself waits and starts again.
             Err(_) => {}
         }
     }
+}
+
+fn read<K: Resource + DeserializeOwned>(object: &Unread) -> Option<K> {
+    let mut object = object.read()?;
+    trim(&mut object);
+    Some(object)
 }
 
 #[cfg(test)]

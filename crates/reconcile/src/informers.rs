@@ -3,15 +3,14 @@
 use std::{
     any::{Any, TypeId},
     collections::HashMap,
-    fmt::Debug,
 };
 
-use kube::{Api, Client, Resource, runtime::watcher};
+use kube::{Client, Resource};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 
-use crate::Informer;
+use crate::{Informer, Unread};
 
 /// What one client sees of the cluster. A kind is followed from when it is first asked for until this is
 /// dropped, once, however many ask.
@@ -38,14 +37,14 @@ impl Informers {
     /// All objects of a kind, in all namespaces.
     pub fn of<K>(&self) -> Informer<K>
     where
-        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+        K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
     {
         let Started { by_kind, tasks } = &mut *self.started.lock();
         let known = by_kind.get(&TypeId::of::<K>());
         if let Some(informer) = known.and_then(|known| known.downcast_ref::<Informer<K>>()) {
             return informer.clone();
         }
-        let informer = Informer::start(Api::all(self.client.clone()), watcher::Config::default(), tasks);
+        let informer = Informer::start(Unread::of::<K>(self.client.clone(), &(), None), tasks);
         by_kind.insert(TypeId::of::<K>(), Box::new(informer.clone()));
         informer
     }

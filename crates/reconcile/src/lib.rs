@@ -13,6 +13,7 @@ mod queue;
 mod run;
 pub mod selectors;
 pub mod taints;
+mod unread;
 pub mod volumes;
 
 pub use events::Recorder;
@@ -21,3 +22,4 @@ pub use informers::Informers;
 pub use key::Key;
 pub use queue::Queue;
 pub use run::{Next, run};
+pub use unread::Unread;
