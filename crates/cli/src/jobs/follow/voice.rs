@@ -181,7 +181,7 @@ mod tests {
         let part = voice
             .open(&job(), replica, later)
             .expect("there is something to read");
-        voice.ended(end, Position::default(), later);
+        voice.ended(end, Position::default(), Instant::now());
         part.previous
     }
 
