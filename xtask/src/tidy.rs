@@ -39,6 +39,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "reconcile",
             "node-api",
             "trainer",
+            "unverified-tls",
         ],
     ),
     ("plans", &["training"]),

@@ -2,6 +2,7 @@
 //! job and why.
 
 mod api;
+mod audience;
 pub(crate) mod demo;
 mod embedded;
 mod find;
@@ -19,21 +20,26 @@ pub(crate) mod run;
 pub(crate) mod stop;
 mod table;
 mod terminal;
+mod watch;
 pub(crate) mod why;
 
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 
-/// Does the work of a command. Something that is not there is an answer: no.
-fn carry_out(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
-    let result = runtime.block_on(work);
-    // Nobody waits for what a lost server might still say.
-    runtime.shutdown_background();
+use crate::Surroundings;
+use place::{Cluster, Place};
+
+/// Does the work of a command about a cluster that is there. Something that is not there is an answer: no.
+fn carry_out(
+    place: &Place,
+    surroundings: &Surroundings,
+    work: impl AsyncFnOnce(Cluster) -> Result<ExitCode>,
+) -> Result<ExitCode> {
+    let result = wait_for(async {
+        let cluster = place.connect(surroundings).await?;
+        work(cluster).await
+    });
     match result {
         Err(error) if error.is::<find::Absent>() => {
             crate::report(&error);
@@ -41,4 +47,16 @@ fn carry_out(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
         }
         other => other,
     }
+}
+
+/// Does work on this thread, to its end.
+fn wait_for<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let result = runtime.block_on(work);
+    // Nobody waits for what a lost server might still say.
+    runtime.shutdown_background();
+    result
 }

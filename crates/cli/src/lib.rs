@@ -1,10 +1,7 @@
 //! The commands users type, one file each. The only crate that prints.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "printing is what this crate is for"
-)]
+#[macro_use]
+mod printing;
 
 mod accelerators;
 mod data_dir;
@@ -85,6 +82,14 @@ enum Output {
     Json,
 }
 
+/// The option of commands that answer in words or in JSON.
+#[derive(Clone, Copy, Debug, clap::Args)]
+struct Answer {
+    /// For people, or for programs
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
+    output: Output,
+}
+
 /// What the process was given: the only facts about its surroundings that commands may use.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
@@ -112,6 +117,17 @@ impl Surroundings {
             .as_deref()
             .filter(|path| path.components().count() > 1);
         path.map_or_else(|| "trainyard".to_owned(), data_dir::pasteable)
+    }
+}
+
+impl Arguments {
+    /// What is logged unless somebody says otherwise. Commands tell themselves, in their own words, that a
+    /// cluster is out of reach; servers have nobody to tell but their log.
+    pub fn log_filter(&self) -> &'static str {
+        match self.command {
+            Command::Up(_) | Command::Operator(_) => "warn",
+            _ => "warn,kube_client=off",
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::{
-    Output, Surroundings, advised,
+    Answer, Output, Surroundings, advised,
     data_dir::{ClusterDir, DataDir},
     instance::{self, Found, Instance},
 };
@@ -22,9 +22,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     data_dir: DataDir,
 
-    /// For people, or for programs
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
-    output: Output,
+    #[command(flatten)]
+    answer: Answer,
 }
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
@@ -37,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     let memory = instance
         .as_ref()
         .and_then(|instance| instance::memory(instance.pid));
-    match (&instance, arguments.output) {
+    match (&instance, arguments.answer.output) {
         (Some(instance), Output::Text) => {
             println!(
                 "Trainyard is running

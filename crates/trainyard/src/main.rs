@@ -13,11 +13,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let raw: Vec<OsString> = std::env::args_os().collect();
-    if let Some(code) = cli::process(&raw, start_log) {
+    if let Some(code) = cli::process(&raw, || start_log("warn")) {
         return code;
     }
     let arguments = cli::Arguments::parse_from(&raw);
-    start_log();
+    start_log(arguments.log_filter());
     let path = |name: &str| {
         std::env::var_os(name)
             .filter(|value: &OsString| !value.is_empty())
@@ -39,9 +39,9 @@ fn main() -> ExitCode {
     cli::run(arguments, &surroundings)
 }
 
-fn start_log() {
+fn start_log(default: &str) {
     tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::try_from_env("TRAINYARD_LOG").unwrap_or_else(|_| EnvFilter::new("warn")))
+        .with_env_filter(EnvFilter::try_from_env("TRAINYARD_LOG").unwrap_or_else(|_| EnvFilter::new(default)))
         .with_writer(cli::LogWriter::default)
         .init();
 }

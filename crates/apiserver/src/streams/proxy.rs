@@ -7,7 +7,6 @@ mod html;
 mod kubelet;
 mod links;
 mod location;
-mod tls;
 
 use http::{HeaderValue, Method, StatusCode, header};
 use http_body_util::BodyExt as _;

@@ -7,7 +7,7 @@ use images::Image;
 use serde_json::{Value, json};
 
 use super::{short, shown};
-use crate::{Output, Surroundings, data_dir::DataDir};
+use crate::{Answer, Output, Surroundings, data_dir::DataDir};
 
 /// List the images that are here
 #[derive(Debug, clap::Args)]
@@ -17,9 +17,8 @@ use crate::{Output, Surroundings, data_dir::DataDir};
 
 Exit codes: 0 listed, even if there is none; 2 they could not be")]
 pub(crate) struct Arguments {
-    /// For people, or for programs
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
-    output: Output,
+    #[command(flatten)]
+    answer: Answer,
 
     #[command(flatten)]
     data_dir: DataDir,
@@ -28,7 +27,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let dir = arguments.data_dir.resolve(surroundings)?;
     let images = super::open(&dir)?.list().context("cannot list the images")?;
-    match arguments.output {
+    match arguments.answer.output {
         Output::Json => println!("{:#}", images.iter().map(as_json).collect::<Value>()),
         Output::Text if images.is_empty() => {
             println!("No images");

@@ -1,9 +1,15 @@
 //! The Kubernetes API as these commands need it: objects are JSON, whatever their kind.
 
-use futures_util::AsyncBufRead;
+use futures_util::{AsyncBufRead, Stream, StreamExt as _};
 use http::{Method, Request, header};
-use kube::Client;
+use kube::{Client, core::Status};
 use serde_json::Value;
+
+/// What a watch tells.
+pub(crate) type Event = kube::core::WatchEvent<Value>;
+
+/// How long a watch is asked to last. Servers end them anyway; ended by both, none is half-open for long.
+const WATCH_SECONDS: u32 = 300;
 
 /// A client of one cluster.
 #[derive(Clone)]
@@ -13,7 +19,7 @@ pub(crate) struct Api {
 }
 
 /// Why a request has no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum ApiError {
     #[error("{message}")]
     Refused {
@@ -32,6 +38,24 @@ impl ApiError {
         matches!(self, Self::Refused { code: 404, .. })
     }
 
+    /// Whether the same request may be answered in a moment: nobody is there, or somebody who is just
+    /// starting and does not know everything yet.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Refused { code, .. } => matches!(code, 404 | 410 | 429 | 500..),
+            Self::Unreachable { .. } => true,
+            Self::Unreadable(_) => false,
+        }
+    }
+
+    pub(crate) fn refused(status: &Status) -> Self {
+        Self::Refused {
+            code: status.code,
+            reason: status.reason.clone(),
+            message: status.message.clone(),
+        }
+    }
+
     pub(crate) fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused { code: 409, .. })
     }
@@ -42,6 +66,11 @@ type Answer<T> = Result<T, ApiError>;
 impl Api {
     pub(crate) fn new(client: Client, address: String) -> Self {
         Self { client, address }
+    }
+
+    /// Where the cluster is.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer<Value> {
@@ -94,6 +123,24 @@ impl Api {
         answer.map_err(|error| self.explain(error))
     }
 
+    /// The changes of a list since a version, until one of both sides ends it.
+    pub(crate) async fn watch(
+        &self,
+        list: &str,
+        version: &str,
+    ) -> Answer<impl Stream<Item = Answer<Event>> + Send + use<>> {
+        let joint = if list.contains('?') { '&' } else { '?' };
+        let path = format!(
+            "{list}{joint}watch=true&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}&resourceVersion={}",
+            escaped(version)
+        );
+        let request = request(Method::GET, &path, None, "")?;
+        let events = self.client.request_events(request).await;
+        let api = self.clone();
+        let events = events.map_err(|error| self.explain(error))?;
+        Ok(events.map(move |event| event.map_err(|error| api.explain(error))))
+    }
+
     async fn ask(&self, method: Method, path: &str, body: Option<&Value>, form: &str) -> Answer<Value> {
         let request = request(method, path, body, form)?;
         let answer = self.client.request(request).await;
@@ -102,11 +149,7 @@ impl Api {
 
     fn explain(&self, error: kube::Error) -> ApiError {
         match error {
-            kube::Error::Api(status) => ApiError::Refused {
-                code: status.code,
-                reason: status.reason.clone(),
-                message: status.message.clone(),
-            },
+            kube::Error::Api(status) => ApiError::refused(&status),
             kube::Error::SerdeError(error) => ApiError::Unreadable(error.to_string()),
             other => {
                 // The innermost cause is the one that people can do something about.

@@ -10,16 +10,15 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
     embedded::{self, Running},
-    follow::{Ending, Heard, Voices, follow},
+    follow::{Beginning, Ending, Heard, Voices, follow},
     job::{Job, State},
-    output::Part,
     place::{Cluster, Place},
     removal,
     run::{Framework, HOST, Mount, Wish, Workspace, compose, short_random, submit},
-    why,
+    wait_for, why,
 };
 use crate::{
-    Output, Surroundings, advised,
+    Answer, Output, Surroundings, advised,
     data_dir::{ClusterDir, DataDir},
     instance::Instance,
 };
@@ -49,9 +48,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PART", default_value = "0.9", value_parser = crate::trainer::part)]
     target_accuracy: f64,
 
-    /// For people, or for programs
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
-    output: Output,
+    #[command(flatten)]
+    answer: Answer,
 
     #[command(flatten)]
     data_dir: DataDir,
@@ -97,11 +95,7 @@ fn train(
     let workers = workers(arguments.workers, &running.instance)?;
     let program = std::env::current_exe().context("cannot find this program")?;
     let job = compose(&wish(arguments, workers, &program)?);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
-    let outcome = runtime.block_on(async {
+    wait_for(async {
         let place = Place::embedded(DataDir::of(dir.path.clone()));
         let cluster = place.connect_to(running.instance, surroundings).await?;
         let job = submit(&cluster, Framework::Pytorch.kind(), job).await?;
@@ -109,9 +103,7 @@ fn train(
         removal::ask_to_remove(&cluster, &job).await?;
         removal::wait_until_gone(&cluster, &job).await?;
         outcome
-    });
-    runtime.shutdown_background();
-    outcome
+    })
 }
 
 /// Plain processes have no names and addresses of their own by which several would find each other.
@@ -174,18 +166,19 @@ fn wish(arguments: &Arguments, workers: u32, program: &Path) -> Result<Wish> {
 
 /// Shows how the job does until it ends.
 async fn watch(arguments: &Arguments, workers: u32, cluster: &Cluster, job: &Job) -> Result<Outcome> {
-    let mut shown = Shown::new(workers, arguments.output == Output::Text);
+    let mut shown = Shown::new(workers, arguments.answer.output == Output::Text);
     let hear = |heard: Heard<'_>| {
         match heard {
             Heard::Look { job, replicas } => shown.look(job, replicas),
-            Heard::Line { line, .. } => shown.line(&String::from_utf8_lossy(line)),
+            Heard::Line { line, .. } => shown.line(&String::from_utf8_lossy(&line.text)),
+            Heard::Lost { why } => shown.lost(why),
         }
         ControlFlow::Continue(())
     };
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let ending = tokio::select! {
-        ending = follow(cluster, job.clone(), &Voices::Leading, Part::default(), hear) => Some(ending?),
+        ending = follow(cluster, job.clone(), &Voices::Leading, Beginning::First, hear) => Some(ending?),
         _ = interrupt.recv() => None,
         _ = terminate.recv() => None,
     };
@@ -209,7 +202,7 @@ async fn watch(arguments: &Arguments, workers: u32, cluster: &Cluster, job: &Job
 }
 
 fn tell(arguments: &Arguments, learnt: &Learnt, workers: u32, next: &[(String, &str)]) {
-    if arguments.output == Output::Json {
+    if arguments.answer.output == Output::Json {
         let told: Value = json!({
             "accuracy": learnt.accuracy,
             "pictures": learnt.pictures,

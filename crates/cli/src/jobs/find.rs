@@ -1,7 +1,7 @@
 //! From the name a person types to the job that is meant.
 
 use anyhow::Result;
-use futures_util::future::{join_all, try_join_all};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use resources::{Kind, kinds};
 
 use super::{
@@ -34,18 +34,22 @@ pub(crate) fn path(kind: &Kind, version: &str, namespace: Option<&str>, name: Op
 
 /// Where a job that was found is.
 pub(crate) fn path_of(job: &Job) -> String {
-    let version = job.object["apiVersion"]
-        .as_str()
-        .and_then(|text| text.rsplit('/').next());
-    let version = version.unwrap_or(job.kind.versions[0]);
-    path(job.kind, version, Some(job.namespace()), Some(job.name()))
+    path(job.kind, job.version(), Some(job.namespace()), Some(job.name()))
+}
+
+/// The list that a job which was found is the only item of, to be watched.
+pub(crate) fn path_of_one(job: &Job) -> String {
+    let list = path(job.kind, job.version(), Some(job.namespace()), None);
+    let selector = escaped(&format!("metadata.name={}", job.name()));
+    format!("{list}?fieldSelector={selector}")
 }
 
 /// The job of that name (`digits`), of any kind or of the one that is named too (`pytorchjob/digits`).
 pub(crate) async fn find(cluster: &Cluster, reference: &str) -> Result<Job> {
     let (kinds, name) = meant(reference)?;
-    let looks = kinds.into_iter().map(|kind| get(cluster, kind, name));
-    let mut found: Vec<Job> = try_join_all(looks).await?.into_iter().flatten().collect();
+    let looks = stream::iter(kinds).map(|kind| get(cluster, kind, name));
+    let found: Vec<Option<Job>> = looks.buffered(cluster.lanes()).try_collect().await?;
+    let mut found: Vec<Job> = found.into_iter().flatten().collect();
     match (found.pop(), found.is_empty()) {
         (Some(job), true) => Ok(job),
         (Some(last), false) => {
@@ -61,13 +65,9 @@ pub(crate) async fn find(cluster: &Cluster, reference: &str) -> Result<Job> {
 }
 
 /// Every training job of a namespace, or of all.
-pub(crate) async fn all(api: &Api, namespace: Option<&str>) -> Result<Vec<Job>, ApiError> {
-    let lists = join_all(kinds::ALL.map(|kind| list(api, kind, namespace))).await;
-    let mut jobs = Vec::new();
-    for list in lists {
-        jobs.extend(list?);
-    }
-    Ok(jobs)
+pub(crate) async fn all(cluster: &Cluster, namespace: Option<&str>) -> Result<Vec<Job>, ApiError> {
+    let lists = stream::iter(kinds::ALL).map(|kind| list(&cluster.api, kind, namespace));
+    lists.buffered(cluster.lanes()).try_concat().await
 }
 
 /// A cluster may serve an older version of a kind only.

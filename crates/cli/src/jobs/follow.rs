@@ -1,22 +1,22 @@
 //! Following a job: its output as it comes, what it waits for, and how it ends.
 
-use std::{collections::HashMap, ops::ControlFlow, time::Duration};
+mod choir;
+mod voice;
+
+use std::{ops::ControlFlow, time::Duration};
 
 use anyhow::Result;
-use tokio::{
-    sync::mpsc::{Receiver, Sender, channel},
-    task::JoinSet,
-    time::{Instant, sleep_until},
-};
+use tokio::time::{Instant, sleep_until};
 
 use super::{
-    api::{Api, ApiError},
-    find,
     job::{Job, State},
-    output::{self, Part},
+    output::{Line, Source},
     place::Cluster,
-    replicas::{Attempt, Replica, replicas},
+    replicas::Replica,
+    terminal::QUIET,
+    watch::{Sight, Watch},
 };
+use choir::{Choir, Silence};
 
 /// Whose output is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,12 +27,34 @@ pub(crate) enum Voices {
     One(String),
 }
 
+impl Voices {
+    /// Whether a replica is one of them.
+    pub(crate) fn include(&self, job: &Job, replica: &str) -> bool {
+        match self {
+            Self::Leading => replica == job.leading_replica(),
+            Self::One(name) => replica == name,
+            Self::All => true,
+        }
+    }
+}
+
+/// From where on output is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// From the first line of the first run that can be had.
+    First,
+    /// That of programs that run already from the beginning of their present run, or its last lines only.
+    Present { tail: Option<u64> },
+}
+
 /// What is heard of a job on the way.
 pub(crate) enum Heard<'a> {
-    /// A line that a replica has printed.
-    Line { replica: &'a str, line: &'a [u8] },
-    /// The job and its pods were looked at.
+    /// What a replica has printed.
+    Line { source: &'a Source, line: &'a Line },
+    /// The job or its pods have changed.
     Look { job: &'a Job, replicas: &'a [Replica] },
+    /// The cluster is out of reach, and is looked for.
+    Lost { why: &'a str },
 }
 
 /// How following a job ended.
@@ -49,216 +71,141 @@ pub(crate) enum Ending {
     Unheard,
 }
 
-/// The first looks come soon after each other, as jobs are quick to start; later ones cost little.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How long a cluster may be out of reach, as it is while it is upgraded.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// How long the other replicas of a job that has succeeded get to end.
 const STRAGGLERS: Duration = Duration::from_secs(30);
-/// A connection that is lost while the program goes on is made anew; one that has ended with the program
-/// is not, though the pod's status may be a moment behind.
-const LOST_AFTER: Duration = Duration::from_secs(2);
 /// How long the last lines of a job that has ended are waited for.
-const LAST_LINES: Duration = Duration::from_secs(5);
+const LAST_LINES: Duration = Duration::from_secs(10);
+/// How much later than the end of a job the end of its pods may be told.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Why listening has paused.
-enum Until {
-    TheTime,
-    AProgramEnded,
+/// The last that was seen of the job, and since when it is over.
+struct Seen {
+    job: Job,
+    replicas: Vec<Replica>,
+    succeeded_since: Option<Instant>,
+    over_since: Option<Instant>,
 }
 
-struct Line {
-    replica: String,
-    line: Vec<u8>,
-}
+impl Seen {
+    /// Notes whether there is more to come of the job itself.
+    fn judge(&mut self, now: Instant) {
+        let is_over = match self.job.state() {
+            State::Failed => true,
+            State::Succeeded => {
+                let since = *self.succeeded_since.get_or_insert(now);
+                // The end is decided by one replica; others that have begun may have more to say, and that
+                // they have begun may be told a moment later.
+                let patience = |replica: &Replica| match replica.attempt(&self.job) {
+                    Some(_) => STRAGGLERS,
+                    None => LAST_WORDS,
+                };
+                let active = self.replicas.iter().filter(|replica| replica.is_active());
+                active.map(patience).all(|patience| now >= since + patience)
+            }
+            _ => false,
+        };
+        self.over_since = if is_over {
+            self.over_since.or(Some(now))
+        } else {
+            None
+        };
+    }
 
-struct Following<'a> {
-    api: &'a Api,
-    part: Part,
-    voices: &'a Voices,
-    /// The runs that were or are listened to, and since when they are silent.
-    heard_of: HashMap<Attempt, Option<Instant>>,
-    streams: JoinSet<Attempt>,
-    sender: Sender<Line>,
-    lines: Receiver<Line>,
+    /// Whether nothing more is to be waited for.
+    fn is_settled(&self, silence: Silence, now: Instant) -> bool {
+        let Some(since) = self.over_since else {
+            return false;
+        };
+        let failed = |replica: &Replica| {
+            replica.end(&self.job)["exitCode"]
+                .as_i64()
+                .is_some_and(|code| code != 0)
+        };
+        let is_explained = self.job.state() == State::Succeeded || self.replicas.iter().any(failed);
+        match silence {
+            Silence::OfAll if is_explained => true,
+            Silence::OfAll | Silence::OfThoseThatEnded => now >= since + LAST_WORDS,
+            Silence::None => now >= since + LAST_LINES,
+        }
+    }
+
+    /// When to look again though nothing happens.
+    fn deadline(&self, now: Instant) -> Option<Instant> {
+        let over = self.over_since.into_iter();
+        let over = over.flat_map(|since| [since + LAST_WORDS, since + LAST_LINES]);
+        let succeeded = self.succeeded_since.into_iter();
+        let succeeded = succeeded.flat_map(|since| [since + LAST_WORDS, since + STRAGGLERS]);
+        over.chain(succeeded).filter(|deadline| *deadline > now).min()
+    }
 }
 
 /// Follows a job until it ends, is suspended or is removed.
 pub(crate) async fn follow(
     cluster: &Cluster,
-    mut job: Job,
+    job: Job,
     voices: &Voices,
-    part: Part,
+    beginning: Beginning,
     mut hear: impl FnMut(Heard<'_>) -> ControlFlow<()>,
 ) -> Result<Ending> {
-    let (sender, lines) = channel(256);
-    let mut following = Following {
-        api: &cluster.api,
-        part,
-        voices,
-        heard_of: HashMap::new(),
-        streams: JoinSet::new(),
-        sender,
-        lines,
+    let mut watch = Watch::of(cluster, &job);
+    let mut choir = Choir::new(cluster.api.clone(), voices.clone(), beginning);
+    let mut seen = Seen {
+        job,
+        replicas: Vec::new(),
+        succeeded_since: None,
+        over_since: None,
     };
-    let mut pause = SHORTEST_PAUSE;
-    let (mut lost_since, mut succeeded_since) = (None::<Instant>, None::<Instant>);
+    // What is waited for is told after a while, though nothing happens then.
+    let mut second_look = Some(Instant::now() + QUIET);
     loop {
-        match look(&cluster.api, &job).await {
-            Ok(None) => return Ok(Ending::Removed),
-            Ok(Some((now, replicas))) => {
-                job = now;
-                lost_since = None;
-                let look = Heard::Look {
-                    job: &job,
-                    replicas: &replicas,
-                };
-                if hear(look).is_break() {
-                    return Ok(Ending::Unheard);
+        let now = Instant::now();
+        let deadlines = [seen.deadline(now), choir.deadline(), second_look];
+        let deadline = deadlines.into_iter().flatten().min();
+        let heard = tokio::select! {
+            said = choir.next() => match said? {
+                Some((source, line)) => match hear(Heard::Line { source: &source, line: &line }) {
+                    // A line changes nothing of what is known.
+                    ControlFlow::Continue(()) => continue,
+                    unheard => unheard,
+                },
+                None => ControlFlow::Continue(()),
+            },
+            sight = watch.next() => match sight? {
+                Sight::There { job, replicas, api } => {
+                    choir.reach(api);
+                    (seen.job, seen.replicas) = (job, replicas);
+                    hear(Heard::Look { job: &seen.job, replicas: &seen.replicas })
                 }
-                following.listen(&job, &replicas);
-                match job.state() {
-                    State::Failed => return following.finish(job, replicas, &mut hear).await,
-                    State::Succeeded => {
-                        let since = *succeeded_since.get_or_insert_with(Instant::now);
-                        // Its end is decided by one replica; others that have begun may have more to say.
-                        let has_more =
-                            |replica: &Replica| replica.is_active() && replica.attempt(&job).is_some();
-                        if !replicas.iter().any(has_more) || since.elapsed() > STRAGGLERS {
-                            return following.finish(job, replicas, &mut hear).await;
-                        }
-                    }
-                    State::Suspended if replicas.is_empty() => return Ok(Ending::Suspended),
-                    _ => {}
+                Sight::Lost { why } => {
+                    choir.lose();
+                    hear(Heard::Lost { why: &why })
+                }
+                Sight::Gone => {
+                    choir.finish(&mut hear).await;
+                    return Ok(Ending::Removed);
+                }
+            },
+            () = sleep_until(deadline.unwrap_or(now)), if deadline.is_some() => {
+                match second_look.take_if(|time| *time <= Instant::now()) {
+                    Some(_) => hear(Heard::Look { job: &seen.job, replicas: &seen.replicas }),
+                    None => ControlFlow::Continue(()),
                 }
             }
-            Err(error @ ApiError::Unreachable { .. }) => {
-                let since = *lost_since.get_or_insert_with(Instant::now);
-                if since.elapsed() > PATIENCE {
-                    return Err(error.into());
-                }
-            }
-            Err(error) => return Err(error.into()),
-        }
-        pause = match following.hear_until(Instant::now() + pause, &mut hear).await {
-            ControlFlow::Break(()) => return Ok(Ending::Unheard),
-            ControlFlow::Continue(Until::AProgramEnded) => SHORTEST_PAUSE,
-            ControlFlow::Continue(Until::TheTime) => (pause * 2).min(LONGEST_PAUSE),
         };
-    }
-}
-
-async fn look(api: &Api, job: &Job) -> Result<Option<(Job, Vec<Replica>)>, ApiError> {
-    let path = find::path_of(job);
-    let (object, replicas) = tokio::try_join!(api.find(&path), replicas(api, job))?;
-    let object = object.filter(|object| object["metadata"]["uid"] == job.uid());
-    Ok(object.map(|object| (Job { object, ..*job }, replicas)))
-}
-
-impl Following<'_> {
-    /// Opens the output of every run that has begun since the last look.
-    fn listen(&mut self, job: &Job, replicas: &[Replica]) {
-        let leading = job.leading_replica();
-        let wanted = replicas.iter().filter(|replica| match self.voices {
-            Voices::Leading => replica.name == leading,
-            Voices::One(name) => replica.name == *name,
-            Voices::All => true,
-        });
-        for replica in wanted {
-            let Some(attempt) = replica.attempt(job) else {
-                continue;
-            };
-            let is_first = self.heard_of.is_empty() || *self.voices == Voices::All;
-            let since = match self.heard_of.get(&attempt) {
-                None => None,
-                Some(Some(silent)) if is_lost(job, replica, *silent) => Some(silent.elapsed()),
-                Some(_) => continue,
-            };
-            let part = Part {
-                // What comes after the first run is all new.
-                tail: self.part.tail.filter(|_| is_first && since.is_none()),
-                since,
-                follow: true,
-                previous: false,
-            };
-            self.heard_of.insert(attempt.clone(), None);
-            let (api, job, replica) = (self.api.clone(), job.clone(), replica.clone());
-            let sender = self.sender.clone();
-            self.streams.spawn(async move {
-                copy(&api, &job, &replica, part, &sender).await;
-                attempt
-            });
+        if heard.is_break() {
+            return Ok(Ending::Unheard);
+        }
+        choir.listen(&seen.job, &seen.replicas);
+        let now = Instant::now();
+        seen.judge(now);
+        if seen.is_settled(choir.silence(), now) {
+            choir.finish(&mut hear).await;
+            let Seen { job, replicas, .. } = seen;
+            return Ok(Ending::Finished { job, replicas });
+        }
+        if seen.job.state() == State::Suspended && seen.replicas.is_empty() {
+            choir.finish(&mut hear).await;
+            return Ok(Ending::Suspended);
         }
     }
-
-    async fn finish(
-        &mut self,
-        job: Job,
-        replicas: Vec<Replica>,
-        hear: &mut impl FnMut(Heard<'_>) -> ControlFlow<()>,
-    ) -> Result<Ending> {
-        let _ = self.hear_the_rest(hear).await;
-        Ok(Ending::Finished { job, replicas })
-    }
-
-    /// Passes lines on until the time has come, or a program has ended.
-    async fn hear_until(
-        &mut self,
-        time: Instant,
-        hear: &mut impl FnMut(Heard<'_>) -> ControlFlow<()>,
-    ) -> ControlFlow<(), Until> {
-        loop {
-            tokio::select! {
-                biased;
-                Some(line) = self.lines.recv() => tell(&line, hear)?,
-                Some(ended) = self.streams.join_next() => {
-                    if let Ok(attempt) = ended {
-                        self.heard_of.insert(attempt, Some(Instant::now()));
-                    }
-                    return ControlFlow::Continue(Until::AProgramEnded);
-                }
-                () = sleep_until(time) => return ControlFlow::Continue(Until::TheTime),
-            }
-        }
-    }
-
-    async fn hear_the_rest(
-        &mut self,
-        hear: &mut impl FnMut(Heard<'_>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let deadline = Instant::now() + LAST_LINES;
-        while !self.streams.is_empty() && Instant::now() < deadline {
-            self.hear_until(deadline, hear).await?;
-        }
-        while let Ok(line) = self.lines.try_recv() {
-            tell(&line, hear)?;
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-/// Whether the program goes on although its output has ended.
-fn is_lost(job: &Job, replica: &Replica, silent: Instant) -> bool {
-    let runs = replica.container_status(job)["state"]["running"].is_object();
-    runs && silent.elapsed() > LOST_AFTER
-}
-
-async fn copy(api: &Api, job: &Job, replica: &Replica, part: Part, sender: &Sender<Line>) {
-    let Ok(mut output) = output::open(api, job, replica, part).await else {
-        return;
-    };
-    while let Some(line) = output::next_line(&mut output).await {
-        let replica = replica.name.clone();
-        if sender.send(Line { replica, line }).await.is_err() {
-            return;
-        }
-    }
-}
-
-fn tell(line: &Line, hear: &mut impl FnMut(Heard<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
-    hear(Heard::Line {
-        replica: &line.replica,
-        line: &line.line,
-    })
 }

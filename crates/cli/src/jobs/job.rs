@@ -71,6 +71,13 @@ impl Job {
         text(&self.object["metadata"]["uid"])
     }
 
+    /// The version of its kind that it was found in.
+    pub(crate) fn version(&self) -> &str {
+        let version = self.object["apiVersion"].as_str();
+        let version = version.and_then(|text| text.rsplit('/').next());
+        version.unwrap_or(self.kind.versions[0])
+    }
+
     /// `PyTorchJob/digits`.
     pub(crate) fn reference(&self) -> String {
         format!("{}/{}", self.kind.kind, self.name())
@@ -114,12 +121,27 @@ impl Job {
         latest.map_or("", |condition| text(&condition["message"]))
     }
 
+    /// The same without what is known anyway: which job it is, and its state.
+    pub(crate) fn detail(&self) -> &str {
+        let message = self.message();
+        let named = message.strip_prefix(self.kind.kind);
+        let named = named.and_then(|rest| rest.split_once(self.name()));
+        let Some((_, rest)) = named.filter(|(between, _)| between.len() <= self.namespace().len() + 2) else {
+            return message;
+        };
+        match rest.split_once(" because ") {
+            Some((" is failed" | " is restarting", why)) => why,
+            _ => rest.split_once(". ").map_or("", |(_, detail)| detail),
+        }
+    }
+
     /// What it waits for, to be told while it has not ended.
     pub(crate) fn waits_for(&self) -> Option<String> {
-        match (self.state(), self.message()) {
-            (State::Succeeded | State::Failed, _) => None,
-            (State::New, _) | (_, "") => Some("waiting for the operator".to_owned()),
-            (_, message) => Some(format!("waiting: {message}")),
+        match (self.state(), self.detail()) {
+            (State::Succeeded | State::Failed, _) | (State::Running, "") => None,
+            (State::New, _) => Some("waiting for the operator".to_owned()),
+            (_, "") => Some("waiting for its pods".to_owned()),
+            (_, detail) => Some(format!("waiting: {detail}")),
         }
     }
 
@@ -192,6 +214,32 @@ mod tests {
         let held = job(&kinds::TF_JOB, json!({"status": {"conditions": conditions}}));
         assert_eq!((held.state(), held.message()), (State::Suspended, "held"));
         assert_eq!(job(&kinds::TF_JOB, json!({})).state(), State::New);
+    }
+
+    #[test]
+    fn what_is_known_anyway_is_not_told_again() {
+        let detail = |kind: &'static Kind, message: &str| {
+            let metadata = json!({"name": "a", "namespace": "lab"});
+            let conditions = json!([{"type": "Created", "status": "True", "message": message}]);
+            let job = job(
+                kind,
+                json!({"metadata": metadata, "status": {"conditions": conditions}}),
+            );
+            job.detail().to_owned()
+        };
+        assert_eq!(
+            detail(
+                &kinds::TF_JOB,
+                "TFJob a is failed because 1 Worker replica(s) failed. worker-0 exit 3"
+            ),
+            "1 Worker replica(s) failed. worker-0 exit 3"
+        );
+        assert_eq!(
+            detail(&kinds::MPI_JOB, "MPIJob lab/a is created. 3 of 4 pods run"),
+            "3 of 4 pods run"
+        );
+        assert_eq!(detail(&kinds::TF_JOB, "TFJob a is running."), "");
+        assert_eq!(detail(&kinds::TF_JOB, "no quota is left"), "no quota is left");
     }
 
     #[test]

@@ -1,30 +1,34 @@
 //! `trainyard logs`: what a job prints.
 
-use std::{ops::ControlFlow, process::ExitCode};
+use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::ArgAction;
 
 use super::{
+    audience::Audience,
     carry_out, find,
-    follow::{Ending, Heard, Voices, follow},
+    follow::{Beginning, Ending, Heard, Voices, follow},
     job::Job,
-    output::{self, Part},
-    place::{Cluster, Place},
+    output::{Part, Source},
+    place::{self, Cluster, Place},
     replicas::{Replica, replicas},
-    terminal::{self, Printer, Waiting},
+    terminal::{self, Form, Printer},
 };
-use crate::{Surroundings, advised};
+use crate::{Output, Surroundings, advised};
 
 /// Print what a training job prints
+///
+/// A connection that breaks is made anew, and a cluster that is started again is waited for: no line is
+/// lost, and none is printed twice.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = place::explained("Examples:
   trainyard logs digits                       of the replica that speaks for the job
   trainyard logs digits -f --all              of all of them, as it comes
   trainyard logs digits --replica worker-1 --tail 20
-  trainyard logs pytorchjob/digits
+  trainyard logs pytorchjob/digits -f -o json | jq -r 'select(.replica == \"worker-1\") | .line'
 
-Exit codes: 0 printed, 1 there is no such job or replica, 2 it could not be done")]
+Exit codes: 0 printed, 1 there is no such job or replica, 2 it could not be done"))]
 pub(crate) struct Arguments {
     /// The job: its name, or KIND/NAME
     #[arg(value_name = "NAME")]
@@ -50,19 +54,27 @@ pub(crate) struct Arguments {
     #[arg(short, long, conflicts_with = "follow", action = ArgAction::SetTrue)]
     previous: bool,
 
+    /// For people, or for programs: an object a line, with replica, pod, container, time and line
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
+    output: Output,
+
     #[command(flatten)]
     place: Place,
 }
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
-    carry_out(async {
-        let cluster = arguments.place.connect(surroundings).await?;
+    carry_out(&arguments.place, surroundings, async |cluster| {
         let job = find::find(&cluster, &arguments.job).await?;
-        let mut printer = Printer::new(arguments.all, terminal::has_colours(surroundings));
+        let form = match arguments.output {
+            Output::Json => Form::Json,
+            Output::Text if arguments.all => Form::Named,
+            Output::Text => Form::Plain,
+        };
+        let printer = Printer::new(form, terminal::has_colours(surroundings));
         if arguments.follow {
-            follow_to_the_end(arguments, &cluster, job, &mut printer).await?;
+            follow_to_the_end(arguments, &cluster, job, printer).await?;
         } else {
-            print(arguments, &cluster, &job, &mut printer).await?;
+            print(arguments, &cluster, &job, printer).await?;
         }
         Ok(ExitCode::SUCCESS)
     })
@@ -80,28 +92,13 @@ async fn follow_to_the_end(
     arguments: &Arguments,
     cluster: &Cluster,
     job: Job,
-    printer: &mut Printer,
+    printer: Printer,
 ) -> Result<()> {
-    let part = Part {
-        tail: arguments.tail,
-        ..Part::default()
-    };
-    let mut waiting = Waiting::new();
-    let mut has_printed = false;
-    let hear = |heard: Heard<'_>| match heard {
-        Heard::Line { replica, line } => {
-            waiting.clear();
-            has_printed = true;
-            printer.print(replica, line)
-        }
-        Heard::Look { job, .. } => {
-            if let Some(what) = job.waits_for().filter(|_| !has_printed) {
-                waiting.tell(&what);
-            }
-            ControlFlow::Continue(())
-        }
-    };
-    let ending = follow(cluster, job, &voices(arguments), part, hear).await?;
+    let mut audience = Audience::new(printer);
+    let hear = |heard: Heard<'_>| audience.hear(&heard);
+    let beginning = Beginning::Present { tail: arguments.tail };
+    let ending = follow(cluster, job, &voices(arguments), beginning, hear).await?;
+    audience.clear();
     match ending {
         Ending::Suspended => eprintln!("`{}` was stopped", arguments.job),
         Ending::Removed => eprintln!("`{}` was removed", arguments.job),
@@ -110,7 +107,7 @@ async fn follow_to_the_end(
     Ok(())
 }
 
-async fn print(arguments: &Arguments, cluster: &Cluster, job: &Job, printer: &mut Printer) -> Result<()> {
+async fn print(arguments: &Arguments, cluster: &Cluster, job: &Job, mut printer: Printer) -> Result<()> {
     let there = replicas(&cluster.api, job).await?;
     let part = Part {
         tail: arguments.tail,
@@ -118,9 +115,10 @@ async fn print(arguments: &Arguments, cluster: &Cluster, job: &Job, printer: &mu
         ..Part::default()
     };
     for replica in wanted(arguments, cluster, job, &there)? {
-        let mut output = output::open(&cluster.api, job, replica, part).await?;
-        while let Some(line) = output::next_line(&mut output).await {
-            if printer.print(&replica.name, &line).is_break() {
+        let source = Source::of(job, replica);
+        let mut lines = source.open(&cluster.api, part).await?;
+        while let Some(line) = lines.next().await.context("the output broke off")? {
+            if printer.print(&source, &line).is_break() {
                 return Ok(());
             }
         }

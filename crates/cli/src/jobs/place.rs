@@ -1,5 +1,4 @@
-//! Which cluster a command is about, by the same rules for all of them: the kubeconfig or the data
-//! directory that is named, else `KUBECONFIG`, else the embedded cluster.
+//! Which cluster a command is about, by the same rules for all of them.
 
 use std::path::{Path, PathBuf};
 
@@ -17,14 +16,36 @@ use crate::{
     kubeconfig, lock,
 };
 
+/// Which clusters come first, as every help says it.
+const NAMED: &str = "Which cluster, the first of these that there is:
+  1. the one of --kubeconfig FILE, or the embedded one of --data-dir DIR
+  2. the one of the files in KUBECONFIG
+  3. with --context NAME, the one of ~/.kube/config
+  4. the embedded one of TRAINYARD_DATA_DIR";
+const OWN: &str = "A kubeconfig that an embedded cluster has written means that cluster.";
+
+/// What is said of a command, and which cluster it is about.
+pub(crate) fn explained(words: &str) -> String {
+    format!(
+        "{words}\n\n{NAMED}\n  5. the embedded one in ~/.local/share/trainyard, if it runs\n  6. the one of ~/.kube/config\n{OWN}"
+    )
+}
+
+/// The same for a command that starts the embedded cluster where it does not run.
+pub(crate) fn explained_with_start(words: &str) -> String {
+    format!(
+        "{words}\n\n{NAMED}\n  5. the embedded one in ~/.local/share/trainyard\nAn embedded one that does not run is started. {OWN}"
+    )
+}
+
 /// The options that say which cluster is meant, and where in it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Place {
-    /// The namespace [default: that of the kubeconfig]
+    /// The namespace [default: that of the context, else `default`]
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
 
-    /// The cluster of this kubeconfig, instead of the embedded one [env: KUBECONFIG]
+    /// The cluster of this kubeconfig [env: KUBECONFIG]
     #[arg(long, value_name = "FILE", conflicts_with = "data_dir")]
     kubeconfig: Option<PathBuf>,
 
@@ -39,7 +60,11 @@ pub(crate) struct Place {
 /// The cluster that is meant.
 #[derive(Clone, Debug)]
 pub(crate) enum Whose {
-    Embedded(ClusterDir),
+    /// This machine's own; if it does not run, that of a kubeconfig, where nobody has said which.
+    Embedded {
+        dir: ClusterDir,
+        otherwise: Option<PathBuf>,
+    },
     /// That of these kubeconfigs, merged.
     Other(Vec<PathBuf>),
 }
@@ -51,7 +76,17 @@ pub(crate) struct Cluster {
     pub(crate) namespace: String,
     /// The server, where it is this machine's own.
     pub(crate) embedded: Option<Instance>,
+    /// Whether somebody has said which one is meant.
+    pub(crate) is_chosen: bool,
+    source: Source,
     again: Again,
+}
+
+/// Where a cluster is found.
+#[derive(Clone, Debug)]
+struct Source {
+    files: Vec<PathBuf>,
+    context: Option<String>,
 }
 
 /// How to call this program once more about the same cluster.
@@ -73,16 +108,27 @@ impl Place {
     }
 
     pub(crate) fn whose(&self, surroundings: &Surroundings) -> Result<Whose> {
+        let embedded = |dir: &DataDir, otherwise| {
+            let dir = dir.resolve(surroundings)?;
+            Ok(Whose::Embedded { dir, otherwise })
+        };
+        if self.data_dir.named().is_some() {
+            return embedded(&self.data_dir, None);
+        }
         let files = match &self.kubeconfig {
             Some(file) => vec![file.clone()],
-            None if self.data_dir.named().is_some() => Vec::new(),
             None => listed(surroundings),
         };
-        match &files[..] {
-            [] => self.data_dir.resolve(surroundings).map(Whose::Embedded),
-            [file] if self.context.is_none() && is_of_a_data_dir(file) => {
+        let usual = surroundings.home.as_ref().map(|home| home.join(".kube/config"));
+        match (&files[..], usual) {
+            ([file], _) if self.context.is_none() && is_of_a_data_dir(file) => {
                 let folder = file.parent().map(Path::to_owned).unwrap_or_default();
-                DataDir::of(folder).resolve(surroundings).map(Whose::Embedded)
+                embedded(&DataDir::of(folder), None)
+            }
+            ([], Some(usual)) if self.context.is_some() => Ok(Whose::Other(vec![usual])),
+            ([], usual) => {
+                let otherwise = usual.filter(|_| surroundings.data_dir.is_none());
+                embedded(&self.data_dir, otherwise)
             }
             _ => Ok(Whose::Other(files)),
         }
@@ -90,22 +136,33 @@ impl Place {
 
     /// The cluster, which must be there.
     pub(crate) async fn connect(&self, surroundings: &Surroundings) -> Result<Cluster> {
-        match self.whose(surroundings)? {
-            Whose::Embedded(dir) => match Instance::find(&dir.path)? {
-                Found::Running(instance) => self.connect_to(instance, surroundings).await,
-                Found::Nothing => Err(advised(
-                    format!("no cluster runs in `{}`", dir.path.display()),
-                    format!(
-                        "`{}` starts it; `--kubeconfig FILE` or KUBECONFIG name another",
-                        dir.command("up --detach")
-                    ),
-                )),
-                Found::Silent(pid) => Err(advised(
-                    format!("process {pid} runs the cluster, but has not said where it is reached"),
-                    "it may be just starting, then ask again",
-                )),
-            },
-            Whose::Other(files) => self.open(&files, None, surroundings).await,
+        let (dir, otherwise) = match self.whose(surroundings)? {
+            Whose::Embedded { dir, otherwise } => (dir, otherwise),
+            Whose::Other(files) => return self.open(&files, None, surroundings).await,
+        };
+        match (Instance::find(&dir.path)?, otherwise.filter(|file| file.exists())) {
+            (Found::Running(instance), _) => self.connect_to(instance, surroundings).await,
+            (Found::Nothing, Some(usual)) => {
+                let mut cluster = self.open(&[usual.clone()], None, surroundings).await?;
+                cluster.is_chosen = false;
+                eprintln!(
+                    "note: no embedded cluster runs; this is about {} of `{}`",
+                    cluster.api.address(),
+                    usual.display()
+                );
+                Ok(cluster)
+            }
+            (Found::Nothing, None) => Err(advised(
+                format!("no cluster runs in `{}`", dir.path.display()),
+                format!(
+                    "`{}` starts it; `--kubeconfig FILE` or KUBECONFIG name another",
+                    dir.command("up --detach")
+                ),
+            )),
+            (Found::Silent(pid), _) => Err(advised(
+                format!("process {pid} runs the cluster, but has not said where it is reached"),
+                "it may be just starting, then ask again",
+            )),
         }
     }
 
@@ -125,23 +182,17 @@ impl Place {
         embedded: Option<Instance>,
         surroundings: &Surroundings,
     ) -> Result<Cluster> {
-        let options = KubeConfigOptions {
+        let source = Source {
+            files: files.to_vec(),
             context: self.context.clone(),
-            ..KubeConfigOptions::default()
         };
-        let mut config = Config::from_custom_kubeconfig(merged(files)?, &options)
-            .await
-            .context("the kubeconfig cannot be used")?;
-        // Who types a command is told at once that nobody answers.
-        config.default_retry = false;
-        let namespace = self.namespace.clone();
-        let namespace = namespace.unwrap_or_else(|| config.default_namespace.clone());
-        let address = config.cluster_url.to_string();
-        let client = Client::try_from(config).context("the kubeconfig cannot be used")?;
+        let (api, namespace) = source.open().await?;
         Ok(Cluster {
-            api: Api::new(client, address),
-            namespace,
+            api,
+            namespace: self.namespace.clone().unwrap_or(namespace),
             embedded,
+            is_chosen: true,
+            source,
             again: self.again(surroundings),
         })
     }
@@ -162,7 +213,38 @@ impl Place {
     }
 }
 
+impl Source {
+    /// A client of the cluster, and the namespace that is meant where none is named.
+    async fn open(&self) -> Result<(Api, String)> {
+        let options = KubeConfigOptions {
+            context: self.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let mut config = Config::from_custom_kubeconfig(merged(&self.files)?, &options)
+            .await
+            .context("the kubeconfig cannot be used")?;
+        // Who types a command is told at once that nobody answers.
+        config.default_retry = false;
+        let (address, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
+        let client = Client::try_from(config).context("the kubeconfig cannot be used")?;
+        Ok((Api::new(client, address), namespace))
+    }
+}
+
 impl Cluster {
+    /// The same cluster, as it is found now: a server that was started again may have another address.
+    pub(crate) async fn renewed(&self) -> Result<Self> {
+        let (api, _) = self.source.open().await?;
+        Ok(Self { api, ..self.clone() })
+    }
+
+    /// How many requests are made at a time. On this machine an answer takes less than a connection, and
+    /// one connection carries them all.
+    pub(crate) fn lanes(&self) -> usize {
+        const FAR: usize = 4;
+        if self.embedded.is_some() { 1 } else { FAR }
+    }
+
     /// A command about this cluster that can be pasted into a shell.
     pub(crate) fn command(&self, words: &str) -> String {
         format!("{} {words}{}", self.again.program, self.again.options)
@@ -221,7 +303,11 @@ mod tests {
         let variable = variable.map(|value| ("KUBECONFIG".to_owned(), value.to_owned()));
         surroundings.environment.extend(variable);
         let found = match place.whose(&surroundings).unwrap() {
-            Whose::Embedded(dir) => format!("in {}", dir.path.display()),
+            Whose::Embedded { dir, otherwise: None } => format!("in {}", dir.path.display()),
+            Whose::Embedded {
+                dir,
+                otherwise: Some(usual),
+            } => format!("in {} or {}", dir.path.display(), usual.display()),
             Whose::Other(files) => format!("{files:?}"),
         };
         assert_eq!(found, expected);
@@ -229,12 +315,18 @@ mod tests {
 
     #[test]
     fn what_is_named_comes_before_the_environment_and_that_before_the_embedded_cluster() {
-        let default = "in /home/ada/.local/share/trainyard";
+        let default = "in /home/ada/.local/share/trainyard or /home/ada/.kube/config";
         check(&place(None, None), None, default);
         check(&place(None, None), Some(""), default);
         check(&place(None, None), Some("/a:/b"), "[\"/a\", \"/b\"]");
         check(&place(None, Some("/data")), Some("/a"), "in /data");
         check(&place(Some("/k"), None), Some("/a"), "[\"/k\"]");
+        let far = Place {
+            context: Some("far".to_owned()),
+            ..place(None, None)
+        };
+        check(&far, None, "[\"/home/ada/.kube/config\"]");
+        check(&far, Some("/a"), "[\"/a\"]");
     }
 
     #[test]

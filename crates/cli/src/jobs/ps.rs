@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 use super::{
     carry_out, find,
     job::Job,
-    place::{Cluster, Place},
+    place::{self, Cluster, Place},
     table::{age, table},
 };
 use crate::Surroundings;
 
 /// List training jobs, whatever their kind
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = place::explained("Examples:
   trainyard ps               jobs that have not ended, the latest first
   trainyard ps -a            all of them
   trainyard ps -A -o wide    of all namespaces, with restarts and the latest message
   trainyard ps -a -o json | jq -r '.[] | select(.state == \"Failed\") | .name'
 
-Exit codes: 0 listed, even if there is none; 2 they could not be")]
+Exit codes: 0 listed, even if there is none; 2 they could not be"))]
 pub(crate) struct Arguments {
     /// Those that have ended, too
     #[arg(short, long)]
@@ -50,10 +50,9 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
-    carry_out(async {
-        let cluster = arguments.place.connect(surroundings).await?;
+    carry_out(&arguments.place, surroundings, async |cluster| {
         let namespace = (!arguments.all_namespaces).then_some(cluster.namespace.as_str());
-        let mut jobs = find::all(&cluster.api, namespace).await?;
+        let mut jobs = find::all(&cluster, namespace).await?;
         let ended = jobs.iter().filter(|job| job.state().has_ended()).count();
         jobs.retain(|job| arguments.all || !job.state().has_ended());
         jobs.sort_by_key(|job| (std::cmp::Reverse(job.created()), job.name().to_owned()));
@@ -117,7 +116,7 @@ fn wide(jobs: &[Job], now: Timestamp) -> String {
                 progress,
                 job.restarts().to_string(),
                 age,
-                job.message().to_owned(),
+                job.detail().to_owned(),
             ]
         })
         .collect();

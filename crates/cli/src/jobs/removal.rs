@@ -4,14 +4,19 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use serde_json::json;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, timeout_at};
 
-use super::{api::ApiError, find, job::Job, place::Cluster, terminal::Waiting};
+use super::{
+    api::ApiError,
+    find,
+    job::Job,
+    place::Cluster,
+    terminal::{QUIET, Waiting},
+    watch::{Sight, Watch},
+};
 
 /// Programs get half a minute to end by themselves; then they are ended.
 const PATIENCE: Duration = Duration::from_secs(90);
-const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Removes a job with all that it owns.
 pub(crate) async fn ask_to_remove(cluster: &Cluster, job: &Job) -> Result<(), ApiError> {
@@ -31,30 +36,35 @@ pub(crate) async fn ask_to_remove(cluster: &Cluster, job: &Job) -> Result<(), Ap
 
 /// Waits until a job is gone.
 pub(crate) async fn wait_until_gone(cluster: &Cluster, job: &Job) -> Result<()> {
-    let path = find::path_of(job);
-    until(
-        &format!("waiting for the pods of `{}` to end", job.name()),
-        async || {
-            let found = cluster.api.find(&path).await?;
-            Ok(found.is_none_or(|found| found["metadata"]["uid"] != job.uid()))
-        },
-    )
-    .await
+    let watch = Watch::without_pods(cluster, job);
+    until(watch, job, |sight| Ok(matches!(sight, Sight::Gone))).await
 }
 
-/// Asks until the answer is yes; what takes longer than a second is told.
-pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> Result<bool>) -> Result<()> {
+/// Waits for a job and its pods to be as they should; what takes longer than a second is told.
+pub(crate) async fn until(
+    mut watch: Watch,
+    job: &Job,
+    mut is_so: impl FnMut(&Sight) -> Result<bool>,
+) -> Result<()> {
+    let what = format!("waiting for the pods of `{}` to end", job.name());
     let deadline = Instant::now() + PATIENCE;
-    let (mut pause, mut waiting) = (SHORTEST_PAUSE, Waiting::new());
-    while !is_so().await? {
-        if Instant::now() > deadline {
-            waiting.clear();
-            bail!("{what} took longer than {} s", PATIENCE.as_secs());
+    let (mut waiting, mut next) = (Waiting::new(), Instant::now() + QUIET);
+    loop {
+        match timeout_at(next, watch.next()).await {
+            Ok(sight) => {
+                if is_so(&sight?)? {
+                    waiting.clear();
+                    return Ok(());
+                }
+            }
+            Err(_) if next < deadline => {
+                waiting.tell_at_once(&what);
+                next = deadline;
+            }
+            Err(_) => {
+                waiting.clear();
+                bail!("{what} took longer than {} s", PATIENCE.as_secs());
+            }
         }
-        waiting.tell(what);
-        sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
-    waiting.clear();
-    Ok(())
 }

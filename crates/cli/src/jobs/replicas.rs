@@ -1,18 +1,22 @@
 //! The pods of a job, by the names people know them by: `master-0`, `worker-1`, `launcher`.
 
+use std::sync::Arc;
+
+use futures_util::future::try_join_all;
 use resources::names::{labels, mxnet_labels};
 use serde_json::Value;
 
 use super::{
     api::{Api, ApiError, escaped},
     job::{Job, text},
+    watch::What,
 };
 
 /// A pod of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Replica {
     pub(crate) name: String,
-    pub(crate) pod: Value,
+    pub(crate) pod: Arc<Value>,
 }
 
 /// One run of a replica's program: the pod, and how often its container was started before.
@@ -56,6 +60,10 @@ impl Replica {
         status.unwrap_or(&Value::Null)
     }
 
+    pub(crate) fn is_running(&self, job: &Job) -> bool {
+        self.container_status(job)["state"]["running"].is_object()
+    }
+
     /// The run of its program that has begun last, if any has.
     pub(crate) fn attempt(&self, job: &Job) -> Option<Attempt> {
         let status = self.container_status(job);
@@ -81,52 +89,72 @@ impl Replica {
     }
 }
 
-/// The pods of a job as they are now, in the order of their names.
-pub(crate) async fn replicas(api: &Api, job: &Job) -> Result<Vec<Replica>, ApiError> {
-    let core = format!("/api/v1/namespaces/{}/pods", escaped(job.namespace()));
-    let batch = format!("/apis/batch/v1/namespaces/{}/jobs", escaped(job.namespace()));
+/// Where the pods of a job are found, and what leads to them.
+pub(crate) fn paths(job: &Job) -> Vec<(What, String)> {
+    let namespace = escaped(job.namespace());
+    let pods = format!("/api/v1/namespaces/{namespace}/pods");
     // Pods of batch Jobs, and those of older kinds, do not all have the label.
     let has_labels = !job.is_standalone_mxnet() && job.kind.port.is_some();
-    let (pods, batch_jobs) = if has_labels {
+    if has_labels {
         let selector = escaped(&format!("{}={}", labels::JOB_NAME, job.name()));
-        (api.list(&format!("{core}?labelSelector={selector}")).await?, None)
-    } else {
-        tokio::try_join!(api.list(&core), api.list(&batch))?
-    };
-    Ok(of_job(
-        job,
-        pods.unwrap_or_default(),
-        &batch_jobs.unwrap_or_default(),
-    ))
+        return vec![(What::Pod, format!("{pods}?labelSelector={selector}"))];
+    }
+    let batch = format!("/apis/batch/v1/namespaces/{namespace}/jobs");
+    vec![(What::BatchJob, batch), (What::Pod, pods)]
+}
+
+/// The pods of a job as they are now, in the order of their names.
+pub(crate) async fn replicas(api: &Api, job: &Job) -> Result<Vec<Replica>, ApiError> {
+    let (mut pods, mut batch_jobs) = (Vec::new(), Vec::new());
+    let paths = paths(job);
+    let lists = try_join_all(paths.iter().map(|(_, path)| api.list(path))).await?;
+    for ((what, _), list) in paths.iter().zip(lists) {
+        match what {
+            What::Pod => pods.extend(list.unwrap_or_default()),
+            What::BatchJob | What::Job => batch_jobs.extend(list.unwrap_or_default()),
+        }
+    }
+    Ok(of_job(job, pods.into_iter().map(Arc::new), batch_jobs.iter()))
+}
+
+/// Whether a pod may be the job's: it is its own, or that of a batch Job, whose owner is another question.
+pub(crate) fn may_be_of(job: &Job, pod: &Value) -> bool {
+    controller(pod).is_some_and(|owner| owner["uid"] == job.uid() || owner["kind"] == "Job")
 }
 
 /// Those of the pods that are the job's, by themselves or by its batch Jobs. Of several launchers, one
 /// after the other, the last counts.
-pub(crate) fn of_job(job: &Job, pods: Vec<Value>, batch_jobs: &[Value]) -> Vec<Replica> {
-    let own_jobs = batch_jobs.iter().filter(|batch| owner(batch) == Some(job.uid()));
+pub(crate) fn of_job<'a>(
+    job: &Job,
+    pods: impl Iterator<Item = Arc<Value>>,
+    batch_jobs: impl Iterator<Item = &'a Value>,
+) -> Vec<Replica> {
+    let own_jobs = batch_jobs.filter(|batch| owner(batch) == Some(job.uid()));
     let mut owners: Vec<&str> = own_jobs.map(|batch| text(&batch["metadata"]["uid"])).collect();
     owners.push(job.uid());
-    let own = pods
-        .into_iter()
-        .filter(|pod| owner(pod).is_some_and(|uid| owners.contains(&uid)));
+    let own = pods.filter(|pod| owner(pod).is_some_and(|uid| owners.contains(&uid)));
     let mut found: Vec<Replica> = own
         .map(|pod| Replica {
             name: short_name(job, &pod),
             pod,
         })
         .collect();
-    found.sort_by(|a, b| {
-        let created = |replica: &Replica| text(&replica.pod["metadata"]["creationTimestamp"]).to_owned();
-        (natural(&a.name), created(b)).cmp(&(natural(&b.name), created(a)))
+    found.sort_by_cached_key(|replica| {
+        let created = text(&replica.pod["metadata"]["creationTimestamp"]).to_owned();
+        (natural(&replica.name), std::cmp::Reverse(created))
     });
     found.dedup_by(|later, first| later.name == first.name);
     found
 }
 
+/// The uid of what owns an object.
 pub(crate) fn owner(object: &Value) -> Option<&str> {
+    controller(object)?["uid"].as_str()
+}
+
+fn controller(object: &Value) -> Option<&Value> {
     let owners = object["metadata"]["ownerReferences"].as_array()?;
-    let owner = owners.iter().find(|owner| owner["controller"] == true)?;
-    owner["uid"].as_str()
+    owners.iter().find(|owner| owner["controller"] == true)
 }
 
 fn short_name(job: &Job, pod: &Value) -> String {
@@ -186,7 +214,8 @@ mod tests {
             pod("ring-launcher-bbbbb", "b", "2"),
             pod("other-worker-0", "x", "1"),
         ];
-        let found = of_job(&job, pods, &[launcher]);
+        let pods = pods.into_iter().map(Arc::new);
+        let found = of_job(&job, pods, [&launcher].into_iter());
         let names: Vec<_> = found
             .iter()
             .map(|replica| (replica.name.as_str(), replica.pod_name()))

@@ -5,19 +5,24 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{carry_out, find, job::Job, place::Place, removal};
-use crate::{Output, Surroundings};
+use super::{
+    carry_out, find,
+    job::Job,
+    place::{self, Place},
+    removal,
+};
+use crate::{Answer, Output, Surroundings, advised};
 
 /// Remove training jobs with their pods and everything else they own
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = place::explained("Examples:
   trainyard rm digits
   trainyard rm tfjob/retried digits
   trainyard rm --ended           every job that has succeeded or failed
   trainyard rm --all             every job of the namespace
 
 Exit codes: 0 removed, or there was none to remove; 1 there is no such job, and nothing was removed;
-2 it could not be done")]
+2 it could not be done"))]
 pub(crate) struct Arguments {
     /// The jobs: their names, or KIND/NAME
     #[arg(value_name = "NAME", required_unless_present_any = ["all", "ended"])]
@@ -31,20 +36,24 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["names", "all"])]
     ended: bool,
 
-    /// For people, or for programs
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
-    output: Output,
+    #[command(flatten)]
+    answer: Answer,
 
     #[command(flatten)]
     place: Place,
 }
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
-    carry_out(async {
-        let cluster = arguments.place.connect(surroundings).await?;
+    carry_out(&arguments.place, surroundings, async |cluster| {
         let mut jobs = Vec::new();
         if arguments.all || arguments.ended {
-            jobs = find::all(&cluster.api, Some(&cluster.namespace)).await?;
+            if !cluster.is_chosen {
+                return Err(advised(
+                    "many jobs are removed only from a cluster that was named",
+                    "say which one is meant: `--context NAME`, `--kubeconfig FILE` or KUBECONFIG",
+                ));
+            }
+            jobs = find::all(&cluster, Some(&cluster.namespace)).await?;
             jobs.retain(|job| arguments.all || job.state().has_ended());
         }
         for name in &arguments.names {
@@ -56,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         for job in &jobs {
             removal::wait_until_gone(&cluster, job).await?;
         }
-        print(arguments.output, &jobs);
+        print(arguments.answer.output, &jobs);
         Ok(ExitCode::SUCCESS)
     })
 }

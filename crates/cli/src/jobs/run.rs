@@ -10,14 +10,15 @@ mod workspace;
 
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::ValueEnum;
 use kinds::quantity::Quantity;
 use manifests::yaml;
 
 use super::{
     embedded,
-    place::{Place, Whose},
+    place::{self, Place, Whose},
+    wait_for,
 };
 use crate::Surroundings;
 pub(crate) use compose::{Framework, Mount, Wish, Workspace, compose};
@@ -36,7 +37,7 @@ pub(crate) const HOST: &str = "host";
 /// system with the working directory at its place, for reading and writing, and it runs as the caller.
 /// PATH, the virtual environment and the like are kept. On other clusters it needs an `--image`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = place::explained_with_start("Examples:
   trainyard run -- python train.py --epochs 3
   trainyard run --nodes 2 --all -- python train.py        with the output of both
   trainyard run --nodes 2 --gpus 4 -- torchrun train.py
@@ -54,7 +55,8 @@ Frameworks say how the nodes learn of each other:
 Ctrl-C detaches: the job goes on. `logs -f`, `ps`, `why`, `stop` and `rm` take its name.
 
 Exit codes: the program's own, that of the replica which failed first where there are several;
-2 wrong usage, 125 it could not be run, 130 detached by Ctrl-C, 143 stopped meanwhile")]
+126 it cannot be executed, 127 it is not found; 2 wrong usage; 125 it could not be run, or was removed; 130 detached by Ctrl-C, 129 or 143 by the
+signals HUP or TERM; 143 also where the job was stopped"))]
 pub(crate) struct Arguments {
     /// How many nodes run the program
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -150,21 +152,15 @@ fn try_to_run(arguments: &Arguments, surroundings: &Surroundings) -> Result<u8> 
         }
         return Ok(0);
     }
-    if let (Whose::Embedded(dir), Some(workspace)) = (&whose, &mut wish.workspace) {
+    if let (Whose::Embedded { dir, .. }, Some(workspace)) = (&whose, &mut wish.workspace) {
         workspace::fit(workspace, embedded::ensure(dir)?.instance.tier.as_deref());
     }
     let job = compose(&wish);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
-    let code = runtime.block_on(async {
+    wait_for(async {
         let cluster = arguments.place.connect(surroundings).await?;
         let job = submit(&cluster, wish.framework.kind(), job).await?;
         attend::attend(arguments, surroundings, &cluster, job).await
-    });
-    runtime.shutdown_background();
-    code
+    })
 }
 
 fn amount(text: &str) -> Result<String, String> {

@@ -8,22 +8,23 @@ use serde_json::{Value, json};
 use super::{
     carry_out, find,
     job::{Job, State},
-    place::{Cluster, Place},
+    place::{self, Cluster, Place},
     removal,
+    watch::{Sight, Watch},
 };
-use crate::{Output, Surroundings, advised};
+use crate::{Answer, Output, Surroundings, advised};
 
 /// Stop training jobs: their programs end, the jobs stay
 ///
 /// A job that is stopped is suspended: its pods are ended and removed, and their output with them, but
 /// the job, its status and whatever it wrote to volumes and to the working directory stay.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = place::explained("Examples:
   trainyard stop digits
   trainyard logs digits > digits.log && trainyard stop digits
   trainyard resume digits        start it again, from its checkpoints if it has any
 
-Exit codes: 0 stopped, 1 there is no such job, or it has ended already; 2 it could not be done")]
+Exit codes: 0 stopped, 1 there is no such job, or it has ended already; 2 it could not be done"))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     jobs: Jobs,
@@ -31,10 +32,10 @@ pub(crate) struct Arguments {
 
 /// Start training jobs again that were stopped
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = place::explained("Examples:
   trainyard resume digits
 
-Exit codes: 0 it goes on, 1 there is no such job, or it has ended already; 2 it could not be done")]
+Exit codes: 0 it goes on, 1 there is no such job, or it has ended already; 2 it could not be done"))]
 pub(crate) struct ResumeArguments {
     #[command(flatten)]
     jobs: Jobs,
@@ -46,9 +47,8 @@ struct Jobs {
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
 
-    /// For people, or for programs
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
-    output: Output,
+    #[command(flatten)]
+    answer: Answer,
 
     #[command(flatten)]
     place: Place,
@@ -63,8 +63,7 @@ pub(crate) fn resume(arguments: &ResumeArguments, surroundings: &Surroundings) -
 }
 
 fn change(arguments: &Jobs, surroundings: &Surroundings, suspend: bool) -> Result<ExitCode> {
-    carry_out(async {
-        let cluster = arguments.place.connect(surroundings).await?;
+    carry_out(&arguments.place, surroundings, async |cluster| {
         // Nothing is changed unless all of them can be.
         let mut jobs = Vec::new();
         for name in &arguments.names {
@@ -78,7 +77,7 @@ fn change(arguments: &Jobs, surroundings: &Surroundings, suspend: bool) -> Resul
             set(&cluster, job, suspend).await?;
         }
         let word = if suspend { "stopped" } else { "resumed" };
-        match arguments.output {
+        match arguments.answer.output {
             Output::Json => {
                 let told = |job: &Job| json!({"name": job.name(), "kind": job.kind.kind, "action": word});
                 println!("{:#}", jobs.iter().map(told).collect::<Value>());
@@ -115,22 +114,17 @@ fn refusal(job: &Job, cluster: &Cluster) -> Option<anyhow::Error> {
 
 async fn set(cluster: &Cluster, job: &Job, suspend: bool) -> Result<()> {
     let change = json!({"spec": {"runPolicy": {"suspend": suspend}}});
-    let path = find::path_of(job);
-    cluster.api.merge(&path, &change).await?;
-    if suspend {
-        removal::until(
-            &format!("waiting for the pods of `{}` to end", job.name()),
-            async || {
-                let Some(object) = cluster.api.find(&path).await? else {
-                    bail!("`{}` was removed meanwhile", job.name());
-                };
-                let job = Job { object, ..*job };
-                let pods = super::replicas::replicas(&cluster.api, &job).await?;
-                // An operator that is not there stops nothing; the job waits for it as it is.
-                Ok(pods.is_empty() && matches!(job.state(), State::Suspended | State::New))
-            },
-        )
-        .await?;
+    cluster.api.merge(&find::path_of(job), &change).await?;
+    if !suspend {
+        return Ok(());
     }
-    Ok(())
+    removal::until(Watch::of(cluster, job), job, |sight| match sight {
+        Sight::There { job, replicas, .. } => {
+            // An operator that is not there stops nothing; the job waits for it as it is.
+            Ok(replicas.is_empty() && matches!(job.state(), State::Suspended | State::New))
+        }
+        Sight::Lost { .. } => Ok(false),
+        Sight::Gone => bail!("`{}` was removed meanwhile", job.name()),
+    })
+    .await
 }

@@ -7,13 +7,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::json;
+
+use super::output::{Line, Source};
 use crate::Surroundings;
 
 /// One after the other for replicas.
 const REPLICAS: [&str; 6] = ["36", "33", "35", "32", "34", "31"];
 
 /// How much longer than this something takes is told while it does.
-const QUIET: Duration = Duration::from_secs(1);
+pub(crate) const QUIET: Duration = Duration::from_secs(1);
 
 /// Whether colours are wanted: on a terminal, unless the user has said no.
 pub(crate) fn has_colours(surroundings: &Surroundings) -> bool {
@@ -31,34 +34,53 @@ fn painted(text: &str, colour: &str) -> String {
     format!("\x1b[{colour}m{text}\x1b[0m")
 }
 
-/// Prints lines of replicas, with their names before them where there are several.
+/// How lines are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As they are.
+    Plain,
+    /// With the name of its replica before each.
+    Named,
+    /// Each an object of JSON.
+    Json,
+}
+
+/// Prints what replicas print.
 pub(crate) struct Printer {
-    pub(crate) with_names: bool,
-    pub(crate) colours: bool,
+    form: Form,
+    colours: bool,
     /// The other stream, where standard output is for something else.
-    pub(crate) to_stderr: bool,
+    to_stderr: bool,
     names: Vec<String>,
 }
 
 impl Printer {
-    pub(crate) fn new(with_names: bool, colours: bool) -> Self {
+    pub(crate) fn new(form: Form, colours: bool) -> Self {
         Self {
-            with_names,
+            form,
             colours,
             to_stderr: false,
             names: Vec::new(),
         }
     }
 
-    /// Ends when nobody reads it any more.
-    pub(crate) fn print(&mut self, replica: &str, line: &[u8]) -> ControlFlow<()> {
-        let mut bytes = Vec::new();
-        if self.with_names {
-            bytes.extend(self.prefix(replica).into_bytes());
+    pub(crate) fn to_stderr(self) -> Self {
+        Self {
+            to_stderr: true,
+            colours: false,
+            ..self
         }
-        bytes.extend(line);
+    }
+
+    /// Ends when nobody reads it any more.
+    pub(crate) fn print(&mut self, source: &Source, line: &Line) -> ControlFlow<()> {
+        let mut bytes = match self.form {
+            Form::Plain => line.text.clone(),
+            Form::Named => [self.prefix(&source.replica).as_bytes(), &line.text].concat(),
+            Form::Json => as_json(source, line).into_bytes(),
+        };
         // The line of another replica must not continue this one.
-        if self.with_names && !line.ends_with(b"\n") {
+        if self.form != Form::Plain && !bytes.ends_with(b"\n") {
             bytes.push(b'\n');
         }
         let written = if self.to_stderr {
@@ -86,6 +108,18 @@ impl Printer {
             format!("{name} ")
         }
     }
+}
+
+fn as_json(source: &Source, line: &Line) -> String {
+    let text = line.text.strip_suffix(b"\n").unwrap_or(&line.text);
+    json!({
+        "replica": source.replica,
+        "pod": source.pod,
+        "container": source.container,
+        "time": line.time.map(|time| time.to_string()),
+        "line": String::from_utf8_lossy(text),
+    })
+    .to_string()
 }
 
 /// What is waited for, on standard error: nothing in the first second, then each change.

@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 
 use super::{
     carry_out,
-    place::{Cluster, Place},
+    place::{self, Cluster, Place},
 };
-use crate::{Output, Surroundings};
-use causes::{Explanation, explain};
+use crate::{Answer, Output, Surroundings};
+use causes::{Class, Explanation, explain};
 
 /// Tell why a job waits, fails or is restarted, and what to do about it
 ///
 /// Joins what the job, its pods, the scheduler, events, volumes and quotas say, the most telling first.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(after_help = place::explained("Examples:
   trainyard why digits              a training job of any kind
   trainyard why pytorchjob/digits
   trainyard why pod/digits-worker-0
@@ -33,25 +33,23 @@ KIND may be any training kind, pod, job, deployment, replicaset, statefulset, da
 persistentvolumeclaim.
 
 Exit codes: 0 nothing stands in its way, 1 something does, or there is no such thing;
-2 that could not be found out")]
+2 that could not be found out"))]
 pub(crate) struct Arguments {
     /// A name, or KIND/NAME
     #[arg(value_name = "[KIND/]NAME")]
     reference: String,
 
-    /// For people, or for programs
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
-    output: Output,
+    #[command(flatten)]
+    answer: Answer,
 
     #[command(flatten)]
     place: Place,
 }
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
-    carry_out(async {
-        let cluster = arguments.place.connect(surroundings).await?;
+    carry_out(&arguments.place, surroundings, async |cluster| {
         let explanation = explanation(&cluster, &arguments.reference).await?;
-        match arguments.output {
+        match arguments.answer.output {
             Output::Json => println!("{:#}", as_json(&explanation)),
             Output::Text => print!("{}", as_text(&explanation)),
         }
@@ -67,9 +65,14 @@ pub(crate) async fn explanation(cluster: &Cluster, reference: &str) -> Result<Ex
 
 pub(crate) fn as_text(explanation: &Explanation) -> String {
     let mut text = format!("{} is {}", explanation.subject, explanation.state);
-    match explanation.message.as_str() {
-        "" => text.push('\n'),
-        message => text += &format!(": {message}\n"),
+    // What the causes say need not be said before them.
+    let is_told = explanation
+        .causes
+        .iter()
+        .any(|cause| cause.class < Class::Restarted);
+    match explanation.detail.as_str() {
+        detail if !detail.is_empty() && !is_told => text += &format!(": {detail}\n"),
+        _ => text.push('\n'),
     }
     if explanation.causes.is_empty() && !explanation.is_trouble() {
         text += "\nNothing stands in its way.\n";

@@ -64,14 +64,16 @@ fn the_demo_trains_and_leaves_nothing_but_data() {
 fn the_demo_uses_the_cluster_that_runs_and_says_when_too_little_was_learnt() {
     let server = Server::start_with_pods(User::Us);
     let shell = Shell::new(&server, &[("trainyard", binary())]);
-    let data = server.data_dir();
-    let demo = shell.run(&format!(
-        "trainyard demo --workers 2 --target-accuracy 1 --data-dir {}",
-        data.display()
-    ));
+    let demo = format!(
+        "trainyard demo --workers 2 --data-dir {}",
+        server.data_dir().display()
+    );
+    let learnt: Value = serde_json::from_str(&shell.ok(&format!("{demo} -o json"))).unwrap();
+    assert!(learnt["accuracy"].as_f64() > Some(0.9), "{learnt}");
+    let demo = shell.run(&format!("{demo} --target-accuracy 1"));
     assert_eq!(demo.code, 1, "{demo:?}");
     assert!(demo.stderr.contains("100.0 % were wanted"), "{}", demo.stderr);
-    assert_eq!(server.status()["running"], true);
+    assert_eq!(server.status()["pid"], server.pid(), "the cluster goes on");
     let jobs: Value = serde_json::from_str(&shell.ok("trainyard ps -a -o json")).unwrap();
     assert_eq!(jobs, Value::Array(Vec::new()), "the job is removed");
 }

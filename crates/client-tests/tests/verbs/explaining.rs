@@ -47,7 +47,18 @@ fn every_cause_is_found_and_told_with_what_to_do() {
 
         let absent = until(shell, "trainyard why absent", "absent is Failed");
         assert_eq!(absent.code, 1);
-        assert!(absent.stdout.contains("no-such-program"), "{}", absent.stdout);
+        assert!(
+            absent
+                .stdout
+                .contains("1. master-0: its program could not be started: exec: \"no-such-program\""),
+            "{}",
+            absent.stdout
+        );
+        assert!(
+            absent.stdout.contains("hint: check the command"),
+            "{}",
+            absent.stdout
+        );
 
         let good = shell.run("trainyard run --name good -- true && trainyard why good");
         assert_eq!(good.code, 0, "{good:?}");

@@ -3,6 +3,7 @@
 
 mod demo;
 mod explaining;
+mod following;
 mod mistakes;
 mod rendering;
 mod running;

@@ -38,6 +38,9 @@ fn a_program_runs_in_the_folder_of_its_caller_and_its_end_is_the_commands() {
         let run = shell.run("trainyard run --name bad -- sh -c 'echo no; exit 3'");
         assert_eq!((run.code, run.stdout.as_str()), (3, "no\n"), "{}", run.stderr);
         assert!(run.stderr.contains("master-0 exit 3: no"), "{}", run.stderr);
+        let absent = shell.run("trainyard run --name absent -- no-such-program");
+        assert_eq!(absent.code, 127, "{}", absent.stderr);
+        assert_eq!(shell.ok("trainyard rm absent -o json | grep -c removed"), "1\n");
         let taken = shell.run("trainyard run --name bad -- true");
         assert_eq!(taken.code, 125);
         assert!(

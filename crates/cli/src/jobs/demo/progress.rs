@@ -52,10 +52,16 @@ impl Shown {
                 if done { "" } else { " …" }
             );
         } else if let Some(what) = job.waits_for()
+            // How many run is told already.
+            && !what.ends_with("pods run")
             && self.running < self.workers as usize
         {
             self.waiting.tell(&what);
         }
+    }
+
+    pub(super) fn lost(&mut self, why: &str) {
+        self.waiting.tell(&format!("waiting for the cluster: {why}"));
     }
 
     /// One line of the trainer.

@@ -12,7 +12,7 @@ pub(super) fn wish(arguments: &Arguments, surroundings: &Surroundings, whose: &W
         return Err(anyhow!("the command is empty"));
     }
     let workspace = match whose {
-        Whose::Embedded(_) => {
+        Whose::Embedded { .. } => {
             let image = arguments.image.as_deref().unwrap_or(HOST);
             let workspace = workspace::of(surroundings, program, &arguments.mount, image == HOST)?;
             Some(workspace)
@@ -27,7 +27,7 @@ pub(super) fn wish(arguments: &Arguments, surroundings: &Surroundings, whose: &W
     }
     let image = match (&arguments.image, whose) {
         (Some(image), _) => image.clone(),
-        (None, Whose::Embedded(_)) => HOST.to_owned(),
+        (None, Whose::Embedded { .. }) => HOST.to_owned(),
         (None, Whose::Other(_)) => {
             return Err(advised(
                 "a program needs an image on a cluster that is not this machine's own",
@@ -88,7 +88,15 @@ pub(super) fn check(wish: &Wish) -> Result<()> {
         [] => Ok(()),
         errors => {
             let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            Err(anyhow!("the job cannot be run: {}", texts.join("; ")))
+            let message = format!("the job cannot be run: {}", texts.join("; "));
+            Err(if message.contains(": metadata.name: ") {
+                advised(
+                    message,
+                    "choose a shorter name with `--name NAME`; those of its pods are made of it",
+                )
+            } else {
+                anyhow!(message)
+            })
         }
     }
 }

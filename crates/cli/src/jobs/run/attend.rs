@@ -1,25 +1,24 @@
 //! Staying with a job: its output, its end, and the ways back to it.
 
-use std::ops::ControlFlow;
-
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
-use tokio::signal::ctrl_c;
+use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Arguments, Format, ending};
+use super::{Arguments, Format, NOT_RUN, ending};
 use crate::{
     Surroundings,
     jobs::{
-        follow::{Ending, Heard, Voices, follow},
+        audience::Audience,
+        follow::{Beginning, Ending, Heard, Voices, follow},
         job::Job,
-        output::Part,
         place::Cluster,
         replicas::Replica,
-        terminal::{self, Printer, Waiting},
+        terminal::{self, Form, Printer},
     },
 };
 
-const DETACHED: u8 = 130;
+const HUNG_UP: u8 = 129;
+const INTERRUPTED: u8 = 130;
 const STOPPED: u8 = 143;
 
 /// Stays with the job until it ends or the user goes.
@@ -29,13 +28,13 @@ pub(super) async fn attend(
     cluster: &Cluster,
     job: Job,
 ) -> Result<u8> {
-    let name = job.name().to_owned();
+    let is_json = arguments.output == Some(Format::Json);
     if arguments.detach {
         match arguments.output {
             Some(_) => println!("{:#}", told(&job, None)),
             None => println!("{}", job.reference()),
         }
-        eprintln!("{}", ways_back(cluster, &name));
+        eprintln!("{}", ways_back(cluster, job.name()));
         return Ok(0);
     }
     eprintln!(
@@ -44,44 +43,56 @@ pub(super) async fn attend(
         arguments.nodes,
         if arguments.nodes == 1 { "" } else { "s" }
     );
-    let is_json = arguments.output == Some(Format::Json);
-    let mut printer = Printer::new(arguments.all, terminal::has_colours(surroundings));
-    printer.to_stderr = is_json;
+    let mut audience = Audience::new(printer(arguments, surroundings));
     let voices = if arguments.all {
         Voices::All
     } else {
         Voices::Leading
     };
-    let mut waiting = Waiting::new();
-    let mut has_printed = false;
-    let hear = |heard: Heard<'_>| match heard {
-        Heard::Line { replica, line } => {
-            waiting.clear();
-            has_printed = true;
-            printer.print(replica, line)
-        }
-        Heard::Look { job, .. } => {
-            if let Some(what) = job.waits_for().filter(|_| !has_printed) {
-                waiting.tell(&what);
-            }
-            ControlFlow::Continue(())
-        }
+    let hear = |heard: Heard<'_>| audience.hear(&heard);
+    let (ending, left_by) = tokio::select! {
+        ending = follow(cluster, job.clone(), &voices, Beginning::First, hear) => (ending?, INTERRUPTED),
+        code = departure() => (Ending::Unheard, code?),
     };
-    let ending = tokio::select! {
-        ending = follow(cluster, job.clone(), &voices, Part::default(), hear) => ending?,
-        _ = ctrl_c() => {
-            ending::leave_to_itself(cluster, &job).await?;
-            eprintln!("\ndetached; {name} goes on\n{}", ways_back(cluster, &name));
-            return Ok(DETACHED);
-        }
-    };
-    match ending {
+    audience.clear();
+    let (job, code) = conclude(cluster, job, ending, left_by).await?;
+    if is_json {
+        println!("{:#}", told(&job, Some(code)));
+    }
+    Ok(code)
+}
+
+fn printer(arguments: &Arguments, surroundings: &Surroundings) -> Printer {
+    let form = if arguments.all { Form::Named } else { Form::Plain };
+    let printer = Printer::new(form, terminal::has_colours(surroundings));
+    match arguments.output {
+        Some(Format::Json) => printer.to_stderr(),
+        _ => printer,
+    }
+}
+
+/// Waits for the user to go, and says with which code.
+async fn departure() -> Result<u8> {
+    let listen = |kind| signal(kind).context("cannot listen for signals");
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut hang_up = listen(SignalKind::hangup())?;
+    Ok(tokio::select! {
+        _ = interrupt.recv() => INTERRUPTED,
+        _ = terminate.recv() => STOPPED,
+        _ = hang_up.recv() => HUNG_UP,
+    })
+}
+
+/// Says how it ended, and leaves everything in order.
+async fn conclude(cluster: &Cluster, job: Job, ending: Ending, left_by: u8) -> Result<(Job, u8)> {
+    let name = job.name().to_owned();
+    Ok(match ending {
         Ending::Finished { job, replicas } => {
             let end = ending::of(&job, &replicas);
             if replicas.iter().any(Replica::is_active) {
                 ending::leave_to_itself(cluster, &job).await?;
             }
-            waiting.clear();
             if let Some(words) = ending::late(&job, &replicas) {
                 eprintln!("note: {words}");
             }
@@ -91,24 +102,25 @@ pub(super) async fn attend(
                     cluster.command(&format!("why {name}"))
                 );
             }
-            if is_json {
-                println!("{:#}", told(&job, Some(end.code)));
-            }
-            Ok(end.code)
+            (job, end.code)
         }
         Ending::Suspended => {
             eprintln!(
                 "{name} was stopped; `{}` lets it go on",
                 cluster.command(&format!("resume {name}"))
             );
-            Ok(STOPPED)
+            (job, STOPPED)
         }
-        Ending::Removed => Err(anyhow!("`{name}` was removed meanwhile")),
+        Ending::Removed => {
+            eprintln!("error: {name} was removed meanwhile");
+            (job, NOT_RUN)
+        }
         Ending::Unheard => {
             ending::leave_to_itself(cluster, &job).await?;
-            Ok(DETACHED)
+            eprintln!("\ndetached; {name} goes on\n{}", ways_back(cluster, &name));
+            (job, left_by)
         }
-    }
+    })
 }
 
 fn told(job: &Job, code: Option<u8>) -> Value {

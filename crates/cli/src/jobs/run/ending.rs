@@ -1,6 +1,6 @@
 //! How a job has ended, for whoever has waited for it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::jobs::{
     api::ApiError,
@@ -26,6 +26,7 @@ pub(super) fn of(job: &Job, replicas: &[Replica]) -> End {
     let failed = replicas.iter().filter_map(|replica| {
         let end = replica.end(job);
         let code = end["exitCode"].as_i64().filter(|code| *code != 0)?;
+        let code = unstarted(end).unwrap_or(code);
         // Those that were ended because the job had failed come after the one it failed by.
         Some((
             replica.is_being_deleted(),
@@ -36,8 +37,25 @@ pub(super) fn of(job: &Job, replicas: &[Replica]) -> End {
     let first = failed.min();
     End {
         code: first.map_or(1, |(_, _, code)| u8::try_from(code).unwrap_or(1)),
-        words: Some(format!("{} failed: {}", job.reference(), job.message())),
+        words: Some(match job.detail() {
+            "" => format!("{} failed", job.reference()),
+            detail => format!("{} failed: {detail}", job.reference()),
+        }),
     }
+}
+
+/// What shells say where a program could not even be started: that it is not there, or not to be executed.
+fn unstarted(end: &Value) -> Option<i64> {
+    const NOT_FOUND: i64 = 127;
+    const NOT_EXECUTABLE: i64 = 126;
+    if !["StartError", "ContainerCannotRun"].contains(&text(&end["reason"])) {
+        return None;
+    }
+    let message = text(&end["message"]);
+    let is_absent = ["not found", "no such file"]
+        .iter()
+        .any(|words| message.contains(words));
+    Some(if is_absent { NOT_FOUND } else { NOT_EXECUTABLE })
 }
 
 /// Replicas that had not begun when the one that decides was done.
@@ -65,8 +83,9 @@ pub(super) async fn leave_to_itself(cluster: &Cluster, job: &Job) -> Result<(), 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use resources::kinds;
-    use serde_json::Value;
 
     use super::*;
 
@@ -76,11 +95,11 @@ mod tests {
         let deleted: Value = if is_deleted { json!(ended) } else { Value::Null };
         Replica {
             name: name.to_owned(),
-            pod: json!({
+            pod: Arc::new(json!({
                 "metadata": {"name": name, "deletionTimestamp": deleted},
                 "spec": {"containers": [{"name": "pytorch"}]},
                 "status": {"containerStatuses": [status]},
-            }),
+            })),
         }
     }
 
@@ -103,6 +122,17 @@ mod tests {
         let end = of(&job("Failed"), &replicas);
         assert_eq!(end.code, 3);
         assert_eq!(end.words.as_deref(), Some("PyTorchJob/x failed: so it is"));
+    }
+
+    #[test]
+    fn a_program_that_could_not_be_started_has_the_code_that_shells_give_it() {
+        let end = |message: &str| json!({"reason": "StartError", "exitCode": 128, "message": message});
+        assert_eq!(
+            unstarted(&end("exec: \"x\": executable file not found in $PATH")),
+            Some(127)
+        );
+        assert_eq!(unstarted(&end("exec: \"/x\": permission denied")), Some(126));
+        assert_eq!(unstarted(&json!({"reason": "Error", "exitCode": 128})), None);
     }
 
     #[test]

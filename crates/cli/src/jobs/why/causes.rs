@@ -1,6 +1,6 @@
 //! From what was observed to causes, the most telling first. Pure.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::jobs::job::text;
 pub(super) struct Observed {
     pub(super) subject: Subject,
     /// Its pods, with what distinguishes each of them.
-    pub(super) pods: Vec<(String, Value)>,
+    pub(super) pods: Vec<(String, Arc<Value>)>,
     /// What stands between it and its pods: batch Jobs, ReplicaSets.
     pub(super) between: Vec<Value>,
     /// Claims, quotas and events of its namespace.
@@ -97,6 +97,8 @@ pub(crate) struct Explanation {
     pub(crate) subject: String,
     pub(crate) state: String,
     pub(crate) message: String,
+    /// What of the message is not known anyway.
+    pub(crate) detail: String,
     pub(crate) causes: Vec<Cause>,
     /// Whether it has ended badly, whatever is still known of it.
     pub(super) has_failed: bool,
@@ -123,6 +125,7 @@ pub(super) fn explain(observed: &Observed, command: &dyn Fn(&str) -> String) -> 
         subject: subject.reference(),
         state: subject.state(),
         message: subject.message(),
+        detail: subject.detail(),
         causes: joined(causes),
         has_failed: subject.has_failed(),
     }

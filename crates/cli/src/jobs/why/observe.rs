@@ -1,9 +1,12 @@
 //! Looking at everything that may be a cause.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use anyhow::Result;
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, TryStreamExt as _, future::join_all, stream};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -38,7 +41,7 @@ pub(super) async fn observe(cluster: &Cluster, reference: &str) -> Result<Observ
         format!("/apis/batch/v1/namespaces/{namespace}/jobs"),
         format!("/apis/apps/v1/namespaces/{namespace}/replicasets"),
     ];
-    let [pods, claims, quotas, events, batch_jobs, replica_sets] = lists(api, paths).await?;
+    let [pods, claims, quotas, events, batch_jobs, replica_sets] = lists(cluster, paths).await?;
     let between: Vec<Value> = batch_jobs
         .into_iter()
         .chain(replica_sets)
@@ -58,11 +61,12 @@ pub(super) async fn observe(cluster: &Cluster, reference: &str) -> Result<Observ
     })
 }
 
-async fn lists<const N: usize>(api: &Api, paths: [String; N]) -> Result<[Vec<Value>; N], ApiError> {
+async fn lists<const N: usize>(cluster: &Cluster, paths: [String; N]) -> Result<[Vec<Value>; N], ApiError> {
     let mut lists = std::array::from_fn(|_| Vec::new());
-    let answers = join_all(paths.iter().map(|path| api.list(path))).await;
+    let answers = stream::iter(&paths).map(|path| cluster.api.list(path));
+    let answers: Vec<_> = answers.buffered(cluster.lanes()).try_collect().await?;
     for (list, answer) in lists.iter_mut().zip(answers) {
-        *list = answer?.unwrap_or_default();
+        *list = answer.unwrap_or_default();
     }
     Ok(lists)
 }
@@ -116,9 +120,9 @@ async fn other(cluster: &Cluster, kind: &'static Other, name: &str) -> Result<Op
     Ok(object.map(|object| Subject::Other { kind, object }))
 }
 
-fn own_pods(subject: &Subject, pods: Vec<Value>, between: &[Value]) -> Vec<(String, Value)> {
+fn own_pods(subject: &Subject, pods: Vec<Value>, between: &[Value]) -> Vec<(String, Arc<Value>)> {
     if let Subject::Job(job) = subject {
-        let replicas = of_job(job, pods, between);
+        let replicas = of_job(job, pods.into_iter().map(Arc::new), between.iter());
         return replicas
             .into_iter()
             .map(|replica| (replica.name, replica.pod))
@@ -130,12 +134,12 @@ fn own_pods(subject: &Subject, pods: Vec<Value>, between: &[Value]) -> Vec<(Stri
     let is_own =
         |pod: &Value| owners.contains(&uid(pod)) || owner(pod).is_some_and(|owner| owners.contains(owner));
     let own = pods.into_iter().filter(is_own);
-    own.map(|pod| (text(&pod["metadata"]["name"]).to_owned(), pod))
+    own.map(|pod| (text(&pod["metadata"]["name"]).to_owned(), Arc::new(pod)))
         .collect()
 }
 
 /// The last lines of programs that have failed and left no other word.
-async fn last_lines(api: &Api, pods: &[(String, Value)]) -> BTreeMap<String, String> {
+async fn last_lines(api: &Api, pods: &[(String, Arc<Value>)]) -> BTreeMap<String, String> {
     let wishes = pods.iter().filter_map(|(_, pod)| {
         let statuses = pod["status"]["containerStatuses"].as_array()?;
         statuses.iter().find_map(|container| {

@@ -43,7 +43,7 @@ fn of_training_job(
     if reason.ends_with(FAILED_VALIDATION) {
         let cause = Cause::new(
             Class::Refused,
-            "its specification is not valid; the message has the fields",
+            format!("its specification is not valid: {}", job.detail()),
         );
         causes.push(
             cause.advise("correct the manifest and apply it again; `trainyard render -f FILE` checks it"),

@@ -63,6 +63,15 @@ fn ended(
         (false, false) => return None,
     };
     let code = end["exitCode"].as_i64().filter(|code| *code != 0)?;
+    if ["StartError", "ContainerCannotRun"].contains(&text(&end["reason"])) {
+        let what = format!(
+            "its program could not be started: {}",
+            text(&end["message"]).trim()
+        );
+        return Some(Cause::new(Class::NotStarted, what).advise(
+            "check the command: it has to be on the PATH of its image, or be named with its folder (`./train.sh`), and be executable",
+        ));
+    }
     let meaning = exits::meaning(code, text(&end["reason"]));
     let mut what = match container["restartCount"].as_i64().unwrap_or_default() {
         0 => format!("its program ended with exit code {code}"),
@@ -183,6 +192,9 @@ fn room(message: &str) -> &'static str {
     match message {
         message if message.contains("pod group") => {
             "the pods of a job are placed together or not at all; the others wait for something themselves"
+        }
+        message if message.contains("nvidia.com/gpu; no node has more than 0") => {
+            "no node has GPUs: leave them out (`trainyard run` without `--gpus`), or use a cluster that has some; `nvidia-smi` shows those of this machine"
         }
         message if message.contains("nvidia.com/gpu") => {
             "ask for fewer GPUs, or wait for those that hold them to end (`trainyard ps -A`)"

@@ -144,6 +144,14 @@ impl Subject {
         }
     }
 
+    /// The same without what is known anyway.
+    pub(super) fn detail(&self) -> String {
+        match self {
+            Self::Job(job) => job.detail().to_owned(),
+            Self::Other { .. } => self.message(),
+        }
+    }
+
     /// The condition by which a batch Job has ended.
     pub(super) fn ended_as(&self) -> Option<&Value> {
         let conditions = self.object()["status"]["conditions"].as_array()?;

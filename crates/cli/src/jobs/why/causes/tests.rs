@@ -11,7 +11,7 @@ fn observed(job: Value, pods: &[(&str, Value)]) -> Observed {
     let pods = pods.iter().map(|(name, pod)| {
         let mut pod = pod.clone();
         pod["metadata"] = json!({"name": format!("digits-{name}"), "uid": name, "namespace": "lab"});
-        ((*name).to_owned(), pod)
+        ((*name).to_owned(), Arc::new(pod))
     });
     Observed {
         subject: Subject::Job(Job {

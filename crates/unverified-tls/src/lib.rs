@@ -1,24 +1,23 @@
-//! Backends are found by their address, for which no certificate speaks: any is taken, as the real
-//! server does.
+//! TLS to whoever answers: encryption without trust, for peers that no certificate speaks for. They still
+//! have to hold the key of the certificate they show.
 
 use std::sync::Arc;
 
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
+    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
 };
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
-pub(super) fn trusting_anybody() -> Result<Arc<ClientConfig>, String> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anybody(provider)))
-        .with_no_client_auth();
-    Ok(Arc::new(config))
+/// A client that believes every certificate.
+pub fn client_config() -> Result<ClientConfig, Error> {
+    let provider = Arc::new(ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+    let anybody = Arc::new(Anybody(provider));
+    let builder = builder.dangerous().with_custom_certificate_verifier(anybody);
+    Ok(builder.with_no_client_auth())
 }
 
 #[derive(Debug)]
