@@ -6,21 +6,18 @@ use crate::{deny, run, test, tidy};
 
 /// Form and structure: nothing is run but the compiler.
 pub(crate) fn check() -> Result<()> {
-    run::run("cargo", &["fmt", "--all", "--check"])?;
+    run::check(run::cargo().args(["fmt", "--all", "--check"]))?;
     tidy::run()?;
     deny::run()?;
-    run::run(
-        "cargo",
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--quiet",
-            "--",
-            "-D",
-            "warnings",
-        ],
-    )
+    run::check(run::cargo().args([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--quiet",
+        "--",
+        "-D",
+        "warnings",
+    ]))
 }
 
 pub(crate) fn run() -> Result<()> {

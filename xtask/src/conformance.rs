@@ -1,6 +1,6 @@
 //! One suite of API checks, run against the embedded server and against a real one.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{path::Path, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -84,7 +84,7 @@ fn served(server: &impl Server, parts: Vec<Background>) -> Result<Served> {
 }
 
 fn run_suite(arguments: &Arguments, servers: &[Served]) -> Result<()> {
-    let mut command = Command::new("cargo");
+    let mut command = run::cargo();
     command.args([
         "run",
         "--quiet",
@@ -105,10 +105,7 @@ fn run_suite(arguments: &Arguments, servers: &[Served]) -> Result<()> {
         command.args(["--filter", filter]);
     }
     command.args(["--output", &arguments.output]);
-    let status = command
-        .current_dir(run::root())
-        .status()
-        .context("cannot start the suite")?;
+    let status = command.status().context("cannot start the suite")?;
     if !status.success() {
         bail!("the servers differ");
     }

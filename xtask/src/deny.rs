@@ -5,12 +5,12 @@
 
 mod licences;
 
-use std::{collections::BTreeMap, fs, process::Command};
+use std::{collections::BTreeMap, fs};
 
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 
-use crate::run::root;
+use crate::run::{cargo, root};
 
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
@@ -89,10 +89,9 @@ fn rules() -> Result<Rules> {
 
 /// What cargo would build for the system the binary runs on, by the lock file as it is.
 fn metadata() -> Result<Metadata> {
-    let output = Command::new("cargo")
+    let output = cargo()
         .args(["metadata", "--format-version", "1", "--locked"])
         .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
-        .current_dir(root())
         .output()
         .context("cannot start cargo")?;
     if !output.status.success() {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::run::{check, root, target_dir};
+use crate::run::{cargo, check, target_dir};
 
 /// The binary is copied into images and onto nodes; it stays small.
 const MAX_SIZE: u64 = 40_000_000;
@@ -13,13 +13,12 @@ pub(crate) fn run() -> Result<()> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let folder = target_dir().join("dist");
     // Naming the target keeps the flag away from build scripts and proc macros, which must be dynamic.
-    let mut build = Command::new("cargo");
+    let mut build = cargo();
     build
         .args(["build", "--release", "--package", "trainyard"])
         .args(["--target", &target, "--target-dir"])
         .arg(&folder)
-        .env("RUSTFLAGS", "-C target-feature=+crt-static")
-        .current_dir(root());
+        .env("RUSTFLAGS", "-C target-feature=+crt-static");
     check(&mut build)?;
     let binary = folder.join(target).join("release/trainyard");
     let size = std::fs::metadata(&binary)

@@ -1,11 +1,9 @@
 //! Made-up inputs for the pure crates, on the stable toolchain. The targets and the runner are in
 //! `crates/fuzz-targets`; `cargo fuzz` guides the same targets by coverage.
 
-use std::process::Command;
-
 use anyhow::Result;
 
-use crate::run::{check, root};
+use crate::run::{cargo, check};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -16,9 +14,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     check(
-        Command::new("cargo")
+        cargo()
             .args(["run", "--quiet", "--package", "fuzz-targets", "--"])
-            .args(&arguments.arguments)
-            .current_dir(root()),
+            .args(&arguments.arguments),
     )
 }

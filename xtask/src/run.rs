@@ -29,9 +29,21 @@ pub(crate) fn cache() -> Result<PathBuf> {
     Ok(base.join("trainyard"))
 }
 
-/// A program run in the workspace's root, its command line shown first.
-pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<()> {
-    check(Command::new(program).args(arguments).current_dir(root()))
+/// Cargo, to be run in the workspace's root as if from there. What the cargo that runs us says about us must not
+/// reach it: build scripts look at such variables, and everything above them would be built again.
+pub(crate) fn cargo() -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(root());
+    for (name, _) in std::env::vars_os() {
+        let about_us = ["CARGO_PKG_", "CARGO_MANIFEST_"];
+        if name
+            .to_str()
+            .is_some_and(|name| about_us.iter().any(|start| name.starts_with(start)))
+        {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo
 }
 
 /// Runs a command, shows it, and fails when it fails.

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::run::{root, target_dir};
+use crate::run::{cargo, target_dir};
 
 #[derive(Default, clap::Args)]
 pub(crate) struct Arguments {
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 
 /// The whole workspace at once, so that each dependency is built once, with one set of features.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let mut tests = Command::new("cargo");
+    let mut tests = cargo();
     tests
         .args(["test", "--workspace", "--no-fail-fast"])
         .args(&arguments.cargo);
@@ -36,7 +36,6 @@ const PROGRAM: &str = "TRAINYARD_BIN";
 /// Runs tests, shows what they print, and adds up what each test program counted.
 fn count(command: &mut Command) -> Result<()> {
     let mut tests = command
-        .current_dir(root())
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start cargo")?;

@@ -5,13 +5,12 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use crate::run::root;
+use crate::run::{cargo, root};
 
 /// Rows of the code map from top to bottom; a crate may use only rows below its own.
 const ROWS: &[(&str, &[&str])] = &[
@@ -95,9 +94,8 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn metadata() -> Result<Value> {
-    let output = Command::new("cargo")
+    let output = cargo()
         .args(["metadata", "--format-version", "1", "--no-deps"])
-        .current_dir(root())
         .output()
         .context("cannot start cargo")?;
     serde_json::from_slice(&output.stdout).context("cargo metadata is not JSON")

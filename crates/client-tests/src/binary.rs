@@ -17,9 +17,25 @@ pub fn binary() -> &'static Path {
     })
 }
 
+/// Cargo in this workspace, without what the cargo that runs the tests says about them: build scripts look at such
+/// variables, and everything above them would be built again.
+pub(crate) fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    for (name, _) in std::env::vars_os() {
+        let about_tests = ["CARGO_PKG_", "CARGO_MANIFEST_"];
+        if name
+            .to_str()
+            .is_some_and(|name| about_tests.iter().any(|start| name.starts_with(start)))
+        {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo
+}
+
 fn build() -> PathBuf {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
+    let output = cargo()
         .args([
             "build",
             "--quiet",
@@ -30,7 +46,6 @@ fn build() -> PathBuf {
             "--message-format",
             "json-render-diagnostics",
         ])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stderr(Stdio::inherit())
         .output()
         .expect("cargo can be started");

@@ -50,12 +50,7 @@ pub(crate) fn build(profile: Profile, others: &[&str]) -> Result<PathBuf> {
 
 fn cargo_build(flags: &[&str], packages: &[&str]) -> Result<()> {
     let packages = packages.iter().flat_map(|package| ["--package", package]);
-    let arguments: Vec<&str> = ["build", "--quiet"]
-        .into_iter()
-        .chain(flags.iter().copied())
-        .chain(packages)
-        .collect();
-    run::run("cargo", &arguments)
+    run::check(run::cargo().args(["build", "--quiet"]).args(flags).args(packages))
 }
 
 impl Profile {
