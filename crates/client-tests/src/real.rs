@@ -10,18 +10,19 @@ use std::{
 
 use crate::{http, server::data_dir};
 
-/// A real control plane without nodes. It ends when its input does.
+/// A real control plane. It ends when its input does.
 #[derive(Debug)]
 pub(crate) struct Real(Child);
 
 impl Real {
     /// Starts it where Trainyard would be; it writes a kubeconfig as Trainyard does.
-    pub(crate) fn start(home: &Path) -> Self {
+    pub(crate) fn start(home: &Path, more: &[&str]) -> Self {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let log = File::create(home.join("server.log")).expect("a log can be written");
         let mut child = Command::new(cargo)
             .args(["xtask", "real-server", "--data-dir"])
             .arg(data_dir(home))
+            .args(more)
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -48,7 +49,7 @@ impl Drop for Real {
 
 /// The real components announce nothing, so they are asked until they answer.
 pub(crate) fn wait_until_ready(address: &str, token: &str) {
-    let deadline = Instant::now() + Duration::from_mins(2);
+    let deadline = Instant::now() + Duration::from_mins(5);
     let is_there = |path: &str| http::get(address, path, Some(token)).status == 200;
     while !["/readyz", SERVICE_ACCOUNT, ROOT_CERTIFICATE]
         .into_iter()
