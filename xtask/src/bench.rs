@@ -9,6 +9,8 @@ mod pods;
 mod report;
 mod work;
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::ValueEnum;
 
@@ -35,6 +37,14 @@ pub(crate) struct Arguments {
     /// Pods of one large job, for `operator`
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(2..))]
     pods: u32,
+
+    /// Operators to measure, for `operator`; all without it
+    #[arg(long, value_enum, value_delimiter = ',')]
+    operators: Vec<operator::Name>,
+
+    /// Take `trainyard` and `bench` from this folder as they are, for `operator`: `target/debug` for a quick try
+    #[arg(long, value_name = "DIR")]
+    binaries: Option<PathBuf>,
 
     /// How to print the result
     #[arg(short, long, value_enum, default_value_t)]

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{deny, run, test, tidy};
+use crate::{corpus, deny, run, test, tidy};
 
 /// Form and structure: nothing is run but the compiler.
 pub(crate) fn check() -> Result<()> {
@@ -22,5 +22,6 @@ pub(crate) fn check() -> Result<()> {
 
 pub(crate) fn run() -> Result<()> {
     check()?;
-    test::run(&test::Arguments::default())
+    test::run(&test::Arguments::default())?;
+    corpus::run(&corpus::Arguments::default())
 }

@@ -9,9 +9,11 @@
 mod bench;
 mod ci;
 mod conformance;
+mod corpus;
 mod deny;
 mod dist;
 mod e2e;
+mod frameworks;
 mod fuzz;
 mod processes;
 mod real_kubernetes;
@@ -36,7 +38,11 @@ enum Command {
     Test(test::Arguments),
     /// Format, structure, dependencies and lints
     Check,
-    /// Everything the merge gate runs: check, then test
+    /// Run the tests over the corpus of real inputs, where there is one beside the repository
+    Corpus(corpus::Arguments),
+    /// Run training jobs with the frameworks themselves: TensorFlow, PyTorch
+    Frameworks(frameworks::Arguments),
+    /// Everything the merge gate runs: check, then test, then corpus
     Ci,
     /// Check the structure of the workspace: arrows between crates, file sizes, headers
     Tidy,
@@ -66,6 +72,8 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Test(arguments) => test::run(&arguments),
         Command::Check => ci::check(),
+        Command::Corpus(arguments) => corpus::run(&arguments),
+        Command::Frameworks(arguments) => frameworks::run(&arguments),
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
         Command::Deny => deny::run(),

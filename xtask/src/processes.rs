@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -19,7 +19,7 @@ pub(crate) struct Background {
 impl Background {
     /// Starts a program with its output in `LOGS/NAME.log`.
     pub(crate) fn start(name: &str, command: &mut Command, logs: &Path) -> Result<Self> {
-        let path = logs.join(format!("{name}.log"));
+        let path = log_of(name, logs);
         let log = File::create(&path).with_context(|| format!("cannot create `{}`", path.display()))?;
         let child = command
             .stdin(Stdio::null())
@@ -31,6 +31,11 @@ impl Background {
             name: name.to_owned(),
             child,
         })
+    }
+
+    /// Where its output is.
+    pub(crate) fn log(&self, logs: &Path) -> PathBuf {
+        log_of(&self.name, logs)
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -52,6 +57,10 @@ impl Background {
         }
         Ok(())
     }
+}
+
+fn log_of(name: &str, logs: &Path) -> PathBuf {
+    logs.join(format!("{name}.log"))
 }
 
 impl Drop for Background {

@@ -1,6 +1,7 @@
 //! The servers that developer commands put side by side: ours, and a real one to compare it with.
 
 mod cluster;
+mod kubectl;
 mod kwok;
 mod ours;
 mod real;
@@ -17,6 +18,7 @@ use clap::ValueEnum;
 
 pub(crate) use self::{
     cluster::Cluster,
+    kubectl::Kubectl,
     kwok::kwok,
     ours::{Ours, Profile, build},
     real::{Durability, Real},

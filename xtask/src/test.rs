@@ -6,35 +6,74 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum;
 
-use crate::run::{cargo, target_dir};
+use crate::{
+    real_kubernetes::{self, Component},
+    run::{cargo, target_dir},
+};
 
 #[derive(Default, clap::Args)]
 pub(crate) struct Arguments {
+    /// The API that black-box tests run against. With `real`, those of the operator unless others are named
+    #[arg(long, value_enum, value_name = "SERVER", default_value_t)]
+    against: Against,
+
     /// What else `cargo test` is told: `--test kubectl`, `-- --nocapture`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     cargo: Vec<String>,
 }
 
-/// The whole workspace at once, so that each dependency is built once, with one set of features.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Against {
+    /// The embedded one
+    #[default]
+    Ours,
+    /// kube-apiserver with etcd, and where nodes are needed, kwok
+    Real,
+}
+
+/// What a real cluster with simulated nodes is made of.
+const REAL: [Component; 6] = [
+    Component::Etcd,
+    Component::KubeApiserver,
+    Component::KubeControllerManager,
+    Component::KubeScheduler,
+    Component::Kubectl,
+    Component::Kwok,
+];
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let mut tests = cargo();
-    tests
-        .args(["test", "--workspace", "--no-fail-fast"])
-        .args(&arguments.cargo);
-    // For the tests of `trainyard` cargo builds the program, before any test runs. When only some are
-    // wanted, those that need it build it themselves.
-    if arguments.cargo.is_empty() && std::env::var_os(PROGRAM).is_none() {
+    let mut tests = cargo_test();
+    tests.args(&arguments.cargo);
+    if arguments.against == Against::Real {
+        for component in REAL {
+            real_kubernetes::ensure(component)?;
+        }
+        tests.env("TRAINYARD_TESTS_AGAINST", "real");
+        if arguments.cargo.is_empty() {
+            tests.args(["--test", "operator"]);
+        }
+    } else if arguments.cargo.is_empty() && std::env::var_os(PROGRAM).is_none() {
+        // For the tests of `trainyard` cargo builds the program, before any test runs. When only some are
+        // wanted, those that need it build it themselves.
         tests.env(PROGRAM, target_dir().join("debug/trainyard"));
     }
     count(&mut tests)
+}
+
+/// The whole workspace at once, so that each dependency is built once, with one set of features.
+pub(crate) fn cargo_test() -> Command {
+    let mut tests = cargo();
+    tests.args(["test", "--workspace", "--no-fail-fast"]);
+    tests
 }
 
 /// Names the program that real clients are tried on.
 const PROGRAM: &str = "TRAINYARD_BIN";
 
 /// Runs tests, shows what they print, and adds up what each test program counted.
-fn count(command: &mut Command) -> Result<()> {
+pub(crate) fn count(command: &mut Command) -> Result<()> {
     let mut tests = command
         .stdout(Stdio::piped())
         .spawn()

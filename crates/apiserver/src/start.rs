@@ -82,6 +82,22 @@ impl Running {
     }
 }
 
+#[cfg(test)]
+impl Running {
+    /// A server in a folder, for tests of one controller: nobody else acts on what is stored.
+    pub(crate) async fn without_controllers(data_dir: &Path) -> Self {
+        let options = Options {
+            data_dir: data_dir.to_owned(),
+            listen: (Ipv4Addr::LOCALHOST, 0).into(),
+            drop_damaged: false,
+            limits: Limits::default(),
+        };
+        let mut running = Box::pin(start(options)).await.unwrap();
+        running.controllers.shutdown().await;
+        running
+    }
+}
+
 /// Opens the store, makes what is missing, and listens. When this returns the server is ready.
 pub async fn start(options: Options) -> Result<Running, StartError> {
     let listener = TcpListener::bind(options.listen)

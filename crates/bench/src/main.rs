@@ -73,6 +73,12 @@ enum Command {
         pods: usize,
         server: Server,
     },
+    /// Wait until an operator makes the pods of a training job
+    TrainingReady {
+        #[arg(long, value_enum, default_value = "pytorch")]
+        kind: training::Kind,
+        server: Server,
+    },
     /// Take the time of training jobs, for which an operator makes the pods
     Training {
         #[arg(long, value_enum, default_value = "pytorch")]
@@ -111,6 +117,7 @@ async fn run(command: Command) -> Result<()> {
         Command::Lives { rounds, servers } => print(&lives::run(&servers, rounds).await?)?,
         Command::Nodes { count, server } => crowd::make_nodes(&server, count).await?,
         Command::Crowd { nodes, pods, server } => print(&crowd::run(&server, nodes, pods).await?)?,
+        Command::TrainingReady { kind, server } => training::warm_up(&server, kind).await?,
         Command::Training {
             kind,
             jobs,

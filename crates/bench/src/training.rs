@@ -15,6 +15,8 @@ use crate::{client::Client, load::Samples, server::Server, site::Site, watch::Wa
 
 const CLIENTS: usize = 16;
 const PATIENCE: Duration = Duration::from_mins(15);
+/// An operator that is to work at all has made the pods of one job by then.
+const BEGINNING: Duration = Duration::from_mins(2);
 const PAUSE: Duration = Duration::from_millis(50);
 /// Who has asked nothing for so long has done what there was to do.
 const QUIET: Duration = Duration::from_secs(3);
@@ -67,7 +69,6 @@ impl Kind {
 
 pub(crate) async fn run(server: &Server, kind: Kind, jobs: usize, pods: usize) -> Result<Samples> {
     ensure!(pods > 1, "a job has at least two pods");
-    warm_up(server, kind).await?;
     let site = Site::open(server, "training").await?;
     let mut client = site.client().await?;
     let before = until_quiet(&mut client).await?;
@@ -98,12 +99,12 @@ pub(crate) async fn run(server: &Server, kind: Kind, jobs: usize, pods: usize) -
     Ok(samples)
 }
 
-/// A first job: whoever makes its pods is ready for more.
-async fn warm_up(server: &Server, kind: Kind) -> Result<()> {
+/// A first job: whoever has made its pods and come to rest is ready for more.
+pub(crate) async fn warm_up(server: &Server, kind: Kind) -> Result<()> {
     let site = Site::open(server, "first").await?;
     let mut client = site.client().await?;
     let folder = kind.folder("first");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + BEGINNING;
     while client.try_get(&folder).await?.status != 200 {
         ensure!(Instant::now() < deadline, "`{folder}` is not served");
         tokio::time::sleep(PAUSE).await;
@@ -112,6 +113,7 @@ async fn warm_up(server: &Server, kind: Kind) -> Result<()> {
     loop {
         let list = client.get(&site.pods()).await?.json()?;
         if list["items"].as_array().map_or(0, Vec::len) == 2 {
+            until_quiet(&mut client).await?;
             return Ok(());
         }
         ensure!(Instant::now() < deadline, "nobody makes the pods of a job");

@@ -71,6 +71,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     controller_config_file: Option<PathBuf>,
 
+    /// Leave training jobs to another operator, which brings their kinds: one that is tried, or an original
+    #[arg(long, conflicts_with = "controller_config_file")]
+    no_operator: bool,
+
     /// Keep pods apart no better than this, though the machine allows it: how to try what other machines do
     #[arg(long, value_name = "TIER", value_enum, hide = true)]
     tier: Option<Tier>,
@@ -186,7 +190,9 @@ fn node(arguments: &Arguments, surroundings: &Surroundings) -> Result<cluster::N
         storage_classes: arguments.storage_classes.clone(),
         simulated: simulated(arguments),
         tier: arguments.tier.map(cluster::Tier::from),
-        accelerators: accelerators::read(arguments.controller_config_file.as_deref())?,
+        operator: (!arguments.no_operator)
+            .then(|| accelerators::read(arguments.controller_config_file.as_deref()))
+            .transpose()?,
     })
 }
 
@@ -300,6 +306,7 @@ fn background_arguments(arguments: &Arguments) -> Vec<OsString> {
     let mut all: Vec<OsString> = vec!["--listen".into(), arguments.listen.to_string().into()];
     all.extend(arguments.drop_damaged.then(|| "--drop-damaged".into()));
     all.extend(arguments.api_only.then(|| "--api-only".into()));
+    all.extend(arguments.no_operator.then(|| "--no-operator".into()));
     if arguments.images == Images::Host {
         all.extend(["--images".into(), "host".into()]);
     }

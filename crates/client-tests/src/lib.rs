@@ -14,11 +14,13 @@
 
 mod binary;
 mod http;
+pub mod manifests;
 mod process;
 mod real;
 mod server;
 mod session;
 mod shell;
+pub mod team;
 mod tools;
 
 pub use binary::binary;
@@ -29,4 +31,5 @@ pub use session::check;
 pub use shell::Shell;
 pub use tools::{
     OpenMpi, Release, Tool, client_go_program, helm, kubectl, needed, openmpi, packages, prefix, python,
+    pytorch,
 };

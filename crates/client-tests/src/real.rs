@@ -4,25 +4,24 @@ use std::{
     fs::File,
     io::{BufRead as _, BufReader},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     time::{Duration, Instant},
 };
 
-use crate::{http, server::data_dir};
+use crate::{binary::cargo, http, server::data_dir};
 
-/// A real control plane without nodes. It ends when its input does.
+/// A real control plane. It ends when its input does.
 #[derive(Debug)]
 pub(crate) struct Real(Child);
 
 impl Real {
     /// Starts it where Trainyard would be; it writes a kubeconfig as Trainyard does.
-    pub(crate) fn start(home: &Path) -> Self {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    pub(crate) fn start(home: &Path, more: &[&str]) -> Self {
         let log = File::create(home.join("server.log")).expect("a log can be written");
-        let mut child = Command::new(cargo)
+        let mut child = cargo()
             .args(["xtask", "real-server", "--data-dir"])
             .arg(data_dir(home))
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(more)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
@@ -48,7 +47,7 @@ impl Drop for Real {
 
 /// The real components announce nothing, so they are asked until they answer.
 pub(crate) fn wait_until_ready(address: &str, token: &str) {
-    let deadline = Instant::now() + Duration::from_mins(2);
+    let deadline = Instant::now() + Duration::from_mins(5);
     let is_there = |path: &str| http::get(address, path, Some(token)).status == 200;
     while !["/readyz", SERVICE_ACCOUNT, ROOT_CERTIFICATE]
         .into_iter()

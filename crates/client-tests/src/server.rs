@@ -34,9 +34,14 @@ pub struct Server {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
     Api,
+    /// A cluster whose pods run as timers, without the training operator.
+    Simulation,
     /// A cluster that runs pods, as some user.
     Pods(User),
 }
+
+/// So many nodes take pods that only seem to run.
+const SIMULATED_NODES: &str = "4";
 
 /// Who a cluster is run by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +74,18 @@ impl Server {
     /// Starts the program under test, or the real thing if the environment asks for it.
     #[track_caller]
     pub fn start() -> Self {
+        Self::start_either(Extent::Api)
+    }
+
+    /// The same with controllers, a scheduler, and nodes on which pods run until somebody says how they ended.
+    #[track_caller]
+    pub fn start_with_simulated_nodes() -> Self {
+        Self::start_either(Extent::Simulation)
+    }
+
+    #[track_caller]
+    fn start_either(extent: Extent) -> Self {
         let home = TempDir::new().expect("a temporary folder can be made");
-        let extent = Extent::Api;
         if !is_real() {
             let running = Running::Trainyard(start_trainyard(home.path(), extent));
             return Self {
@@ -79,7 +94,11 @@ impl Server {
                 home,
             };
         }
-        let running = Running::Real(Real::start(home.path()));
+        let more: &[&str] = match extent {
+            Extent::Simulation => &["--nodes", SIMULATED_NODES],
+            Extent::Api | Extent::Pods(_) => &[],
+        };
+        let running = Running::Real(Real::start(home.path(), more));
         let server = Self {
             running,
             extent,
@@ -175,8 +194,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
-        if matches!(self.extent, Extent::Pods(_)) {
-            // Pods outlive the server, but not the test.
+        if self.extent != Extent::Api && !is_real() {
+            // Pods and their network outlive the server, but not the test.
             let mut down = Command::new(binary());
             let _ = down.args(["down", "--data-dir"]).arg(self.data_dir()).output();
         }
@@ -216,6 +235,10 @@ fn start_trainyard(home: &Path, extent: Extent) -> Child {
         .stderr(log);
     match extent {
         Extent::Api => up.arg("--api-only"),
+        Extent::Simulation => {
+            up.env("HOME", home)
+                .args(["--no-operator", "--simulated-nodes", SIMULATED_NODES])
+        }
         Extent::Pods(User::Us) => up.env("HOME", home),
         Extent::Pods(User::Nobody) => up.env("HOME", home).uid(NOBODY).gid(NOBODY),
     };

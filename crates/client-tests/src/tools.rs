@@ -2,8 +2,8 @@
 //!
 //! A tool that cannot be had is a reason to skip a test, but not in the merge gate.
 
+mod debian;
 mod go;
-mod openmpi;
 mod python;
 
 use std::{
@@ -16,8 +16,8 @@ use std::{
     time::Instant,
 };
 
+pub use debian::{OpenMpi, openmpi, pytorch};
 pub use go::{Release, client_go_program, helm, kubectl};
-pub use openmpi::{OpenMpi, openmpi};
 pub use python::{packages, prefix, python};
 
 /// A program, or why there is none.

@@ -50,8 +50,9 @@ pub struct Node {
     pub simulated: Option<SimulatedNodes>,
     /// How well pods are kept apart, if not as well as the machine allows.
     pub tier: Option<Tier>,
-    /// What containers of training jobs get that ask for a resource.
-    pub accelerators: training::Accelerators,
+    /// The training operator, with what containers get that ask for a resource; none where another looks
+    /// after training jobs.
+    pub operator: Option<training::Accelerators>,
 }
 
 /// A cluster that is up.
@@ -85,7 +86,13 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
         tier: None,
     };
     if let Some(node) = options.node {
-        let (tier, definitions) = tokio::join!(find_tier(node.tier), know_kinds(&cluster.server));
+        let definitions = async {
+            match node.operator {
+                Some(_) => know_kinds(&cluster.server).await,
+                None => operator::Definitions::Await,
+            }
+        };
+        let (tier, definitions) = tokio::join!(find_tier(node.tier), definitions);
         cluster.engines = start_engines(&cluster.server, options.data_dir, node, tier.clone(), definitions);
         cluster.tier = Some(tier);
     }
@@ -128,8 +135,16 @@ fn start_engines(
         node: Some(node_agent::name_of_this_machine()),
         classes: node.storage_classes,
     };
-    let mut training = operator::Options::new(training_settings(&node.program, node.accelerators));
-    training.definitions = definitions;
+    let operator = node.operator.map(|accelerators| {
+        let mut options = operator::Options::new(training_settings(&node.program, accelerators));
+        options.definitions = definitions;
+        operator::start(
+            client(identities::operator()),
+            options,
+            &operator::Metrics::default(),
+            &operator::Closing::default(),
+        )
+    });
     let settings = node_agent::Settings {
         node_name: node_agent::name_of_this_machine(),
         data_dir,
@@ -155,15 +170,9 @@ fn start_engines(
         node_agent::start(node_client, &informers, settings, announce),
         scheduler::start(client(identities::scheduler()), &informers),
         controllers::start(client(identities::controllers()), &informers, offered),
-        operator::start(
-            client(identities::operator()),
-            training,
-            &operator::Metrics::default(),
-            &operator::Closing::default(),
-        ),
     ];
     Engines {
-        tasks: tasks.into_iter().chain(simulated).collect(),
+        tasks: tasks.into_iter().chain(operator).chain(simulated).collect(),
         _informers: Some(informers),
     }
 }

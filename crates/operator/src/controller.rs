@@ -70,6 +70,7 @@ impl Start {
             ready = self.ready() => ready,
             () = closing.heard() => return,
         };
+        let recorder = controller.recorder.clone();
         let working = run(name(kind), queue.clone(), workers, move |key| {
             let controller = controller.clone();
             async move { controller.look(key).await }
@@ -79,6 +80,7 @@ impl Start {
             queue.close();
         };
         tokio::join!(working, closed);
+        recorder.finish().await;
     }
 
     /// Resolves when everything that was there at the start is known.

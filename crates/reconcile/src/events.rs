@@ -13,7 +13,7 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
 };
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use history::{History, Write};
 
@@ -31,6 +31,8 @@ const LONGEST: usize = 1024;
 #[derive(Clone)]
 pub struct Recorder {
     told: mpsc::Sender<Told>,
+    /// Its other end goes when everything is written.
+    writing: watch::Receiver<()>,
 }
 
 /// What is said, and of what.
@@ -63,8 +65,20 @@ impl Recorder {
 
     fn made(client: Client, reporter: Reporter) -> Self {
         let (told, heard) = mpsc::channel(WAITING);
-        tokio::spawn(write_down(client, reporter, heard));
-        Self { told }
+        let (written, writing) = watch::channel(());
+        tokio::spawn(async move {
+            write_down(client, reporter, heard).await;
+            drop(written);
+        });
+        Self { told, writing }
+    }
+
+    /// Resolves when what was told is written, once nobody else can tell anything any more: for those who end
+    /// and wish to be heard out.
+    pub async fn finish(self) {
+        let Self { told, mut writing } = self;
+        drop(told);
+        while writing.changed().await.is_ok() {}
     }
 
     pub fn normal(&self, about: ObjectReference, reason: &str, note: String) {
@@ -168,5 +182,66 @@ fn event(told: &Told, reporter: &Reporter, name: String) -> Event {
         event_time: None::<MicroTime>,
         count: Some(1),
         ..Event::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        time::Duration,
+    };
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use tower_service::Service;
+
+    use super::*;
+
+    /// An API that takes its time, and counts.
+    #[derive(Clone, Default)]
+    struct Slow {
+        written: Arc<AtomicUsize>,
+    }
+
+    impl Service<Request<Body>> for Slow {
+        type Response = Response<Body>;
+        type Error = Infallible;
+        type Future = futures_util::future::BoxFuture<'static, Result<Response<Body>, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Infallible>> {
+            std::task::Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, request: Request<Body>) -> Self::Future {
+            let written = self.written.clone();
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                let body = request.into_body().collect_bytes().await.unwrap_or_default();
+                written.fetch_add(1, Ordering::Relaxed);
+                Ok(Response::builder()
+                    .status(201)
+                    .body(Body::from(body.to_vec()))
+                    .unwrap())
+            })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_ends_is_heard_out() {
+        let api = Slow::default();
+        let recorder = Recorder::new(Client::new(api.clone(), "default"), "test");
+        for number in 0..20 {
+            recorder.normal(ObjectReference::default(), "Told", format!("the {number}th"));
+        }
+        recorder
+            .clone()
+            .normal(ObjectReference::default(), "Told", "the last".to_owned());
+        recorder.finish().await;
+        assert_eq!(api.written.load(Ordering::Relaxed), 21);
     }
 }

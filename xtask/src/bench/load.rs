@@ -82,6 +82,18 @@ impl Generator {
         self.figures(|command| command.args(["crowd", "--nodes", &nodes, "--pods", &pods, server]))
     }
 
+    /// A first training job, by which an operator shows that it works.
+    pub(super) fn training_ready(&self, server: &str, kind: &str) -> Result<()> {
+        let status = Command::new(&self.binary)
+            .args(["training-ready", "--kind", kind, server])
+            .status()
+            .context("cannot start the load generator")?;
+        if !status.success() {
+            bail!("no pods were made for a first job: {status}");
+        }
+        Ok(())
+    }
+
     /// Training jobs of so many pods each.
     pub(super) fn training(&self, server: &str, kind: &str, jobs: u32, pods: u32) -> Result<Value> {
         let (jobs, pods) = (jobs.to_string(), pods.to_string());

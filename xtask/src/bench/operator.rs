@@ -10,7 +10,8 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use clap::ValueEnum;
 
 use self::{
     contenders::{Contender, Running},
@@ -21,7 +22,10 @@ use super::{
     load::{self, Generator},
     work::{Work, argument},
 };
-use crate::servers::{self, Durability, Ours, Profile, Real, Server, Side, start_and_wait, subfolder};
+use crate::{
+    processes::wait_until,
+    servers::{self, Durability, Kubectl, Ours, Profile, Real, Server, Side, start_and_wait, subfolder},
+};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Operators that are throttled to a few requests a second get work for a minute.
@@ -47,7 +51,10 @@ struct Run {
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let sides = super::sides(arguments.only)?;
     let work = Work::new(arguments.keep)?;
-    let binaries = servers::build(Profile::Release, &[load::PACKAGE])?;
+    let binaries = match &arguments.binaries {
+        Some(folder) => std::path::absolute(folder)?,
+        None => servers::build(Profile::Release, &[load::PACKAGE])?,
+    };
     let bench = Bench {
         generator: Generator::new(&binaries),
         binaries,
@@ -69,7 +76,23 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// Whose operator.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Name {
+    Ours,
+    TrainingOperator,
+    MpiOperator,
+}
+
+/// What is to be done, by those who are wanted.
 fn runs(arguments: &Arguments, sides: &[Side]) -> Vec<Run> {
+    let wanted = &arguments.operators;
+    let mut runs = all_runs(arguments, sides);
+    runs.retain(|run| wanted.is_empty() || wanted.contains(&run.contender.operator()));
+    runs
+}
+
+fn all_runs(arguments: &Arguments, sides: &[Side]) -> Vec<Run> {
     let task = |kind, jobs, pods| Task { kind, jobs, pods };
     let many = |kind| task(kind, arguments.jobs, PODS_A_JOB);
     let few = |kind| task(kind, arguments.jobs.min(THROTTLED_JOBS), PODS_A_JOB);
@@ -132,8 +155,16 @@ impl Bench {
             }
         };
         let _parts = start_and_wait(&*server, PATIENCE)?;
+        match run.server {
+            Side::Ours => wait_until("the server has said where it is", PATIENCE, || {
+                Ok(kubeconfig.is_file())
+            })?,
+            Side::Real => Kubectl::new(kubeconfig.clone())?.until_ready()?,
+        }
         let mut operator = run.contender.start(&self.binaries, &kubeconfig, folder)?;
-        let figures = self.put_to_work(run, &*server, &operator)?;
+        let figures = self
+            .put_to_work(run, &*server, &operator)
+            .with_context(|| format!("the operator says: {}", operator.last_words(folder)))?;
         operator.check_alive()?;
         operator.stop()?;
         Ok(figures)
@@ -141,8 +172,10 @@ impl Bench {
 
     fn put_to_work(&self, run: Run, server: &dyn Server, operator: &Running) -> Result<Figures> {
         let Task { kind, jobs, pods } = run.task;
+        let place = argument(server)?;
+        self.generator.training_ready(&place, kind)?;
         let before = idle::memory(operator.pid())?;
-        let measured = self.generator.training(&argument(server)?, kind, jobs, pods)?;
+        let measured = self.generator.training(&place, kind, jobs, pods)?;
         let after = idle::memory(operator.pid())?;
         let figure = |name: &str| measured[name][server.name()][0].as_f64().unwrap_or_default();
         Ok(Figures {

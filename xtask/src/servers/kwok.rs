@@ -1,6 +1,6 @@
 //! kwok: keeps nodes that are only objects ready, and pretends to run their pods.
 
-use std::{ffi::OsStr, fs, path::Path, process::Command};
+use std::{path::Path, process::Command};
 
 use anyhow::Result;
 
@@ -8,8 +8,14 @@ use crate::real_kubernetes::{self, Component};
 
 const MODULE: &str = "sigs.k8s.io/kwok";
 const VERSION: &str = "v0.8.0";
-/// Those of its stages that make nodes ready at once and pods run at once.
-const STAGES: [&str; 3] = ["node/fast", "node/heartbeat-with-lease", "pod/fast"];
+/// Those of its stages that make nodes ready at once, pods run at once, and what is deleted go at once. Pods of
+/// Jobs would succeed at once; here nothing ends by itself.
+const STAGES: [&str; 4] = [
+    "node/fast/node-initialize.yaml",
+    "node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
+    "pod/fast/pod-ready.yaml",
+    "pod/fast/pod-delete.yaml",
+];
 
 /// The program, to look after all nodes of a cluster.
 pub(crate) fn kwok(kubeconfig: &Path) -> Result<Command> {
@@ -19,15 +25,8 @@ pub(crate) fn kwok(kubeconfig: &Path) -> Result<Command> {
         .arg("--kubeconfig")
         .arg(kubeconfig)
         .args(["--manage-all-nodes", "--node-lease-duration-seconds=40"]);
-    for folder in STAGES {
-        for entry in fs::read_dir(stages.join(folder))? {
-            let path = entry?.path();
-            let is_stage = path.extension() == Some(OsStr::new("yaml"))
-                && path.file_name() != Some(OsStr::new("kustomization.yaml"));
-            if is_stage {
-                command.arg("--config").arg(path);
-            }
-        }
+    for stage in STAGES {
+        command.arg("--config").arg(stages.join(stage));
     }
     Ok(command)
 }

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use super::{Server, free_ports, kwok, start_and_wait};
+use super::{Kubectl, Server, free_ports, kwok, start_and_wait};
 use crate::{
     processes::Background,
     real_kubernetes::{self, Component},
@@ -39,6 +39,8 @@ const CONTROLLERS: [&str; 11] = [
 ];
 
 const TOKEN: &str = "real-admin-token";
+/// A busy machine takes its time.
+const PATIENCE: Duration = Duration::from_mins(5);
 
 pub(super) fn is_built() -> Result<bool> {
     for component in COMPONENTS {
@@ -86,19 +88,34 @@ impl Real {
         self.work.join("kubeconfig")
     }
 
-    /// Starts all of it and waits until the API server accepts connections.
+    /// The API server, ready: controllers give up when it does not answer for ten seconds.
+    fn start_until_ready(&self) -> Result<Vec<Background>> {
+        let parts = start_and_wait(self, PATIENCE)?;
+        Kubectl::new(self.kubeconfig())?.until_ready()?;
+        Ok(parts)
+    }
+
+    /// Starts the API server and its controllers.
     pub(crate) fn start_with_controllers(&self) -> Result<Vec<Background>> {
-        let mut parts = start_and_wait(self, Duration::from_mins(1))?;
-        // Only now: the controllers give up when nobody answers for ten seconds.
+        let mut parts = self.start_until_ready()?;
         parts.insert(0, self.start_controllers(&CONTROLLERS.join(","))?);
         Ok(parts)
     }
 
     /// Starts a whole control plane: every controller, and the scheduler with its limits raised.
     pub(crate) fn start_with_scheduler(&self) -> Result<Vec<Background>> {
-        let mut parts = start_and_wait(self, Duration::from_mins(1))?;
+        let mut parts = self.start_until_ready()?;
         parts.insert(0, self.start_controllers("*")?);
         parts.insert(0, self.start_scheduler()?);
+        Ok(parts)
+    }
+
+    /// Starts a whole control plane with so many nodes that are only objects. No pod on them ends by itself.
+    pub(crate) fn start_with_nodes(&self, count: usize) -> Result<Vec<Background>> {
+        let mut parts = self.start_with_scheduler()?;
+        parts.insert(0, self.start_kwok()?);
+        let nodes: String = (0..count).map(node).collect();
+        Kubectl::new(self.kubeconfig())?.apply(&nodes)?;
         Ok(parts)
     }
 
@@ -196,6 +213,22 @@ impl Server for Real {
     fn token(&self) -> Result<String> {
         Ok(TOKEN.to_owned())
     }
+}
+
+/// A node as ours are simulated: large, and labelled as what it is.
+fn node(number: usize) -> String {
+    format!(
+        "---
+apiVersion: v1
+kind: Node
+metadata:
+  name: node-{number}
+  labels: {{trainyard.dev/simulated: \"true\", kubernetes.io/hostname: node-{number}, kubernetes.io/os: linux}}
+status:
+  capacity: {{cpu: 32, memory: 256Gi, pods: 110, ephemeral-storage: 1Ti}}
+  allocatable: {{cpu: 32, memory: 256Gi, pods: 110, ephemeral-storage: 1Ti}}
+"
+    )
 }
 
 fn write_credentials(work: &Path, url: &str, authority: &Path) -> Result<()> {

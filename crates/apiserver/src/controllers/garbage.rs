@@ -380,3 +380,59 @@ fn without_owners(old: &Value, uids: &[String]) -> Value {
     );
     new
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{bootstrap, start::Running};
+
+    const FOLDER: &str = "/api/v1/namespaces/default/configmaps";
+
+    async fn create(api: &Arc<Api>, metadata: Value) -> String {
+        let (code, made) = bootstrap::post(api, FOLDER, &json!({"metadata": metadata})).await;
+        assert_eq!(code, 201, "{made}");
+        object::uid(&made).to_owned()
+    }
+
+    /// The last dependent goes while the collector looks at its owner: it looks for it in vain, and only then
+    /// hears that it is gone.
+    #[tokio::test]
+    async fn an_owner_whose_last_dependent_was_looked_for_in_vain_goes_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let running = Running::without_controllers(folder.path()).await;
+        let api = running.api.clone();
+        let snapshot = api.registry.snapshot();
+        let kind = snapshot.by_kind("", "v1", "ConfigMap").unwrap();
+        let stored = |name: &str| api.store.get(&kind.collection, "default", name);
+        let owner = create(&api, json!({"name": "owner"})).await;
+        let reference = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner, "blockOwnerDeletion": true,
+        });
+        create(&api, json!({"name": "owned", "ownerReferences": [reference]})).await;
+        let owned = stored("owned").unwrap();
+        let mut collector = Collector {
+            api: api.clone(),
+            graph: Graph::default(),
+        };
+        collector.present(kind, &owned).await.unwrap();
+
+        let delete = async |name: &str, propagation| {
+            let options = DeleteOptions {
+                propagation: Some(propagation),
+                ..DeleteOptions::default()
+            };
+            internal::delete(&api, kind, "test", "default", name, &options)
+                .await
+                .unwrap();
+        };
+        delete("owner", Propagation::Foreground).await;
+        delete("owned", Propagation::Background).await;
+        collector.present(kind, &stored("owner").unwrap()).await.unwrap();
+        assert!(stored("owner").is_some(), "it waits");
+        collector.gone(&thin::read(&owned)).await.unwrap();
+        assert!(stored("owner").is_none());
+        running.stop().await;
+    }
+}

@@ -13,9 +13,9 @@ fn start(server: &Server) -> Operator {
 }
 
 /// One that leads and one that waits for it to end.
-fn two(server: &Server) -> (Operator, Operator) {
+fn two(server: &Server, shell: &Shell<'_>) -> (Operator, Operator) {
     let leader = start(server);
-    leader.says("leading as");
+    leader.leads(shell);
     let other = start(server);
     other.says("standing by");
     (leader, other)
@@ -29,7 +29,7 @@ fn until_made(shell: &Shell<'_>, count: usize) {
 #[test]
 fn the_next_takes_over_at_once_from_one_that_is_told_to_stop() {
     with_server(|server, shell| {
-        let (mut first, second) = two(server);
+        let (mut first, second) = two(server, shell);
         apply(shell, "default", &job("one", 3));
         until_made(shell, 4);
         let made = pods(shell, "default");
@@ -51,7 +51,7 @@ fn the_next_takes_over_at_once_from_one_that_is_told_to_stop() {
 
         first.signal("TERM");
         assert_eq!(first.ends().code(), Some(0));
-        second.says("leading as");
+        second.leads(shell);
         apply(shell, "default", &job("two", 3));
         until_made(shell, 8);
         assert_eq!(second.metric("created_pods_total "), 4);
@@ -67,11 +67,11 @@ fn the_next_takes_over_at_once_from_one_that_is_told_to_stop() {
 #[test]
 fn the_next_takes_over_from_one_that_died_when_its_lease_is_over() {
     with_server(|server, shell| {
-        let (mut first, second) = two(server);
+        let (mut first, second) = two(server, shell);
         first.signal("KILL");
         first.ends();
         apply(shell, "default", &job("one", 3));
-        second.says("leading as");
+        second.leads(shell);
         until_made(shell, 4);
     });
 }
@@ -79,7 +79,7 @@ fn the_next_takes_over_from_one_that_died_when_its_lease_is_over() {
 #[test]
 fn one_that_wakes_up_after_its_lease_has_passed_on_changes_nothing() {
     with_server(|server, shell| {
-        let (first, second) = two(server);
+        let (first, second) = two(server, shell);
         apply(shell, "default", &job("one", 3));
         until_made(shell, 4);
         until("the first has told of all it did", || {
@@ -87,7 +87,7 @@ fn one_that_wakes_up_after_its_lease_has_passed_on_changes_nothing() {
         });
         let before = first.changes();
         first.signal("STOP");
-        second.says("leading as");
+        second.leads(shell);
         // There is something to do for whoever believes to lead.
         apply(shell, "default", &job("two", 3));
         shell.ok("kubectl delete pod one-worker-0 --wait=false");
@@ -104,7 +104,7 @@ fn one_that_wakes_up_after_its_lease_has_passed_on_changes_nothing() {
 fn an_operator_that_dies_while_jobs_start_leaves_work_that_the_next_completes() {
     with_server(|server, shell| {
         let mut first = start(server);
-        first.says("leading as");
+        first.leads(shell);
         let jobs: Vec<String> = (0..20).map(|number| job(&format!("job-{number}"), 3)).collect();
         apply(shell, "default", &jobs.join("---\n"));
         until("some pods are made", || !pods(shell, "default").is_empty());
@@ -117,5 +117,32 @@ fn an_operator_that_dies_while_jobs_start_leaves_work_that_the_next_completes() 
         assert!(made.iter().all(|pod| all.contains(pod)), "nothing is made twice");
         let services = "kubectl get services --no-headers | grep -c job-";
         until("all services are made", || shell.ok(services).trim() == "80");
+    });
+}
+
+#[test]
+fn an_operator_that_is_told_to_stop_tells_first_what_it_has_done() {
+    with_server(|server, shell| {
+        let mut first = start(server);
+        first.leads(shell);
+        let jobs: Vec<String> = (0..20).map(|number| job(&format!("job-{number}"), 3)).collect();
+        apply(shell, "default", &jobs.join("---\n"));
+        until("some pods are made", || !pods(shell, "default").is_empty());
+        first.signal("TERM");
+        assert_eq!(first.ends().code(), Some(0));
+        for (resource, reason) in [
+            ("pods", "SuccessfulCreatePod"),
+            (
+                "services -l training.kubeflow.org/operator-name",
+                "SuccessfulCreateService",
+            ),
+        ] {
+            let count = |line: &str| shell.ok(line).lines().count();
+            let made = count(&format!("kubectl get {resource} --no-headers"));
+            let told = count(&format!(
+                "kubectl get events --field-selector reason={reason} --no-headers"
+            ));
+            assert_eq!(told, made, "{reason}");
+        }
     });
 }

@@ -27,7 +27,7 @@ fn volcano_is_found_and_pods_are_made_when_it_lets_their_group_in() {
         shell.ok("kubectl wait --for=condition=established crd/podgroups.scheduling.volcano.sh");
         let operator = Operator::start(server, &["--install-definitions"]);
         operator.says("pods are placed together by volcano");
-        operator.says("leading as");
+        operator.leads(shell);
         apply(shell, "default", &job("j", 3));
         let group = |path: &str| {
             shell

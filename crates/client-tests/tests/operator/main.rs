@@ -7,11 +7,14 @@
     reason = "a panic is how a test fails, and what led to it is printed"
 )]
 
+mod absence;
 mod election;
 mod gang;
 mod kinds;
+mod policies;
 mod process;
 mod rights;
+mod simulation;
 mod starting;
 mod work;
 
@@ -20,7 +23,7 @@ use std::time::{Duration, Instant};
 use client_tests::{Release, Server, Shell, kubectl, needed};
 
 /// Nothing here takes longer, on however busy a machine.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Runs a test with a server without controllers, and a shell that has kubectl.
 #[track_caller]

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use client_tests::{Server, binary, run};
+use client_tests::{Server, Shell, binary, run};
 
 use crate::until;
 
@@ -23,6 +23,10 @@ pub(crate) const QUICK: [&str; 3] = [
     "--leader-elect-renew-deadline=2s",
     "--leader-elect-retry-period=500ms",
 ];
+
+/// All kinds of jobs.
+const KINDS: &str = "tfjobs,pytorchjobs,xgboostjobs,paddlejobs,jaxjobs,mpijobs,mxjobs.kubeflow.org,\
+                     mxjobs.mxnet.mlkube.io,mxjobs.mlkube.io";
 
 /// The command, with what every test needs.
 pub(crate) fn command(server: &Server, arguments: &[&str]) -> Command {
@@ -74,6 +78,15 @@ impl Operator {
     pub(crate) fn says(&self, text: &str) {
         until(&format!("{text:?} in {:#?}", self.lines.lock().unwrap()), || {
             self.has_said(text)
+        });
+    }
+
+    /// Waits until it leads and all kinds that the cluster is to know are served.
+    #[track_caller]
+    pub(crate) fn leads(&self, shell: &Shell<'_>) {
+        self.says("leading as");
+        until("the kinds are served", || {
+            shell.run(&format!("kubectl get {KINDS}")).code == 0
         });
     }
 

@@ -46,7 +46,7 @@ fn the_account_of_the_printed_manifests_can_do_all_it_has_to() {
         let path = kubeconfig(server, shell, "trainyard", "trainyard-operator");
         let arguments = ["--kubeconfig", &path, "--lease-namespace=trainyard"];
         let operator = Operator::start(server, &arguments);
-        operator.says("leading as");
+        operator.leads(shell);
         apply(shell, "default", &job("torch", 1));
         apply(
             shell,

@@ -12,7 +12,7 @@ fn namespaces_that_are_not_named_are_left_alone() {
         }
         let arguments = ["--install-definitions", "--namespace=one", "--namespace=two"];
         let operator = Operator::start(server, &arguments);
-        operator.says("leading as");
+        operator.leads(shell);
         for namespace in ["three", "two", "one"] {
             apply(shell, namespace, &job("j", 1));
         }
@@ -33,7 +33,7 @@ fn kinds_that_are_not_named_are_left_alone() {
         });
         drop(everything);
         let operator = Operator::start(server, &["--kinds=TFJob", "--leader-elect"]);
-        operator.says("leading as");
+        operator.leads(shell);
         apply(shell, "default", &job("torch", 1));
         let tensorflow = "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: flow}\nspec: {tfReplicaSpecs: {Worker: {replicas: 2, template: {spec: {containers: [{name: tensorflow, image: host}]}}}}}\n";
         apply(shell, "default", tensorflow);
@@ -46,7 +46,7 @@ fn kinds_that_are_not_named_are_left_alone() {
 fn jobs_are_counted_once_when_they_begin_and_end() {
     with_server(|server, shell| {
         let operator = Operator::start(server, &["--install-definitions"]);
-        operator.says("leading as");
+        operator.leads(shell);
         apply(shell, "default", &job("j", 1));
         until("its pods are made", || pods(shell, "default").len() == 2);
         let labels = "{job_namespace=\"default\",framework=\"pytorch\"}";

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
+use client_tests::{
     manifests::{Job, UNTIL_TOLD},
     team::{Scenario, Team, conditions, message, play, state},
 };

@@ -1,7 +1,7 @@
 //! Each kind tells its replicas who they are and where the others are, in the words of its framework. A
 //! program that reads these words as the framework does finds all the others.
 
-use crate::{
+use client_tests::{
     manifests::Job,
     team::{Scenario, Team, play},
 };

@@ -1,6 +1,6 @@
 //! The pods of a job get their places together or not at all.
 
-use crate::{
+use client_tests::{
     manifests::Job,
     team::{Team, message, play},
 };

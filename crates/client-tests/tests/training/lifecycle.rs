@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::{
+use client_tests::{
     manifests::{Job, UNTIL_TOLD},
     team::{Scenario, Team, conditions, message, names, play},
 };

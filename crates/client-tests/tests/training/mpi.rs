@@ -6,7 +6,7 @@ use std::path::Path;
 use client_tests::{User, needed, openmpi, prefix};
 use serde_json::Value;
 
-use crate::team::{Scenario, Team, conditions, message, names, play, state};
+use client_tests::team::{Scenario, Team, conditions, message, names, play, state};
 
 /// MPICH is had as a Python package, beside whatever else is installed.
 const MPICH: &str = "mpich==4.3.2";

@@ -2,7 +2,7 @@
 
 use client_tests::{User, needed, packages};
 
-use crate::team::{Scenario, Team, play_as};
+use client_tests::team::{Scenario, Team, play_as};
 
 /// The last release there is; it needs a NumPy of its time.
 const REQUIREMENTS: [&str; 2] = ["mxnet==1.9.1", "numpy==1.23.5"];

@@ -1,11 +1,11 @@
 //! Jobs that cannot be: refused when they are submitted, or shown as failed with the field that is wrong;
 //! and nothing is made of them.
 
-use crate::{
+use client_tests::User;
+use client_tests::{
     manifests::Job,
     team::{Scenario, Team, message, names, play_as},
 };
-use client_tests::User;
 
 #[test]
 fn a_wrong_job_is_told_what_is_wrong_with_it() {

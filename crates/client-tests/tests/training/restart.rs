@@ -1,9 +1,9 @@
 //! The cluster is killed in the middle of things and started again.
 
-use client_tests::{Release, Server, Shell, User, kubectl, needed};
-
-use crate::{
+use client_tests::{
+    Release, Server, Shell, User, kubectl,
     manifests::{Job, UNTIL_TOLD},
+    needed,
     team::{Team, message, names, ready, state},
 };
 

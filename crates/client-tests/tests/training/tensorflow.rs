@@ -1,17 +1,16 @@
-//! TensorFlow itself. It is 600 MB to download and slow to start, so it is tried on request:
-//! `cargo xtask test --test training -- --ignored`.
+//! TensorFlow itself. It is 600 MB to download and slow to start: `cargo xtask frameworks` tries it.
 
-use client_tests::{User, needed, packages};
-
-use crate::{
+use client_tests::{
+    User,
     manifests::Job,
+    needed, packages,
     team::{Team, play_as},
 };
 
 const REQUIREMENTS: [&str; 1] = ["tensorflow-cpu==2.18.1"];
 
 #[test]
-#[ignore = "downloads 600 MB"]
+#[ignore = "large: cargo xtask frameworks"]
 fn two_workers_train_with_one_mirrored_strategy() {
     if needed(packages("tensorflow", &REQUIREMENTS)).is_none() {
         return;

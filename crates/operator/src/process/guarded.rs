@@ -24,10 +24,15 @@ struct NotLeading;
 /// have room for.
 const CHANGES: usize = 64;
 
+/// So many events may be written at a time beside them: they tell of what was done, and are not to hold up what
+/// is to be done. A server takes half of its writes for events otherwise.
+const EVENTS: usize = 2;
+
 #[derive(Clone)]
 pub(crate) struct Guarded {
     client: Client,
-    turns: Arc<Semaphore>,
+    changes: Arc<Semaphore>,
+    events: Arc<Semaphore>,
     authority: Authority,
     metrics: Metrics,
 }
@@ -37,7 +42,8 @@ pub(crate) fn guarded(client: &Client, authority: Authority, metrics: Metrics) -
     let namespace = client.default_namespace().to_owned();
     let service = Guarded {
         client: client.clone(),
-        turns: Arc::new(Semaphore::new(CHANGES)),
+        changes: Arc::new(Semaphore::new(CHANGES)),
+        events: Arc::new(Semaphore::new(EVENTS)),
         authority,
         metrics,
     };
@@ -56,7 +62,8 @@ impl Service<Request<Body>> for Guarded {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let Self {
             client,
-            turns,
+            changes,
+            events,
             authority,
             metrics,
         } = self.clone();
@@ -64,7 +71,12 @@ impl Service<Request<Body>> for Guarded {
             let method = request.method().clone();
             let mut _turn = None;
             if method != Method::GET {
-                _turn = turns.acquire().await.ok();
+                let turns = if is_event(request.uri().path()) {
+                    events
+                } else {
+                    changes
+                };
+                _turn = turns.acquire_owned().await.ok();
                 // After the wait: the end may have come meanwhile.
                 if !authority.holds() {
                     return Err(kube::Error::Service(NotLeading.into()));
@@ -75,5 +87,25 @@ impl Service<Request<Body>> for Guarded {
             metrics.requested(method.as_str(), code);
             answer
         })
+    }
+}
+
+/// `/api/v1/namespaces/NAME/events`, or one of them.
+fn is_event(path: &str) -> bool {
+    path.split('/').nth(5) == Some("events")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_told_from_objects_that_are_called_so() {
+        assert!(is_event("/api/v1/namespaces/team/events"));
+        assert!(is_event("/api/v1/namespaces/team/events/j.17f0"));
+        assert!(!is_event("/api/v1/namespaces/events/pods"));
+        assert!(!is_event(
+            "/apis/kubeflow.org/v1/namespaces/team/pytorchjobs/events"
+        ));
     }
 }

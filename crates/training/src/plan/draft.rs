@@ -1,5 +1,7 @@
 //! A plan in the making: the children that are missing or too many, and the status so far.
 
+use std::collections::HashSet;
+
 use jiff::{SignedDuration, Timestamp};
 use resources::JobStatus;
 use serde_json::{Value, json};
@@ -112,7 +114,28 @@ impl<'a> Draft<'a> {
         }
         self.make_supports(account);
         self.suspend_launcher(account, false);
+        self.make_services(account);
         self.make_replicas(account);
+    }
+
+    /// A replica that is there is reached by its Service, which somebody may have deleted.
+    fn make_services(&mut self, account: &Account<'_>) {
+        let others = self.observed.others.iter();
+        let there: HashSet<&str> = others
+            .filter(|other| other.kind == "Service")
+            .map(|other| other.name.as_str())
+            .collect();
+        for role in &account.roles {
+            for index in (0_u32..)
+                .zip(&role.places)
+                .filter_map(|(index, place)| place.map(|_| index))
+            {
+                if !there.contains(self.job.child_name(role.replica.role, index).as_str()) {
+                    let service = children::service(self.job, role.replica, index);
+                    self.make.extend(service.map(Child::create));
+                }
+            }
+        }
     }
 
     fn gang(&self) -> i32 {
@@ -168,16 +191,10 @@ impl<'a> Draft<'a> {
             return;
         }
         if let Some(service) = children::service(self.job, role.replica, index) {
-            self.make_if_absent(Child {
-                object: service,
-                make: Make::Create,
-            });
+            self.make_if_absent(Child::create(service));
         }
         let object = children::replica_object(self.job, role.replica, index, self.settings);
-        self.make.push(Child {
-            object,
-            make: Make::Create,
-        });
+        self.make.push(Child::create(object));
     }
 
     pub(crate) fn make_supports(&mut self, account: &Account<'_>) {

@@ -123,6 +123,36 @@ fn a_finished_job_goes_when_its_time_to_live_is_over() {
 }
 
 #[test]
+fn a_job_without_time_to_live_goes_when_its_end_is_written_down_however_it_ended() {
+    for code in [0, 1] {
+        let mut world = World::new(&tensorflow(
+            "Worker:1:Never",
+            "  runPolicy: {ttlSecondsAfterFinished: 0}\n",
+        ));
+        world.settle();
+        world.end("j-worker-0", "tensorflow", code);
+        assert!(!world.reconcile().delete_job, "its end is told first");
+        assert!(world.plan().delete_job);
+    }
+}
+
+#[test]
+fn a_job_that_another_operator_has_ended_lives_from_then_on() {
+    let mut world = World::new(&tensorflow(
+        "Worker:1",
+        "  runPolicy: {ttlSecondsAfterFinished: 30}\n",
+    ));
+    // training-operator 1.9.4 sets no time of completion for some ends.
+    world.job["status"] = json!({"conditions": [
+        {"type": "Failed", "status": "True", "reason": "TFJobFailed", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+    ]});
+    world.wait(29);
+    assert_eq!(world.plan().wake_at.unwrap().to_string(), "2026-01-01T00:00:30Z");
+    world.wait(1);
+    assert!(world.plan().delete_job);
+}
+
+#[test]
 fn a_suspended_job_has_no_pods_and_starts_anew_when_resumed() {
     let mut world = World::new(&pytorch("Master:1 Worker:1", "  runPolicy: {suspend: true}\n"));
     world.settle();
@@ -245,4 +275,21 @@ fn a_job_that_waits_and_is_made_smaller_no_longer_waits_for_those_who_are_gone()
     world.settle();
     let sizes: Vec<_> = world.observed.pods.iter().map(|pod| pod.group_size).collect();
     assert_eq!(sizes, [Some(2), Some(2)]);
+}
+
+#[test]
+fn a_service_that_somebody_deleted_is_made_again_for_the_replica_that_needs_it() {
+    let mut world = World::new(&pytorch("Master:1 Worker:1", ""));
+    world.settle();
+    world.run_all();
+    world.settle();
+    world.observed.others.retain(|other| other.name != "j-master-0");
+    let made: Vec<String> = world
+        .reconcile()
+        .make
+        .iter()
+        .map(|child| format!("{}/{}", child.kind(), child.name()))
+        .collect();
+    assert_eq!(made, ["Service/j-master-0"]);
+    assert!(world.plan().make.is_empty());
 }

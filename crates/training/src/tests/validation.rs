@@ -1,4 +1,4 @@
-use super::{pytorch, tensorflow};
+use super::{job, pytorch, tensorflow};
 use crate::{check, simulation::World};
 
 #[track_caller]
@@ -121,4 +121,129 @@ fn nobody_but_those_who_are_known_manages_a_job() {
         errors[0].to_string(),
         "spec.runPolicy.managedBy: Invalid value: \"object\": supported values: kubeflow.org/training-operator, kueue.x-k8s.io/multikueue"
     );
+}
+
+/// A job with something wrong, and the field that is said to be wrong.
+const BAD: [(&str, &str); 18] = [
+    ("TFJob/tfReplicaSpecs/tensorflow/", "spec.tfReplicaSpecs"),
+    (
+        "TFJob/tfReplicaSpecs/tensorflow/Worker:-1",
+        "spec.tfReplicaSpecs.Worker.replicas",
+    ),
+    (
+        "TFJob/tfReplicaSpecs/torch/Worker",
+        "spec.tfReplicaSpecs[Worker].template.spec.containers",
+    ),
+    (
+        "TFJob/tfReplicaSpecs/tensorflow/Chief Master",
+        "spec.tfReplicaSpecs",
+    ),
+    (
+        "TFJob/tfReplicaSpecs/tensorflow/Worker:1:Maybe",
+        "spec.tfReplicaSpecs[Worker].restartPolicy",
+    ),
+    (
+        "PyTorchJob/pytorchReplicaSpecs/pytorch/Master:2",
+        "spec.pytorchReplicaSpecs",
+    ),
+    (
+        "PyTorchJob/pytorchReplicaSpecs/pytorch/Helper",
+        "spec.pytorchReplicaSpecs[Helper]",
+    ),
+    (
+        "PyTorchJob/pytorchReplicaSpecs/torch/Worker",
+        "spec.pytorchReplicaSpecs[Worker].template.spec.containers",
+    ),
+    (
+        "XGBoostJob/xgbReplicaSpecs/xgboost/Worker",
+        "spec.xgbReplicaSpecs",
+    ),
+    (
+        "XGBoostJob/xgbReplicaSpecs/xgboost/Master:2",
+        "spec.xgbReplicaSpecs",
+    ),
+    (
+        "PaddleJob/paddleReplicaSpecs/torch/Worker",
+        "spec.paddleReplicaSpecs[Worker].template.spec.containers",
+    ),
+    (
+        "PaddleJob/paddleReplicaSpecs/paddle/Worker:-1",
+        "spec.paddleReplicaSpecs.Worker.replicas",
+    ),
+    (
+        "JAXJob/jaxReplicaSpecs/torch/Worker",
+        "spec.jaxReplicaSpecs[Worker].template.spec.containers",
+    ),
+    (
+        "JAXJob/jaxReplicaSpecs/jax/Master",
+        "spec.jaxReplicaSpecs[Master]",
+    ),
+    (
+        "MXJob/mxReplicaSpecs/torch/Worker",
+        "spec.mxReplicaSpecs[Worker].template.spec.containers",
+    ),
+    ("MPIJob/mpiReplicaSpecs/mpi/Worker", "spec.mpiReplicaSpecs"),
+    (
+        "MPIJob/mpiReplicaSpecs/mpi/Launcher:2 Worker",
+        "spec.mpiReplicaSpecs",
+    ),
+    (
+        "MPIJob/mpiReplicaSpecs/mpi/Launcher Worker:0",
+        "spec.mpiReplicaSpecs[Worker].replicas",
+    ),
+];
+
+#[test]
+fn bad_input_of_every_kind_is_a_condition_that_names_the_field_and_nothing_is_made() {
+    let mut wrong = Vec::new();
+    for (bad, field) in BAD {
+        let mut parts = bad.split('/');
+        let mut part = || parts.next().unwrap_or_default();
+        let (kind, replicas, container, roles) = (part(), part(), part(), part());
+        let mut world = World::new(&job(kind, replicas, container, roles, ""));
+        world.settle();
+        let wanted = format!("Failed: {kind} failed validation because {field}: ");
+        let told = format!("{}: {}", world.conditions(), world.message());
+        assert!(
+            world.names().is_empty() && world.observed.others.is_empty(),
+            "{bad}"
+        );
+        if !told.starts_with(&wanted) {
+            wrong.push(format!("{bad}: {told}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn bad_policies_are_a_condition_that_names_the_field() {
+    for (policy, field) in [
+        (
+            "runPolicy: {cleanPodPolicy: Some}",
+            "spec.runPolicy.cleanPodPolicy",
+        ),
+        ("runPolicy: {backoffLimit: -1}", "spec.runPolicy.backoffLimit"),
+        (
+            "runPolicy: {activeDeadlineSeconds: -1}",
+            "spec.runPolicy.activeDeadlineSeconds",
+        ),
+        (
+            "runPolicy: {ttlSecondsAfterFinished: -1}",
+            "spec.runPolicy.ttlSecondsAfterFinished",
+        ),
+        (
+            "elasticPolicy: {minReplicas: 3, maxReplicas: 2}",
+            "spec.elasticPolicy.minReplicas",
+        ),
+    ] {
+        let mut world = World::new(&pytorch("Worker:2", &format!("  {policy}\n")));
+        world.settle();
+        assert_eq!(world.conditions(), "Failed", "{policy}");
+        let wanted = format!("PyTorchJob failed validation because {field}: ");
+        assert!(
+            world.message().starts_with(&wanted),
+            "{policy}: {}",
+            world.message()
+        );
+    }
 }

@@ -7,16 +7,18 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
-use super::scrape;
+use super::{Name, scrape};
 use crate::{
     processes::{Background, wait_until},
     real_kubernetes::{self, Component},
-    servers::free_ports,
+    servers::{Kubectl, free_ports},
 };
 
 const PATIENCE: Duration = Duration::from_mins(2);
+/// So much of a log is shown when an operator does not work.
+const LAST_LINES: usize = 5;
 /// Where the webhook server of training-operator looks for its certificate; nothing changes that.
 const CERTIFICATES: &str = "/tmp/k8s-webhook-server/serving-certs";
 
@@ -52,6 +54,13 @@ impl Running {
         self.process.stop()
     }
 
+    /// The end of its log.
+    pub(super) fn last_words(&self, logs: &Path) -> String {
+        let log = fs::read_to_string(self.process.log(logs)).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+    }
+
     /// In milliseconds, where it is told.
     pub(super) fn reconcile_p99(&self) -> Option<f64> {
         scrape::quantile(&scrape::get(self.metrics?).ok()?, 0.99).map(|seconds| seconds * 1e3)
@@ -59,6 +68,14 @@ impl Running {
 }
 
 impl Contender {
+    pub(super) fn operator(self) -> Name {
+        match self {
+            Self::Ours => Name::Ours,
+            Self::TrainingOperator { .. } => Name::TrainingOperator,
+            Self::MpiOperator { .. } => Name::MpiOperator,
+        }
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Ours => "ours",
@@ -70,11 +87,14 @@ impl Contender {
     }
 
     pub(super) fn start(self, binaries: &Path, kubeconfig: &Path, logs: &Path) -> Result<Running> {
-        let cluster = Cluster { kubeconfig };
+        let cluster = || -> Result<Cluster<'_>> {
+            let kubectl = Kubectl::new(kubeconfig.to_owned())?;
+            Ok(Cluster { kubeconfig, kubectl })
+        };
         match self {
             Self::Ours => start_ours(binaries, kubeconfig, logs),
-            Self::TrainingOperator { is_raised } => cluster.start_training_operator(is_raised, logs),
-            Self::MpiOperator { is_raised } => cluster.start_mpi_operator(is_raised, logs),
+            Self::TrainingOperator { is_raised } => cluster()?.start_training_operator(is_raised, logs),
+            Self::MpiOperator { is_raised } => cluster()?.start_mpi_operator(is_raised, logs),
         }
     }
 }
@@ -97,8 +117,10 @@ fn start_ours(binaries: &Path, kubeconfig: &Path, logs: &Path) -> Result<Running
     })
 }
 
+/// Where the originals run.
 struct Cluster<'a> {
     kubeconfig: &'a Path,
+    kubectl: Kubectl,
 }
 
 impl Cluster<'_> {
@@ -106,7 +128,7 @@ impl Cluster<'_> {
         let source = real_kubernetes::source_dir(Component::TrainingOperator)?;
         self.install(&source.join("manifests/base/crds"))?;
         // It does nothing before its webhook has a certificate, also where no webhook is registered.
-        self.apply(
+        self.kubectl.apply(
             "apiVersion: v1\nkind: Namespace\nmetadata: {name: kubeflow}\n---\n\
              apiVersion: v1\nkind: Secret\nmetadata: {name: training-operator-webhook-cert, namespace: kubeflow}\n---\n\
              apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: validator.training-operator.kubeflow.org}\n",
@@ -126,6 +148,8 @@ impl Cluster<'_> {
                 "--controller-threads=16",
             ]);
         }
+        // Another's certificate would be taken for its own.
+        let _ = fs::remove_dir_all(CERTIFICATES);
         let process = Background::start("training-operator", &mut command, logs)?;
         self.bring_certificate()?;
         let metrics = Some(metrics);
@@ -135,7 +159,8 @@ impl Cluster<'_> {
     fn start_mpi_operator(&self, is_raised: bool, logs: &Path) -> Result<Running> {
         let source = real_kubernetes::source_dir(Component::MpiOperator)?;
         self.install(&source.join("manifests/base/kubeflow.org_mpijobs.yaml"))?;
-        self.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: mpi-operator}\n")?;
+        self.kubectl
+            .apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: mpi-operator}\n")?;
         let mut command = Command::new(real_kubernetes::ensure(Component::MpiOperator)?);
         command.arg("--kubeConfig").arg(self.kubeconfig);
         if is_raised {
@@ -155,29 +180,22 @@ impl Cluster<'_> {
         })
     }
 
-    /// The operator writes its certificate into the Secret; a kubelet would bring it to the pod.
+    /// The operator writes its certificate into the Secret; a kubelet would bring it to the pod. The key goes
+    /// first: the certificate is what is waited for.
     fn bring_certificate(&self) -> Result<()> {
+        let path = "jsonpath={.data.tls\\.key} {.data.tls\\.crt}";
+        let name = "training-operator-webhook-cert";
+        let mut files = Vec::new();
+        wait_until("the certificate of training-operator", PATIENCE, || {
+            let text = self
+                .kubectl
+                .run(&["get", "secret", name, "-n", "kubeflow", "-o", path])?;
+            files = text.split_whitespace().map(decode).collect::<Result<_>>()?;
+            Ok(files.len() == 2)
+        })?;
         fs::create_dir_all(CERTIFICATES).with_context(|| format!("cannot create `{CERTIFICATES}`"))?;
-        for file in ["tls.crt", "tls.key"] {
-            let path = format!("jsonpath={{.data.{}}}", file.replace('.', "\\."));
-            let secret = [
-                "get",
-                "secret",
-                "training-operator-webhook-cert",
-                "-n",
-                "kubeflow",
-                "-o",
-                &path,
-            ];
-            wait_until("the certificate of training-operator", PATIENCE, || {
-                let text = self.kubectl(&secret)?.output()?;
-                let decoded = decode(&String::from_utf8_lossy(&text.stdout))?;
-                let is_there = !decoded.is_empty();
-                if is_there {
-                    fs::write(PathBuf::from(CERTIFICATES).join(file), decoded)?;
-                }
-                Ok(is_there)
-            })?;
+        for (name, content) in ["tls.key", "tls.crt"].into_iter().zip(files) {
+            fs::write(Path::new(CERTIFICATES).join(name), content)?;
         }
         Ok(())
     }
@@ -191,39 +209,16 @@ impl Cluster<'_> {
         };
         for file in files.iter().filter(|file| !file.ends_with("kustomization.yaml")) {
             let file = file.to_string_lossy();
-            self.run(&["apply", "--server-side", "-f", &file])?;
+            self.kubectl.run(&["apply", "--server-side", "-f", &file])?;
         }
-        self.run(&[
+        self.kubectl.run(&[
             "wait",
             "--for=condition=established",
             "crd",
             "--all",
             "--timeout=60s",
-        ])
-    }
-
-    fn apply(&self, text: &str) -> Result<()> {
-        let file = tempfile::NamedTempFile::new()?;
-        fs::write(file.path(), text)?;
-        self.run(&["apply", "-f", &file.path().to_string_lossy()])
-    }
-
-    fn run(&self, arguments: &[&str]) -> Result<()> {
-        let output = self.kubectl(arguments)?.stdin(Stdio::null()).output()?;
-        if !output.status.success() {
-            bail!(
-                "kubectl {}: {}",
-                arguments.join(" "),
-                String::from_utf8_lossy(&output.stderr)
-            );
-        }
+        ])?;
         Ok(())
-    }
-
-    fn kubectl(&self, arguments: &[&str]) -> Result<Command> {
-        let mut command = Command::new(real_kubernetes::ensure(Component::Kubectl)?);
-        command.arg("--kubeconfig").arg(self.kubeconfig).args(arguments);
-        Ok(command)
     }
 }
 

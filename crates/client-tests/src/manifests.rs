@@ -1,11 +1,12 @@
 //! Manifests of jobs, as short as they get.
 
 /// A program that runs until somebody writes a number into a file; the number is how it ends.
-pub(crate) const UNTIL_TOLD: &str =
+pub const UNTIL_TOLD: &str =
     "echo started; until [ -s /tmp/end ]; do sleep 0.1; done; echo the last words; exit $(cat /tmp/end)";
 
 /// A job of `kubeflow.org/v1` whose replicas run one shell command.
-pub(crate) struct Job<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
     pub kind: &'a str,
     pub name: &'a str,
     /// Role, number of replicas, restart policy (empty for the kind's own).
@@ -36,7 +37,7 @@ impl Default for Job<'_> {
 }
 
 impl Job<'_> {
-    pub(crate) fn manifest(&self) -> String {
+    pub fn manifest(&self) -> String {
         let (field, container) = match self.kind {
             "TFJob" => ("tfReplicaSpecs", "tensorflow"),
             "XGBoostJob" => ("xgbReplicaSpecs", "xgboost"),

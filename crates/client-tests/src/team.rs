@@ -2,20 +2,22 @@
 
 use std::{
     panic::{self, AssertUnwindSafe},
-    sync::Mutex,
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use client_tests::{Output, Release, Server, Shell, User, get, kubectl, needed};
 use serde_json::Value;
+
+use crate::{Output, Release, Server, Shell, User, get, kubectl, needed};
 
 /// Nothing here takes as long on a machine that does nothing else; a busy one is slower.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-pub(crate) type Scenario = (&'static str, fn(&Team<'_>));
+pub type Scenario = (&'static str, fn(&Team<'_>));
 
 /// Somebody with a namespace.
-pub(crate) struct Team<'a> {
+#[derive(Debug)]
+pub struct Team<'a> {
     pub server: &'a Server,
     pub shell: &'a Shell<'a>,
     pub user: User,
@@ -24,24 +26,35 @@ pub(crate) struct Team<'a> {
 
 /// Plays scenarios on a cluster of everybody who can run one.
 #[track_caller]
-pub(crate) fn play(scenarios: &[Scenario]) {
+pub fn play(scenarios: &[Scenario]) {
     for user in User::all() {
         play_as(user, scenarios);
     }
 }
 
 #[track_caller]
-pub(crate) fn play_as(user: User, scenarios: &[Scenario]) {
+pub fn play_as(user: User, scenarios: &[Scenario]) {
     let Some(kubectl) = needed(kubectl(Release::Ours)) else {
         return;
     };
     let server = Server::start_with_pods(user);
     let shell = Shell::new(&server, &[("kubectl", &kubectl)]);
     ready(&shell);
+    play_on(&server, &shell, user, scenarios);
+}
+
+/// Plays scenarios on a cluster that somebody else looks after.
+#[track_caller]
+pub fn play_on<Play: Fn(&Team<'_>) + Sync>(
+    server: &Server,
+    shell: &Shell<'_>,
+    user: User,
+    scenarios: &[(&str, Play)],
+) {
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for (name, scenario) in scenarios {
-            let (server, shell, failed) = (&server, &shell, &failed);
+            let failed = &failed;
             scope.spawn(move || {
                 let namespace = &name.replace(' ', "-");
                 shell.ok(&format!("kubectl create namespace {namespace}"));
@@ -52,20 +65,21 @@ pub(crate) fn play_as(user: User, scenarios: &[Scenario]) {
                     namespace,
                 };
                 if panic::catch_unwind(AssertUnwindSafe(|| scenario(&team))).is_err() {
+                    let situation = format!("{name}\n{}", team.situation());
                     failed
                         .lock()
-                        .unwrap()
-                        .push(format!("{name}\n{}", team.situation()));
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(situation);
                 }
             });
         }
     });
-    let failed = failed.into_inner().unwrap();
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     assert!(failed.is_empty(), "run by {user:?}: {}", failed.join("\n"));
 }
 
 /// The node is there, and so are the kinds of jobs.
-pub(crate) fn ready(shell: &Shell<'_>) {
+pub fn ready(shell: &Shell<'_>) {
     let kinds = "tfjobs,pytorchjobs,xgboostjobs,paddlejobs,jaxjobs,mpijobs,mxjobs.kubeflow.org,\
                  mxjobs.mxnet.mlkube.io,mxjobs.mlkube.io";
     let line = format!(
@@ -76,36 +90,37 @@ pub(crate) fn ready(shell: &Shell<'_>) {
 
 impl Team<'_> {
     /// `kubectl` with these arguments in the team's namespace.
-    pub(crate) fn run(&self, arguments: &str) -> Output {
+    pub fn run(&self, arguments: &str) -> Output {
         self.shell
             .run(&format!("kubectl --namespace {} {arguments}", self.namespace))
     }
 
     /// The output of `kubectl`, which must succeed.
     #[track_caller]
-    pub(crate) fn ok(&self, arguments: &str) -> String {
+    pub fn ok(&self, arguments: &str) -> String {
         self.shell
             .ok(&format!("kubectl --namespace {} {arguments}", self.namespace))
     }
 
     #[track_caller]
-    pub(crate) fn apply(&self, manifest: &str) {
+    pub fn apply(&self, manifest: &str) {
         self.ok(&format!("apply -f - <<'END'\n{manifest}\nEND"));
     }
 
     /// What the API says of a manifest that it does not take.
     #[track_caller]
-    pub(crate) fn refusal(&self, manifest: &str) -> String {
+    pub fn refusal(&self, manifest: &str) -> String {
         let output = self.run(&format!("apply -f - <<'END'\n{manifest}\nEND"));
         assert!(output.code != 0, "it was accepted: {manifest}");
         output.stderr
     }
 
     /// An object by `resource/name`, or a list by `resource`; nothing where it is not there.
-    pub(crate) fn find(&self, what: &str) -> Value {
+    pub fn find(&self, what: &str) -> Value {
         let (resource, name) = what.split_once('/').unwrap_or((what, ""));
         let (group, plural) = match resource {
             "jobs" => ("apis/batch/v1", resource),
+            "horizontalpodautoscalers" => ("apis/autoscaling/v2", resource),
             "roles" | "rolebindings" => ("apis/rbac.authorization.k8s.io/v1", resource),
             "mpijobs" => ("apis/kubeflow.org/v2beta1", resource),
             "mxjobs.mxnet.mlkube.io" => ("apis/mxnet.mlkube.io/v1beta1", "mxjobs"),
@@ -124,7 +139,7 @@ impl Team<'_> {
 
     /// The object when it has become what it should; fails with what it is.
     #[track_caller]
-    pub(crate) fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    pub fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let object = self.find(what);
@@ -141,23 +156,23 @@ impl Team<'_> {
 
     /// The job when the last of its conditions is this one.
     #[track_caller]
-    pub(crate) fn until_is(&self, job: &str, state: &str) -> Value {
+    pub fn until_is(&self, job: &str, state: &str) -> Value {
         self.until(job, |job| self::state(job) == state)
     }
 
     /// The job when its latest message has this text.
     #[track_caller]
-    pub(crate) fn until_says(&self, job: &str, text: &str) -> Value {
+    pub fn until_says(&self, job: &str, text: &str) -> Value {
         self.until(job, |job| message(job).contains(text))
     }
 
     /// The names of the pods that are there, in order.
-    pub(crate) fn pods(&self) -> Vec<String> {
+    pub fn pods(&self) -> Vec<String> {
         names(&self.find("pods"))
     }
 
     #[track_caller]
-    pub(crate) fn uid(&self, what: &str) -> String {
+    pub fn uid(&self, what: &str) -> String {
         let object = self.find(what);
         let uid = object["metadata"]["uid"].as_str();
         uid.unwrap_or_else(|| panic!("there is no {what}")).to_owned()
@@ -176,7 +191,7 @@ impl Team<'_> {
     }
 }
 
-pub(crate) fn names(list: &Value) -> Vec<String> {
+pub fn names(list: &Value) -> Vec<String> {
     let items = list["items"].as_array().into_iter().flatten();
     let mut names: Vec<String> = items
         .filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned))
@@ -186,11 +201,11 @@ pub(crate) fn names(list: &Value) -> Vec<String> {
 }
 
 /// The type of the last condition: what `kubectl get` shows as the state.
-pub(crate) fn state(job: &Value) -> &str {
+pub fn state(job: &Value) -> &str {
     last(job)["type"].as_str().unwrap_or_default()
 }
 
-pub(crate) fn message(job: &Value) -> &str {
+pub fn message(job: &Value) -> &str {
     last(job)["message"].as_str().unwrap_or_default()
 }
 
@@ -202,7 +217,7 @@ fn last(job: &Value) -> &Value {
 }
 
 /// `Created Running -Suspended`: the types of conditions in their order, those that are not true marked.
-pub(crate) fn conditions(job: &Value) -> String {
+pub fn conditions(job: &Value) -> String {
     let conditions = job["status"]["conditions"].as_array().into_iter().flatten();
     let shown = conditions.map(|condition| {
         let sign = if condition["status"] == "True" { "" } else { "-" };

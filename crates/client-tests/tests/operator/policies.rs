@@ -1,0 +1,271 @@
+//! What jobs ask for beside their replicas: restarts, suspension, deadlines, who is in charge, what stays. And
+//! what is in their way.
+
+use client_tests::{
+    manifests::Job,
+    team::{Scenario, Team, conditions, message, names},
+};
+use serde_json::Value;
+
+use crate::simulation::{end, evict, job, play, restart, until_active};
+
+#[test]
+fn replicas_that_fail_are_restarted_as_their_job_says() {
+    let scenarios: [Scenario; 6] = [
+        ("never", never),
+        ("exit-code", by_exit_code),
+        ("in-place", by_the_kubelet),
+        ("evicted", evicted),
+        ("deleted", deleted),
+        ("gang", all_together),
+    ];
+    play(&scenarios);
+}
+
+#[test]
+fn a_job_is_run_as_its_policy_says() {
+    let scenarios: [Scenario; 7] = [
+        ("suspend", suspended_and_resumed),
+        ("managed", managed_by_another),
+        ("deadline", past_its_deadline),
+        ("ttl", gone_when_its_time_is_over),
+        ("clean", cleaned_up),
+        ("scale", made_larger_and_smaller),
+        ("collision", something_is_in_the_way),
+    ];
+    play(&scenarios);
+}
+
+/// Three workers that run.
+fn submit(team: &Team<'_>, policy: &str, annotations: &str) {
+    let job = Job {
+        roles: &[("Worker", 3, policy)],
+        more: "runPolicy: {backoffLimit: 2, cleanPodPolicy: None}",
+        annotations,
+        ..job()
+    };
+    team.apply(&job.manifest());
+    until_active(team, "pytorchjobs/job", "Worker", 3);
+}
+
+fn never(team: &Team<'_>) {
+    submit(team, "Never", "");
+    end(team, "job-worker-2", 1);
+    let failed = team.until_is("pytorchjobs/job", "Failed");
+    assert_eq!(
+        message(&failed),
+        "PyTorchJob job is failed because 1 Worker replica(s) failed. worker-2 exit 1: the last words"
+    );
+    assert_eq!(conditions(&failed), "Created -Running Failed");
+}
+
+fn by_exit_code(team: &Team<'_>) {
+    submit(team, "ExitCode", "");
+    let before = team.uid("pods/job-worker-1");
+    end(team, "job-worker-1", 137);
+    team.until("pytorchjobs/job", |job| job["status"]["restarts"]["count"] == 1);
+    until_active(team, "pytorchjobs/job", "Worker", 3);
+    assert_ne!(team.uid("pods/job-worker-1"), before);
+    end(team, "job-worker-0", 3);
+    let failed = team.until_is("pytorchjobs/job", "Failed");
+    assert_eq!(
+        message(&failed),
+        "job \"job\" is failing because \"Worker\" replica(s) failed. worker-0 exit 3: the last words"
+    );
+}
+
+/// What the kubelet restarts is counted as any other restart.
+fn by_the_kubelet(team: &Team<'_>) {
+    submit(team, "OnFailure", "");
+    restart(team, "job-worker-1", 1, 137);
+    team.until_says("pytorchjobs/job", "restart 1 of 2: worker-1 exit 137");
+    restart(team, "job-worker-1", 2, 137);
+    team.until_says("pytorchjobs/job", "restart 2 of 2: worker-1 exit 137");
+    restart(team, "job-worker-1", 3, 137);
+    let failed = team.until_is("pytorchjobs/job", "Failed");
+    assert!(
+        message(&failed).starts_with("Job job has failed because it has reached the specified backoff limit"),
+        "{}",
+        message(&failed)
+    );
+}
+
+fn evicted(team: &Team<'_>) {
+    submit(team, "ExitCode", "");
+    let before = team.uid("pods/job-worker-0");
+    evict(team, "job-worker-0");
+    team.until("pytorchjobs/job", |job| job["status"]["restarts"]["count"] == 1);
+    until_active(team, "pytorchjobs/job", "Worker", 3);
+    assert_ne!(team.uid("pods/job-worker-0"), before);
+}
+
+fn deleted(team: &Team<'_>) {
+    submit(team, "Never", "");
+    let before = team.uid("pods/job-worker-1");
+    team.ok("delete pod job-worker-1");
+    team.until("pods/job-worker-1", |pod| {
+        pod["metadata"]["uid"].is_string() && pod["metadata"]["uid"] != before.as_str()
+    });
+    until_active(team, "pytorchjobs/job", "Worker", 3);
+}
+
+fn all_together(team: &Team<'_>) {
+    submit(team, "OnFailure", "trainyard.dev/gang-restart: \"true\"");
+    let uids = || (0..3).map(|worker| team.uid(&format!("pods/job-worker-{worker}")));
+    let before: Vec<String> = uids().collect();
+    end(team, "job-worker-2", 1);
+    team.until("pytorchjobs/job", |job| job["status"]["restarts"]["gang"] == 1);
+    let running = until_active(team, "pytorchjobs/job", "Worker", 3);
+    assert!(uids().all(|uid| !before.contains(&uid)));
+    assert!(message(&running).ends_with("restart 1 of 2: worker-2 exit 1: the last words"));
+}
+
+fn suspended_and_resumed(team: &Team<'_>) {
+    let job = Job {
+        kind: "JAXJob",
+        roles: &[("Worker", 2, "")],
+        more: "runPolicy: {suspend: true}",
+        ..job()
+    };
+    team.apply(&job.manifest());
+    let waiting = team.until_is("jaxjobs/job", "Suspended");
+    assert!(waiting["status"]["startTime"].is_null());
+    assert!(team.pods().is_empty());
+    let suspend = |suspend: bool| {
+        let patch = format!("{{\"spec\":{{\"runPolicy\":{{\"suspend\":{suspend}}}}}}}");
+        team.ok(&format!("patch jaxjob job --type=merge -p '{patch}'"));
+    };
+    suspend(false);
+    until_active(team, "jaxjobs/job", "Worker", 2);
+    suspend(true);
+    team.until("jaxjobs/job", |job| {
+        conditions(job) == "Created -Running Suspended"
+    });
+    team.until("pods", |pods| names(pods).is_empty());
+    suspend(false);
+    until_active(team, "jaxjobs/job", "Worker", 2);
+}
+
+/// Kueue's dispatcher takes jobs to other clusters: nothing may happen to them here.
+fn managed_by_another(team: &Team<'_>) {
+    let kinds = [
+        ("TFJob", "Worker"),
+        ("PyTorchJob", "Worker"),
+        ("XGBoostJob", "Master"),
+        ("PaddleJob", "Worker"),
+        ("JAXJob", "Worker"),
+    ];
+    for (kind, role) in kinds {
+        let roles = [(role, 1, "")];
+        for (name, manager) in [
+            ("theirs", "kueue.x-k8s.io/multikueue"),
+            ("ours", "kubeflow.org/training-operator"),
+        ] {
+            let job = Job {
+                kind,
+                name: &format!("{name}-{}", kind.to_lowercase()),
+                roles: &roles,
+                more: &format!("runPolicy: {{managedBy: {manager}}}"),
+                ..job()
+            };
+            team.apply(&job.manifest());
+        }
+    }
+    for (kind, _) in kinds {
+        let kind = kind.to_lowercase();
+        team.until_is(&format!("{kind}s/ours-{kind}"), "Running");
+        // Submitted before the other, and seen before it.
+        assert!(team.find(&format!("{kind}s/theirs-{kind}"))["status"].is_null());
+    }
+    assert!(team.pods().iter().all(|pod| pod.starts_with("ours-")));
+}
+
+fn past_its_deadline(team: &Team<'_>) {
+    let job = Job {
+        roles: &[("Master", 1, ""), ("Worker", 1, "")],
+        more: "runPolicy: {activeDeadlineSeconds: 3, cleanPodPolicy: All}",
+        ..job()
+    };
+    team.apply(&job.manifest());
+    let failed = team.until_is("pytorchjobs/job", "Failed");
+    assert_eq!(
+        message(&failed),
+        "Job job has failed because it was active longer than specified deadline"
+    );
+    team.until("pods", |pods| names(pods).is_empty());
+}
+
+fn gone_when_its_time_is_over(team: &Team<'_>) {
+    let job = Job {
+        kind: "TFJob",
+        roles: &[("Chief", 1, ""), ("Worker", 1, "")],
+        more: "runPolicy: {ttlSecondsAfterFinished: 2}",
+        ..job()
+    };
+    team.apply(&job.manifest());
+    end(team, "job-chief-0", 0);
+    team.until("tfjobs/job", Value::is_null);
+    team.until("pods", |pods| names(pods).is_empty());
+    team.until("services", |services| names(services).is_empty());
+}
+
+fn cleaned_up(team: &Team<'_>) {
+    for (name, policy) in [("all", "All"), ("running", "Running"), ("none", "None")] {
+        let job = Job {
+            name,
+            roles: &[("Master", 1, ""), ("Worker", 1, "")],
+            more: &format!("runPolicy: {{cleanPodPolicy: {policy}}}"),
+            ..job()
+        };
+        team.apply(&job.manifest());
+        let path = format!("pytorchjobs/{name}");
+        until_active(team, &path, "Worker", 1);
+        end(team, &format!("{name}-master-0"), 0);
+        team.until_is(&path, "Succeeded");
+    }
+    let wanted = ["none-master-0", "none-worker-0", "running-master-0"];
+    team.until("pods", |pods| names(pods) == wanted);
+    team.until("services", |services| names(services) == wanted);
+}
+
+fn made_larger_and_smaller(team: &Team<'_>) {
+    let job = Job {
+        kind: "PaddleJob",
+        roles: &[("Worker", 2, "")],
+        ..job()
+    };
+    team.apply(&job.manifest());
+    until_active(team, "paddlejobs/job", "Worker", 2);
+    team.ok("scale paddlejob job --replicas=3");
+    until_active(team, "paddlejobs/job", "Worker", 3);
+    team.ok("scale paddlejob job --replicas=1");
+    until_active(team, "paddlejobs/job", "Worker", 1);
+    team.until("pods", |pods| names(pods) == ["job-worker-0"]);
+}
+
+/// Objects of others have the names of children: they stay as they are, and nothing is made beside them.
+fn something_is_in_the_way(team: &Team<'_>) {
+    team.ok("create service clusterip job-master-0 --clusterip=None");
+    team.ok("create configmap mpi-config --from-literal=mine=kept");
+    let pair = Job {
+        roles: &[("Master", 1, ""), ("Worker", 1, "")],
+        ..job()
+    };
+    team.apply(&pair.manifest());
+    let mpi = Job {
+        kind: "MPIJob",
+        name: "mpi",
+        roles: &[("Launcher", 1, ""), ("Worker", 1, "")],
+        ..job()
+    };
+    team.apply(&mpi.manifest());
+    team.until_says("pytorchjobs/job", "job-master-0");
+    team.until_says("mpijobs/mpi", "mpi-config");
+    assert!(team.pods().is_empty());
+    let kept = team.find("configmaps/mpi-config");
+    assert_eq!(kept["data"]["mine"], "kept");
+    team.ok("delete service job-master-0");
+    team.ok("delete configmap mpi-config");
+    team.until_is("pytorchjobs/job", "Running");
+    team.until_is("mpijobs/mpi", "Running");
+}
