@@ -24,6 +24,7 @@ use crate::{
                                   a throw-away cluster on a free port
 
 Exit codes: 0 the cluster was stopped, or runs with --detach; 2 it could not start")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     data_dir: DataDir,

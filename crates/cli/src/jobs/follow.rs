@@ -166,7 +166,7 @@ pub(crate) async fn follow(
                 Some((source, line)) => match hear(Heard::Line { source: &source, line: &line }) {
                     // A line changes nothing of what is known.
                     ControlFlow::Continue(()) => continue,
-                    unheard => unheard,
+                    ControlFlow::Break(()) => ControlFlow::Break(()),
                 },
                 None => ControlFlow::Continue(()),
             },

@@ -154,13 +154,12 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
 
     /// What of a piece is new.
     fn take(&mut self, piece: &[u8]) -> Option<Line> {
-        let (begun, text) = match self.begun {
-            Some(begun) => (begun, piece),
-            None => {
-                let (time, text) = timed(piece);
-                let heard = self.back.heard_of(time);
-                (Begun { time, heard }, text)
-            }
+        let (begun, text) = if let Some(begun) = self.begun {
+            (begun, piece)
+        } else {
+            let (time, text) = timed(piece);
+            let heard = self.back.heard_of(time);
+            (Begun { time, heard }, text)
         };
         let is_whole = text.ends_with(b"\n");
         let old = begun.heard.map(|heard| heard.min(text.len()));

@@ -143,7 +143,9 @@ impl Place {
         match (Instance::find(&dir.path)?, otherwise.filter(|file| file.exists())) {
             (Found::Running(instance), _) => self.connect_to(instance, surroundings).await,
             (Found::Nothing, Some(usual)) => {
-                let mut cluster = self.open(&[usual.clone()], None, surroundings).await?;
+                let mut cluster = self
+                    .open(std::slice::from_ref(&usual), None, surroundings)
+                    .await?;
                 cluster.is_chosen = false;
                 eprintln!(
                     "note: no embedded cluster runs; this is about {} of `{}`",

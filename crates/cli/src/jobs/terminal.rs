@@ -64,7 +64,7 @@ impl Printer {
         }
     }
 
-    pub(crate) fn to_stderr(self) -> Self {
+    pub(crate) fn on_stderr(self) -> Self {
         Self {
             to_stderr: true,
             colours: false,

@@ -27,7 +27,7 @@ use known::Known;
 pub(crate) use known::What;
 
 /// How long a cluster may be out of reach, as it is while it is upgraded.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 

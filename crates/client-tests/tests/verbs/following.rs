@@ -1,5 +1,7 @@
 //! Staying with a job: what is heard when connections break, and how one goes.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},

@@ -177,7 +177,7 @@ mod tests {
     /// Reads, and ends as said; true if it had read the run before the present one.
     #[track_caller]
     fn read(voice: &mut Voice, replica: &Replica, end: End) -> bool {
-        let later = Instant::now() + Duration::from_secs(60);
+        let later = Instant::now() + Duration::from_mins(1);
         let part = voice
             .open(&job(), replica, later)
             .expect("there is something to read");

@@ -1,6 +1,8 @@
 //! How far the output of a program was heard, so that it can be gone on with after a break: no line is
 //! lost, and none comes twice. Pure.
 
+use std::cmp::Ordering;
+
 use jiff::Timestamp;
 
 /// The place behind everything that was heard.
@@ -64,7 +66,7 @@ impl Return {
         let order = time.zip(to.time).map(|(time, last)| time.cmp(&last));
         let is_old = order.is_some_and(|order| order.is_lt() || (order.is_eq() && self.passed < to.lines));
         if is_old {
-            self.passed += u64::from(order.is_some_and(|order| order.is_eq()));
+            self.passed += u64::from(order.is_some_and(Ordering::is_eq));
             return None;
         }
         self.to = None;

@@ -66,7 +66,7 @@ fn printer(arguments: &Arguments, surroundings: &Surroundings) -> Printer {
     let form = if arguments.all { Form::Named } else { Form::Plain };
     let printer = Printer::new(form, terminal::has_colours(surroundings));
     match arguments.output {
-        Some(Format::Json) => printer.to_stderr(),
+        Some(Format::Json) => printer.on_stderr(),
         _ => printer,
     }
 }
