@@ -1,11 +1,7 @@
 //! Training jobs as people submit them, on clusters that run their programs: real programs of each
 //! framework, and everything that goes wrong with jobs.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod failures;
 mod frameworks;
