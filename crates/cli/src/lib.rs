@@ -155,11 +155,19 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::WaitForName(arguments) => wait_for_name::run(&arguments),
         Command::Deliver(arguments) => deliver::run(&arguments),
     };
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            report(&error);
-            ExitCode::from(2)
+    let code = result.unwrap_or_else(|error| {
+        report(&error);
+        ExitCode::from(2)
+    });
+    match printing::failure() {
+        None => code,
+        Some(error) => {
+            eprintln!("error: the output could not be written: {error}");
+            if code == ExitCode::SUCCESS {
+                ExitCode::from(2)
+            } else {
+                code
+            }
         }
     }
 }

@@ -30,8 +30,15 @@ impl Unread {
 
     /// The object itself. One that cannot be read is none: the others of its kind must not wait for it.
     pub(crate) fn read<K: DeserializeOwned>(&self) -> Option<K> {
+        // Where, but not what: the words of the error would show a value, which may be a secret.
         let unreadable = |error: &serde_json::Error| {
-            tracing::error!(%error, namespace = self.namespace(), name = self.name_any(), "an object cannot be read");
+            tracing::error!(
+                namespace = self.namespace(),
+                name = self.name_any(),
+                line = error.line(),
+                column = error.column(),
+                "an object does not fit its kind and is passed over"
+            );
         };
         serde_json::from_str(self.text.get()).inspect_err(unreadable).ok()
     }

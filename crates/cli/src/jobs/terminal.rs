@@ -10,7 +10,7 @@ use std::{
 use serde_json::json;
 
 use super::output::{Line, Source};
-use crate::Surroundings;
+use crate::{Surroundings, printing};
 
 /// One after the other for replicas.
 const REPLICAS: [&str; 6] = ["36", "33", "35", "32", "34", "31"];
@@ -72,7 +72,7 @@ impl Printer {
         }
     }
 
-    /// Ends when nobody reads it any more.
+    /// Ends when nobody reads it any more, or it cannot be written.
     pub(crate) fn print(&mut self, source: &Source, line: &Line) -> ControlFlow<()> {
         let mut bytes = match self.form {
             Form::Plain => line.text.clone(),
@@ -91,7 +91,10 @@ impl Printer {
         };
         match written {
             Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
+            Err(error) => {
+                printing::unwritten(error);
+                ControlFlow::Break(())
+            }
         }
     }
 

@@ -167,7 +167,7 @@ fn typed(server: &Server, shell: &Shell<'_>) {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_reader_that_goes_away_is_no_failure_but_a_full_disk_is() {
     with_clusters(|_, shell| {
         shell.ok("trainyard run --name many -- seq 20000");
         let line = |command: &str| format!("{command} | head -n 1 >first; echo ${{PIPESTATUS[0]}}");
@@ -182,6 +182,13 @@ fn a_reader_that_goes_away_is_no_failure() {
                 ("0\n", ""),
                 "{command}"
             );
+        }
+        // Output that a full disk does not take is missed, so that is one.
+        for command in ["trainyard logs many", "trainyard ps -a -o json"] {
+            let ended = shell.run(&format!("{command} >/dev/full; echo $?"));
+            assert_eq!(ended.stdout, "2\n", "{command}");
+            let words = "error: the output could not be written: No space left on device";
+            assert!(ended.stderr.contains(words), "{command}: {}", ended.stderr);
         }
         assert_eq!(shell.ok("trainyard logs many | wc -l"), "20000\n");
         assert_eq!(shell.ok("trainyard logs many --tail 2"), "19999\n20000\n");
