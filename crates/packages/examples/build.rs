@@ -7,9 +7,15 @@ use std::{path::PathBuf, process::ExitCode};
 
 use packages::{Options, build};
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example is there to print")]
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example is there to print"
+)]
 fn main() -> ExitCode {
-    let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
+    let folder = std::env::args_os()
+        .nth(1)
+        .map_or_else(|| PathBuf::from("."), PathBuf::from);
     match build(&disk::Disk, &folder, &Options::default()) {
         Ok(built) => {
             for warning in &built.warnings {

@@ -108,7 +108,10 @@ impl<'a> Documents<'a> {
     }
 
     /// The next document; none at the end of the text.
-    #[expect(clippy::should_implement_trait, reason = "a document may be refused, and none comes after it")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a document may be refused, and none comes after it"
+    )]
     pub fn next(&mut self) -> Result<Option<Tree<'a>>, YamlError> {
         loop {
             match self.event()? {

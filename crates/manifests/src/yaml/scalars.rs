@@ -59,7 +59,9 @@ impl Scalar<'_> {
         self.text == "<<"
             && self
                 .core_tag()
-                .map_or(self.style == Style::Plain && self.tag.is_none(), |tag| tag == "merge")
+                .map_or(self.style == Style::Plain && self.tag.is_none(), |tag| {
+                    tag == "merge"
+                })
     }
 
     /// What it means to readers of YAML 1.1.

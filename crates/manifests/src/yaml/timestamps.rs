@@ -13,7 +13,9 @@ pub fn read(text: &str) -> Option<String> {
     let time = match characters.next() {
         None => "00:00:00Z".to_owned(),
         Some('T' | 't') => time_of_day(characters.as_str(), zone)?,
-        Some(' ') => time_of_day(characters.as_str(), |rest| rest.is_empty().then(|| "Z".to_owned()))?,
+        Some(' ') => time_of_day(characters.as_str(), |rest| {
+            rest.is_empty().then(|| "Z".to_owned())
+        })?,
         Some(_) => return None,
     };
     Some(format!("{date}T{time}"))
@@ -67,7 +69,11 @@ fn zone(text: &str) -> Option<String> {
 
 /// A number of so many digits, and what follows.
 fn digits(text: &str, count: std::ops::RangeInclusive<usize>) -> Option<(u32, &str)> {
-    let found = text.bytes().take(*count.end()).take_while(u8::is_ascii_digit).count();
+    let found = text
+        .bytes()
+        .take(*count.end())
+        .take_while(u8::is_ascii_digit)
+        .count();
     let number = count.contains(&found).then(|| text[..found].parse().ok())??;
     Some((number, &text[found..]))
 }

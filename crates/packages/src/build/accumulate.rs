@@ -139,7 +139,10 @@ impl<'s, 'f> Target<'s, 'f> {
 
     fn child(&self, root: Root<'s, 'f>, path: &Text) -> Outcome<Self> {
         let mut child = Self::load(root, false)?;
-        child.origin = self.origin.as_ref().map(|folder| origin::join(folder, &path.text));
+        child.origin = self
+            .origin
+            .as_ref()
+            .map(|folder| origin::join(folder, &path.text));
         Ok(child)
     }
 
@@ -241,9 +244,13 @@ impl<'s, 'f> Target<'s, 'f> {
             });
         }
         for step in steps {
-            step.transformer.transform(&mut so_far.resources, self.root.session)?;
+            step.transformer
+                .transform(&mut so_far.resources, self.root.session)?;
             if let Some(origin) = &step.origin {
-                so_far.resources.iter_mut().for_each(|resource| origin.add_to(resource));
+                so_far
+                    .resources
+                    .iter_mut()
+                    .for_each(|resource| origin.add_to(resource));
             }
             so_far.resources.drop_empty();
         }
@@ -278,8 +285,18 @@ impl<'s, 'f> Target<'s, 'f> {
             add("NamespaceTransformer", Box::new(namespace));
         }
         let affixes = [
-            (AffixKind::Prefix, &own.name_prefix, &config.name_prefix, "PrefixTransformer"),
-            (AffixKind::Suffix, &own.name_suffix, &config.name_suffix, "SuffixTransformer"),
+            (
+                AffixKind::Prefix,
+                &own.name_prefix,
+                &config.name_prefix,
+                "PrefixTransformer",
+            ),
+            (
+                AffixKind::Suffix,
+                &own.name_suffix,
+                &config.name_suffix,
+                "SuffixTransformer",
+            ),
         ];
         for (kind, text, specs, name) in affixes {
             if !text.is_empty() {
@@ -405,11 +422,11 @@ fn find(root: &Root<'_, '_>) -> Outcome<(&'static str, String, At)> {
         ),
         several => {
             let names: Vec<String> = several.iter().map(|(name, _)| format!("`{name}`")).collect();
-            Err(
-                Problem::new(format!("`{folder}` has several kustomization files: {}", names.join(", ")))
-                    .help("keep one of them"),
-            )
+            Err(Problem::new(format!(
+                "`{folder}` has several kustomization files: {}",
+                names.join(", ")
+            ))
+            .help("keep one of them"))
         }
     }
 }
-

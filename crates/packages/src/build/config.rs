@@ -46,8 +46,10 @@ pub(super) fn merge(config: &mut Config, incoming: &Config) -> Outcome {
     if Arc::ptr_eq(config, incoming) {
         return Ok(());
     }
-    if **config == FieldSpecs::default() {
-        *config = Arc::clone(incoming);
+    // The built-in specs come out of this as they are. Others may not: sorted as they are, one for some
+    // kinds comes before one for all and takes its place.
+    if **config == FieldSpecs::default() && Arc::ptr_eq(incoming, &defaults()) {
+        *config = defaults();
         return Ok(());
     }
     Arc::make_mut(config).merge(incoming)

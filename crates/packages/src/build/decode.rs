@@ -105,21 +105,25 @@ impl<'n> Fields<'n> {
     }
 
     pub(super) fn placed_text(&self, name: &'static str) -> Outcome<Option<Text>> {
-        self.node(name).map(|node| text(node, name, self.rules)).transpose()
+        self.node(name)
+            .map(|node| text(node, name, self.rules))
+            .transpose()
     }
 
     pub(super) fn bool(&self, name: &'static str) -> Outcome<bool> {
-        self.node(name).map_or(Ok(false), |node| match json(node, self.rules) {
-            Json::Bool(value) => Ok(value),
-            _ => Err(wrong(node, name, "true or false")),
-        })
+        self.node(name)
+            .map_or(Ok(false), |node| match json(node, self.rules) {
+                Json::Bool(value) => Ok(value),
+                _ => Err(wrong(node, name, "true or false")),
+            })
     }
 
     pub(super) fn integer(&self, name: &'static str) -> Outcome<i64> {
-        self.node(name).map_or(Ok(0), |node| match json(node, self.rules) {
-            Json::Number(value, _) if value.fract() == 0.0 && value.abs() < 9e18 => Ok(value as i64),
-            _ => Err(wrong(node, name, "a whole number")),
-        })
+        self.node(name)
+            .map_or(Ok(0), |node| match json(node, self.rules) {
+                Json::Number(value, _) if value.fract() == 0.0 && value.abs() < 9e18 => Ok(value as i64),
+                _ => Err(wrong(node, name, "a whole number")),
+            })
     }
 
     pub(super) fn texts(&self, name: &'static str) -> Outcome<Option<Vec<Text>>> {

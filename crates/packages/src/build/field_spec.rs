@@ -32,16 +32,18 @@ pub(super) enum Create {
 
 impl FieldSpec {
     pub(super) fn new(gvk: Gvk, path: &str, create: bool) -> Self {
-        let steps = split(path, '/').into_iter().map(|name| match name.strip_suffix("[]") {
-            Some(name) => Step {
-                name: name.trim().to_owned(),
-                is_list: true,
-            },
-            None => Step {
-                name: name.trim().to_owned(),
-                is_list: false,
-            },
-        });
+        let steps = split(path, '/')
+            .into_iter()
+            .map(|name| match name.strip_suffix("[]") {
+                Some(name) => Step {
+                    name: name.trim().to_owned(),
+                    is_list: true,
+                },
+                None => Step {
+                    name: name.trim().to_owned(),
+                    is_list: false,
+                },
+            });
         Self {
             gvk,
             path: path.to_owned(),
@@ -125,10 +127,10 @@ fn entry<'m>(map: &'m mut Map, step: &Step, is_last: bool, create: Create) -> Ou
         return Err(Problem::new("a part of the path is empty"));
     }
     if name.parse::<u64>().is_ok() || name == "-" || name == "*" {
-        return Err(
-            Problem::new(format!("`{name}` in the path would be a place in a list, but is a map"))
-                .help("leave numbers out of paths: every element of a list is meant"),
-        );
+        return Err(Problem::new(format!(
+            "`{name}` in the path would be a place in a list, but is a map"
+        ))
+        .help("leave numbers out of paths: every element of a list is meant"));
     }
     let make = match (create, is_last) {
         _ if step.is_list => None,
@@ -179,10 +181,7 @@ pub(super) fn split(path: &str, separator: char) -> Vec<String> {
 }
 
 /// Adds specs to others. One for the same field may not differ in whether the field is made.
-pub(super) fn merge(
-    specs: &mut Vec<FieldSpec>,
-    incoming: impl IntoIterator<Item = FieldSpec>,
-) -> Outcome {
+pub(super) fn merge(specs: &mut Vec<FieldSpec>, incoming: impl IntoIterator<Item = FieldSpec>) -> Outcome {
     for spec in incoming {
         match specs.iter().find(|existing| existing.covers(&spec)) {
             Some(existing) if existing.create != spec.create => {

@@ -103,10 +103,7 @@ fn base(kind: &str, args: &GeneratorArgs) -> Outcome<Map> {
 fn finish(root: &Root<'_, '_>, mut map: Map, args: &GeneratorArgs) -> Resource {
     let options = args.options.clone().unwrap_or_default();
     if let Some(metadata) = map.get_mut("metadata").and_then(Node::as_map_mut) {
-        for (field, texts) in [
-            ("labels", &options.labels),
-            ("annotations", &options.annotations),
-        ] {
+        for (field, texts) in [("labels", &options.labels), ("annotations", &options.annotations)] {
             set_texts(metadata, field, texts);
         }
     }
@@ -173,9 +170,11 @@ pub(super) fn absorb(resources: &mut Resources, mut resource: Resource) -> Outco
     let at = resource.node.at;
     match (found.as_slice(), behavior) {
         ([], Behavior::Create) => resources.push(resource),
-        ([], _) => Err(Problem::new(format!("{id} is not there to be merged or replaced"))
-            .at(at)
-            .help("take `behavior` out to make it, or name the generator of the base")),
+        ([], _) => Err(
+            Problem::new(format!("{id} is not there to be merged or replaced"))
+                .at(at)
+                .help("take `behavior` out to make it, or name the generator of the base"),
+        ),
         ([index], Behavior::Create) => Err(Problem::new(format!("{id} is there already"))
             .at(at)
             .other(resources.get(*index).node.at)
@@ -185,11 +184,9 @@ pub(super) fn absorb(resources: &mut Resources, mut resource: Resource) -> Outco
             resources.rename()[*index] = resource;
             Ok(())
         }
-        (several, _) => Err(
-            Problem::new(format!("{id} stands for {} objects", several.len()))
-                .at(at)
-                .help("give the generator the namespace of the one that is meant"),
-        ),
+        (several, _) => Err(Problem::new(format!("{id} stands for {} objects", several.len()))
+            .at(at)
+            .help("give the generator the namespace of the one that is meant")),
     }
 }
 
@@ -247,5 +244,7 @@ fn merge_data(resource: &mut Resource, old: &Resource, field: &str) {
 }
 
 fn owned<'t>(texts: impl Iterator<Item = (&'t str, &'t str)>) -> BTreeMap<String, String> {
-    texts.map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
+    texts
+        .map(|(name, text)| (name.to_owned(), text.to_owned()))
+        .collect()
 }

@@ -17,7 +17,11 @@ pub(super) fn add_hashes(resources: &mut Resources) -> Outcome {
     if !resources.iter().any(|resource| resource.needs_hash) {
         return Ok(());
     }
-    for resource in resources.rename().iter_mut().filter(|resource| resource.needs_hash) {
+    for resource in resources
+        .rename()
+        .iter_mut()
+        .filter(|resource| resource.needs_hash)
+    {
         let hash = hash(resource)?;
         resource.store_id();
         let name = format!("{}-{hash}", resource.name());
@@ -31,9 +35,11 @@ fn hash(resource: &Resource) -> Outcome<String> {
         "ConfigMap" => content(&resource.node, "ConfigMap", &["data"], "binaryData")?,
         "Secret" => content(&resource.node, "Secret", &["data", "type"], "stringData")?,
         kind => {
-            return Err(Problem::new(format!("a {kind} cannot have a suffix made of its content"))
-                .at(resource.node.at)
-                .help("only ConfigMaps and Secrets can: set `disableNameSuffixHash`"));
+            return Err(
+                Problem::new(format!("a {kind} cannot have a suffix made of its content"))
+                    .at(resource.node.at)
+                    .help("only ConfigMaps and Secrets can: set `disableNameSuffixHash`"),
+            );
         }
     };
     let digest = Sha256::digest(go_json(&content));

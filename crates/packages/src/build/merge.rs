@@ -75,7 +75,10 @@ impl<'d> Merger<'d> {
     /// Objects within objects are known by their own kind.
     fn schema_of(&self, node: Option<&Node>) -> Option<Schema<'d>> {
         let map = node?.as_map()?;
-        let kind = map.get("kind").map(Node::value_text).filter(|kind| !kind.is_empty())?;
+        let kind = map
+            .get("kind")
+            .map(Node::value_text)
+            .filter(|kind| !kind.is_empty())?;
         let api_version = map.get("apiVersion").map(Node::value_text)?;
         self.definitions.of_kind(api_version, kind)
     }

@@ -85,7 +85,12 @@ impl Scalar {
     /// Text that a reader would take for something else gets quotes when it is put into a map.
     fn protect(&mut self) {
         let is_bare = self.may_be_text() && self.style == Style::Plain;
-        let is_text = || matches!(manifests::yaml::resolve(&self.text), manifests::yaml::Meaning::Text(_));
+        let is_text = || {
+            matches!(
+                manifests::yaml::resolve(&self.text),
+                manifests::yaml::Meaning::Text(_)
+            )
+        };
         if is_bare && !self.text.is_empty() && !is_text() {
             self.style = Style::DoubleQuoted;
         }
@@ -243,7 +248,10 @@ impl Map {
         }
         match self.get_mut(&key.text) {
             Some(existing) => {
-                let style = existing.as_scalar().map(|scalar| scalar.style).unwrap_or_default();
+                let style = existing
+                    .as_scalar()
+                    .map(|scalar| scalar.style)
+                    .unwrap_or_default();
                 if let Content::Scalar(scalar) = &mut value.content {
                     scalar.style = style;
                 }

@@ -12,7 +12,11 @@ use super::{
 };
 
 /// The objects of a text within another file, all at one place in it.
-pub(super) fn inline_objects(session: &Session<'_>, text: &str, at: super::node::At) -> Outcome<Vec<Resource>> {
+pub(super) fn inline_objects(
+    session: &Session<'_>,
+    text: &str,
+    at: super::node::At,
+) -> Outcome<Vec<Resource>> {
     let documents = read_documents(text, at.file).map_err(malformed)?;
     let mut resources = objects(session, &documents)?;
     for resource in &mut resources {

@@ -93,7 +93,10 @@ impl Origin {
             self.set_on(resource);
             return;
         }
-        let mut text = resource.annotation(TRANSFORMATIONS).unwrap_or_default().to_owned();
+        let mut text = resource
+            .annotation(TRANSFORMATIONS)
+            .unwrap_or_default()
+            .to_owned();
         for (index, line) in self.lines().iter().enumerate() {
             text.push_str(if index == 0 { "- " } else { "  " });
             text.push_str(line);

@@ -59,7 +59,11 @@ pub(super) fn with_places(parts: Vec<String>) -> Vec<String> {
 /// The one node a path leads to; none where something is missing.
 pub(super) fn look_up<'n>(node: &'n Node, parts: &[String]) -> Outcome<Option<&'n Node>> {
     let mut found = node;
-    for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {
+    for part in parts
+        .iter()
+        .map(|part| part.trim())
+        .filter(|part| !part.is_empty())
+    {
         let next = if let Ok(place) = part.parse::<i64>() {
             let place = usize::try_from(place)
                 .map_err(|_| Problem::new(format!("the place {place} in a list is negative")))?;
@@ -98,7 +102,11 @@ fn map<'n>(node: &'n Node, part: &str) -> Outcome<Option<&'n Map>> {
 }
 
 fn wrong(node: &Node, part: &str, wanted: &str) -> Problem {
-    Problem::new(format!("`{part}` is looked for in {}, not in {wanted}", node.shape())).at(node.at)
+    Problem::new(format!(
+        "`{part}` is looked for in {}, not in {wanted}",
+        node.shape()
+    ))
+    .at(node.at)
 }
 
 /// Name and value of `[name=value]`; none for other parts.
@@ -216,10 +224,7 @@ fn change_place(
     }
     let count = items.len();
     let Some(item) = items.get_mut(place) else {
-        return Err(Problem::new(format!(
-            "the list has {count} elements, so none at place {place}"
-        ))
-        .at(at));
+        return Err(Problem::new(format!("the list has {count} elements, so none at place {place}")).at(at));
     };
     change(item, rest, make, change_node)
 }

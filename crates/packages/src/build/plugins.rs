@@ -4,7 +4,7 @@ use super::{
     decode::{Fields, PLUGIN, Rules, Text},
     field_spec::FieldSpec,
     generate, hash,
-    kustomization::{GeneratorArgs, Image, Patch, Replica, ReplacementEntry, Selector, read_field_spec},
+    kustomization::{GeneratorArgs, Image, Patch, ReplacementEntry, Replica, Selector, read_field_spec},
     node::{At, Node},
     problem::{Outcome, Problem},
     resource::Resource,

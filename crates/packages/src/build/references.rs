@@ -99,7 +99,10 @@ fn set(node: &mut Node, reference: &Reference<'_>, candidates: &Candidates) -> O
 }
 
 fn set_scalar(node: &mut Node, reference: &Reference<'_>, candidates: &Candidates) -> Outcome {
-    let Some(found) = candidates.find(reference, node.text()).map_err(|it| it.at(node.at))? else {
+    let Some(found) = candidates
+        .find(reference, node.text())
+        .map_err(|it| it.at(node.at))?
+    else {
         return Ok(());
     };
     if found.name != node.text() {

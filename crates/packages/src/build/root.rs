@@ -97,9 +97,11 @@ impl<'s, 'f> Root<'s, 'f> {
             return Err(Problem::new("the name of a folder is empty").at(name.at));
         }
         if Path::new(&name.text).is_absolute() {
-            return Err(Problem::new(format!("the base `{}` is an absolute path", name.text))
-                .at(name.at)
-                .help("write it relative to the kustomization"));
+            return Err(
+                Problem::new(format!("the base `{}` is an absolute path", name.text))
+                    .at(name.at)
+                    .help("write it relative to the kustomization"),
+            );
         }
         let folder = match self.session.files.resolve(&self.path(&name.text)) {
             Ok(Entry::Folder(folder)) => folder,
@@ -133,14 +135,24 @@ fn missing(name: &Text, error: &FileError) -> Problem {
 }
 
 fn remote(name: &Text) -> Problem {
-    Problem::new(format!("`{}` is not on this machine, and nothing is fetched", name.text))
-        .at(name.at)
-        .help("put a copy of it into the package (clone it, keep what is needed) and name that folder")
+    Problem::new(format!(
+        "`{}` is not on this machine, and nothing is fetched",
+        name.text
+    ))
+    .at(name.at)
+    .help("put a copy of it into the package (clone it, keep what is needed) and name that folder")
 }
 
 /// Whether a name is of a repository or a server.
 fn is_remote(name: &str) -> bool {
-    let prefixes = ["git@", "git::", "gh:", "github.com/", "gitlab.com/", "bitbucket.org/"];
+    let prefixes = [
+        "git@",
+        "git::",
+        "gh:",
+        "github.com/",
+        "gitlab.com/",
+        "bitbucket.org/",
+    ];
     name.contains("://")
         || prefixes.iter().any(|prefix| name.starts_with(prefix))
         || name.contains("?ref=")

@@ -46,10 +46,10 @@ impl Schemas {
                 self.has_built_in = true;
                 Ok(())
             }
-            (Some(version), None) => {
-                Err(Problem::new(format!("the OpenAPI version `{version}` is not built in"))
-                    .help(format!("use `{BUILT_IN_VERSION}`, or leave `openapi` out")))
-            }
+            (Some(version), None) => Err(Problem::new(format!(
+                "the OpenAPI version `{version}` is not built in"
+            ))
+            .help(format!("use `{BUILT_IN_VERSION}`, or leave `openapi` out"))),
         }
     }
 

@@ -97,7 +97,11 @@ pub(super) fn resolve(
             })?;
         }
     }
-    let unused: Vec<&str> = values.keys().copied().filter(|name| !used.contains(*name)).collect();
+    let unused: Vec<&str> = values
+        .keys()
+        .copied()
+        .filter(|name| !used.contains(*name))
+        .collect();
     if !unused.is_empty() {
         session.warn(format!(
             "well-defined vars that were never replaced: {}",
@@ -108,7 +112,10 @@ pub(super) fn resolve(
 }
 
 fn value_of(resources: &Resources, var: &Var) -> Outcome<Value> {
-    let Some(resource) = resources.iter().find(|resource| resource.vars.contains(&var.name)) else {
+    let Some(resource) = resources
+        .iter()
+        .find(|resource| resource.vars.contains(&var.name))
+    else {
         return Err(Problem::new(format!(
             "the object of the var `{}`, {}, is not there",
             var.name,
@@ -159,9 +166,11 @@ fn expand(node: &mut Node, values: &Values<'_>, used: &mut BTreeSet<String>) -> 
                 match &mut item.content {
                     Content::Scalar(scalar) if scalar.may_be_text() => expand_scalar(scalar, values, used),
                     _ => {
-                        return Err(Problem::new("an element of a list that may hold vars is not text")
-                            .at(at)
-                            .help("put it in quotes"));
+                        return Err(
+                            Problem::new("an element of a list that may hold vars is not text")
+                                .at(at)
+                                .help("put it in quotes"),
+                        );
                     }
                 }
             }

@@ -18,7 +18,19 @@ fn lists_are_not_indented_and_keys_are_sorted() {
 #[test]
 fn text_that_reads_as_something_else_is_quoted() {
     check(
-        json!(["yes", "n", "1e3", "0x1F", "12:30:45", "2020-01-01", "", "~", "null", "0o17", "<<"]),
+        json!([
+            "yes",
+            "n",
+            "1e3",
+            "0x1F",
+            "12:30:45",
+            "2020-01-01",
+            "",
+            "~",
+            "null",
+            "0o17",
+            "<<"
+        ]),
         "- \"yes\"\n- \"n\"\n- \"1e3\"\n- \"0x1F\"\n- \"12:30:45\"\n- \"2020-01-01\"\n- \"\"\n- \"~\"\n\
          - \"null\"\n- \"0o17\"\n- \"<<\"\n",
     );

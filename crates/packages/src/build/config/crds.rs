@@ -27,14 +27,22 @@ pub(in super::super) fn from_crds(content: &str) -> Outcome<FieldSpecs> {
         .map_err(|error| Problem::new(format!("unable to parse open API definition: {error}")))?
         .value;
     let Some(types) = definitions.as_object() else {
-        return Err(Problem::new("unable to parse open API definition: it is not a map of definitions"));
+        return Err(Problem::new(
+            "unable to parse open API definition: it is not a map of definitions",
+        ));
     };
     let mut specs = FieldSpecs::default();
     for (name, definition) in types {
         let properties = &definition["Schema"]["properties"];
-        if ["kind", "apiVersion", "metadata"].iter().all(|field| properties.get(field).is_some()) {
+        if ["kind", "apiVersion", "metadata"]
+            .iter()
+            .all(|field| properties.get(field).is_some())
+        {
             let kind = name.rsplit('.').next().unwrap_or(name);
-            let collector = Collector { types: &definitions, kind };
+            let collector = Collector {
+                types: &definitions,
+                kind,
+            };
             collector.collect(name, &mut Vec::new(), &mut specs)?;
         }
     }

@@ -41,13 +41,34 @@ const CRON_JOB: Holder = holder("CronJob", "spec/jobTemplate/spec/template/spec"
 
 /// Kinds whose pods may use ConfigMaps and Secrets.
 const USERS_OF_DATA: &[Holder] = &[
-    POD_V1, POD_TEMPLATE, DEPLOYMENT, REPLICA_SET, DAEMON_SET, STATEFUL_SET, JOB, CRON_JOB,
+    POD_V1,
+    POD_TEMPLATE,
+    DEPLOYMENT,
+    REPLICA_SET,
+    DAEMON_SET,
+    STATEFUL_SET,
+    JOB,
+    CRON_JOB,
 ];
 /// Kinds whose pods may use accounts, claims and priorities.
 const USERS_OF_OBJECTS: &[Holder] = &[
-    POD, STATEFUL_SET, DEPLOYMENT, REPLICATION_CONTROLLER, CRON_JOB, JOB, DAEMON_SET,
+    POD,
+    STATEFUL_SET,
+    DEPLOYMENT,
+    REPLICATION_CONTROLLER,
+    CRON_JOB,
+    JOB,
+    DAEMON_SET,
 ];
-const USERS_OF_VARS: &[Holder] = &[CRON_JOB, DAEMON_SET, DEPLOYMENT, JOB, POD, REPLICA_SET, STATEFUL_SET];
+const USERS_OF_VARS: &[Holder] = &[
+    CRON_JOB,
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB,
+    POD,
+    REPLICA_SET,
+    STATEFUL_SET,
+];
 
 const CONFIG_MAP_FIELDS: &[&str] = &[
     "volumes/configMap/name",
@@ -84,13 +105,33 @@ const OTHER_CONFIG_MAP_FIELDS: &[Row] = &[
     ("Node", "", "", "spec/configSource/configMap"),
     ("Role", "", "", "rules/resourceNames"),
     ("ClusterRole", "", "", "rules/resourceNames"),
-    ("Ingress", "", "", r"metadata/annotations/nginx.ingress.kubernetes.io\/fastcgi-params-configmap"),
+    (
+        "Ingress",
+        "",
+        "",
+        r"metadata/annotations/nginx.ingress.kubernetes.io\/fastcgi-params-configmap",
+    ),
 ];
 const OTHER_SECRET_FIELDS: &[Row] = &[
     ("Ingress", "", "", "spec/tls/secretName"),
-    ("Ingress", "", "", r"metadata/annotations/ingress.kubernetes.io\/auth-secret"),
-    ("Ingress", "", "", r"metadata/annotations/nginx.ingress.kubernetes.io\/auth-secret"),
-    ("Ingress", "", "", r"metadata/annotations/nginx.ingress.kubernetes.io\/auth-tls-secret"),
+    (
+        "Ingress",
+        "",
+        "",
+        r"metadata/annotations/ingress.kubernetes.io\/auth-secret",
+    ),
+    (
+        "Ingress",
+        "",
+        "",
+        r"metadata/annotations/nginx.ingress.kubernetes.io\/auth-secret",
+    ),
+    (
+        "Ingress",
+        "",
+        "",
+        r"metadata/annotations/nginx.ingress.kubernetes.io\/auth-tls-secret",
+    ),
     ("ServiceAccount", "", "", "imagePullSecrets/name"),
     ("StorageClass", "", "", "parameters/secretName"),
     ("StorageClass", "", "", "parameters/adminSecretName"),
@@ -98,7 +139,12 @@ const OTHER_SECRET_FIELDS: &[Row] = &[
     ("StorageClass", "", "", "parameters/secretRef"),
     ("Role", "", "", "rules/resourceNames"),
     ("ClusterRole", "", "", "rules/resourceNames"),
-    ("Service", "serving.knative.dev", "v1", "spec/template/spec/containers/env/valueFrom/secretKeyRef/name"),
+    (
+        "Service",
+        "serving.knative.dev",
+        "v1",
+        "spec/template/spec/containers/env/valueFrom/secretKeyRef/name",
+    ),
     ("PersistentVolume", "", "", "spec/azureFile/secretName"),
 ];
 const SERVICE_FIELDS: &[Row] = &[
@@ -108,15 +154,33 @@ const SERVICE_FIELDS: &[Row] = &[
     ("Ingress", "", "", "spec/rules/http/paths/backend/service/name"),
     ("Ingress", "", "", "spec/defaultBackend/service/name"),
     ("APIService", "apiregistration.k8s.io", "", "spec/service/name"),
-    ("ValidatingWebhookConfiguration", ADMISSION, "", "webhooks/clientConfig/service"),
-    ("MutatingWebhookConfiguration", ADMISSION, "", "webhooks/clientConfig/service"),
+    (
+        "ValidatingWebhookConfiguration",
+        ADMISSION,
+        "",
+        "webhooks/clientConfig/service",
+    ),
+    (
+        "MutatingWebhookConfiguration",
+        ADMISSION,
+        "",
+        "webhooks/clientConfig/service",
+    ),
 ];
 const STORAGE_CLASS_FIELDS: &[Row] = &[
     ("PersistentVolume", "", "", "spec/storageClassName"),
     ("PersistentVolumeClaim", "", "", "spec/storageClassName"),
-    ("StatefulSet", "", "", "spec/volumeClaimTemplates/spec/storageClassName"),
+    (
+        "StatefulSet",
+        "",
+        "",
+        "spec/volumeClaimTemplates/spec/storageClassName",
+    ),
 ];
-const SUBJECTS: &[Row] = &[("RoleBinding", RBAC, "", "subjects"), ("ClusterRoleBinding", RBAC, "", "subjects")];
+const SUBJECTS: &[Row] = &[
+    ("RoleBinding", RBAC, "", "subjects"),
+    ("ClusterRoleBinding", RBAC, "", "subjects"),
+];
 
 const LABEL_SELECTORS: &[(bool, Row)] = &[
     (true, ("Service", "", "v1", "spec/selector")),
@@ -126,11 +190,46 @@ const LABEL_SELECTORS: &[(bool, Row)] = &[
     (true, ("DaemonSet", "", "", "spec/selector/matchLabels")),
     (true, ("StatefulSet", "apps", "", "spec/selector/matchLabels")),
     (false, ("Job", "batch", "", "spec/selector/matchLabels")),
-    (false, ("CronJob", "batch", "", "spec/jobTemplate/spec/selector/matchLabels")),
-    (false, ("PodDisruptionBudget", "policy", "", "spec/selector/matchLabels")),
-    (false, ("NetworkPolicy", "networking.k8s.io", "", "spec/podSelector/matchLabels")),
-    (false, ("NetworkPolicy", "networking.k8s.io", "", "spec/ingress/from/podSelector/matchLabels")),
-    (false, ("NetworkPolicy", "networking.k8s.io", "", "spec/egress/to/podSelector/matchLabels")),
+    (
+        false,
+        (
+            "CronJob",
+            "batch",
+            "",
+            "spec/jobTemplate/spec/selector/matchLabels",
+        ),
+    ),
+    (
+        false,
+        ("PodDisruptionBudget", "policy", "", "spec/selector/matchLabels"),
+    ),
+    (
+        false,
+        (
+            "NetworkPolicy",
+            "networking.k8s.io",
+            "",
+            "spec/podSelector/matchLabels",
+        ),
+    ),
+    (
+        false,
+        (
+            "NetworkPolicy",
+            "networking.k8s.io",
+            "",
+            "spec/ingress/from/podSelector/matchLabels",
+        ),
+    ),
+    (
+        false,
+        (
+            "NetworkPolicy",
+            "networking.k8s.io",
+            "",
+            "spec/egress/to/podSelector/matchLabels",
+        ),
+    ),
 ];
 /// Selectors within the pods of Deployments and StatefulSets.
 const POD_SELECTORS: &[&str] = &[
@@ -170,7 +269,12 @@ const IMAGES: &[Row] = &[
     ("", "", "", "spec/template/spec/initContainers[]/image"),
 ];
 const OTHER_VAR_FIELDS: &[Row] = &[
-    ("CronJob", "", "", "spec/jobTemplate/spec/template/volumes/nfs/server"),
+    (
+        "CronJob",
+        "",
+        "",
+        "spec/jobTemplate/spec/template/volumes/nfs/server",
+    ),
     ("DaemonSet", "", "", "spec/template/spec/volumes/nfs/server"),
     ("Deployment", "", "", "spec/template/spec/volumes/nfs/server"),
     ("Job", "", "", "spec/template/spec/volumes/nfs/server"),
@@ -254,7 +358,12 @@ fn namespaces() -> Vec<FieldSpec> {
     let mut specs = rows(
         &[
             ("Namespace", "", "", "metadata/name"),
-            ("APIService", "apiregistration.k8s.io", "", "spec/service/namespace"),
+            (
+                "APIService",
+                "apiregistration.k8s.io",
+                "",
+                "spec/service/namespace",
+            ),
         ],
         true,
     );
@@ -299,11 +408,24 @@ fn references() -> Vec<NameReference> {
         specs
     };
     let in_objects = |field: &str| in_pods(USERS_OF_OBJECTS, &[field]);
-    let scaled = || rows(&[("HorizontalPodAutoscaler", "", "", "spec/scaleTargetRef/name")], false);
+    let scaled = || {
+        rows(
+            &[("HorizontalPodAutoscaler", "", "", "spec/scaleTargetRef/name")],
+            false,
+        )
+    };
     let role_binding = ("RoleBinding", RBAC, "", "roleRef/name");
     let cluster_role_binding = ("ClusterRoleBinding", RBAC, "", "roleRef/name");
-    let claims = [("PersistentVolumeClaim", "", "", "spec/volumeName"), ("ClusterRole", "", "", "rules/resourceNames")];
-    let policies = [("ValidatingAdmissionPolicyBinding", ADMISSION, "", "spec/policyName")];
+    let claims = [
+        ("PersistentVolumeClaim", "", "", "spec/volumeName"),
+        ("ClusterRole", "", "", "rules/resourceNames"),
+    ];
+    let policies = [(
+        "ValidatingAdmissionPolicyBinding",
+        ADMISSION,
+        "",
+        "spec/policyName",
+    )];
     vec![
         reference("Deployment", "", "", scaled()),
         reference("ReplicationController", "", "", scaled()),
@@ -323,7 +445,12 @@ fn references() -> Vec<NameReference> {
         ),
         reference("Service", "", "v1", rows(SERVICE_FIELDS, false)),
         reference("Role", RBAC, "", rows(&[role_binding], false)),
-        reference("ClusterRole", RBAC, "", rows(&[role_binding, cluster_role_binding], false)),
+        reference(
+            "ClusterRole",
+            RBAC,
+            "",
+            rows(&[role_binding, cluster_role_binding], false),
+        ),
         reference(
             "ServiceAccount",
             "",
@@ -340,8 +467,18 @@ fn references() -> Vec<NameReference> {
             in_objects("volumes/persistentVolumeClaim/claimName"),
         ),
         reference("PersistentVolume", "", "v1", rows(&claims, false)),
-        reference("StorageClass", "storage.k8s.io", "v1", rows(STORAGE_CLASS_FIELDS, false)),
-        reference("PriorityClass", "scheduling.k8s.io", "v1", in_objects("priorityClassName")),
+        reference(
+            "StorageClass",
+            "storage.k8s.io",
+            "v1",
+            rows(STORAGE_CLASS_FIELDS, false),
+        ),
+        reference(
+            "PriorityClass",
+            "scheduling.k8s.io",
+            "v1",
+            in_objects("priorityClassName"),
+        ),
         reference(
             "IngressClass",
             "networking.k8s.io/v1",

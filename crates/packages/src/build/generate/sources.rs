@@ -89,7 +89,10 @@ fn without_quotes(text: &str) -> &str {
 /// `path`, whose key is the name of the file, or `key=path`.
 fn file(root: &Root<'_, '_>, source: &Text) -> Outcome<Pair> {
     let (key, path) = match source.text.split('=').collect::<Vec<_>>().as_slice() {
-        [path] => (path.trim_end_matches('/').rsplit('/').next().unwrap_or(path), *path),
+        [path] => (
+            path.trim_end_matches('/').rsplit('/').next().unwrap_or(path),
+            *path,
+        ),
         [key, path] if !key.is_empty() && !path.is_empty() => (*key, *path),
         _ => {
             return Err(Problem::new(format!("`{}` does not name a file", source.text))

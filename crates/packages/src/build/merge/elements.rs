@@ -270,5 +270,9 @@ fn is_nothing(node: &Node) -> bool {
 }
 
 fn wrong_element(node: &Node, wanted: &str) -> Problem {
-    Problem::new(format!("an element of the list is {}, not {wanted}", node.shape())).at(node.at)
+    Problem::new(format!(
+        "an element of the list is {}, not {wanted}",
+        node.shape()
+    ))
+    .at(node.at)
 }

@@ -142,7 +142,8 @@ fn resolved_value(resolved: Resolved, text: String) -> Outcome<Value> {
 }
 
 fn float(value: f64) -> Outcome<Value> {
-    let problem = || Problem::new(format!("JSON has no number `{value}`")).help("write it as text, in quotes");
+    let problem =
+        || Problem::new(format!("JSON has no number `{value}`")).help("write it as text, in quotes");
     Number::from_f64(value).map(Value::Number).ok_or_else(problem)
 }
 

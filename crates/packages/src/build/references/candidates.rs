@@ -219,9 +219,11 @@ pub(super) fn account_namespaces(resource: &Resource) -> Outcome<HashSet<String>
             continue;
         };
         if namespace.is_null() {
-            return Err(Problem::new(format!("a subject of {} has a blank namespace", resource.id()))
-                .at(namespace.at)
-                .help("name the namespace of the account"));
+            return Err(
+                Problem::new(format!("a subject of {} has a blank namespace", resource.id()))
+                    .at(namespace.at)
+                    .help("name the namespace of the account"),
+            );
         }
         namespaces.insert(namespace.text().to_owned());
     }

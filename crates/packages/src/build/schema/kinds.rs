@@ -62,7 +62,13 @@ static GROUPS: &[Group] = &[
             "ServiceAccount",
             "ServiceProxyOptions",
         ],
-        &["ComponentStatus", "Namespace", "Node", "NodeProxyOptions", "PersistentVolume"],
+        &[
+            "ComponentStatus",
+            "Namespace",
+            "Node",
+            "NodeProxyOptions",
+            "PersistentVolume",
+        ],
     ),
     others("v1", &["Binding"]),
     group("admissionregistration.k8s.io/v1", &[], WEBHOOKS),
@@ -73,7 +79,13 @@ static GROUPS: &[Group] = &[
     group("apiregistration.k8s.io/v1beta1", &[], &["APIService"]),
     group(
         "apps/v1",
-        &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"],
+        &[
+            "ControllerRevision",
+            "DaemonSet",
+            "Deployment",
+            "ReplicaSet",
+            "StatefulSet",
+        ],
         &[],
     ),
     others("authentication.k8s.io/v1", &["TokenRequest", "TokenReview"]),
@@ -99,7 +111,11 @@ static GROUPS: &[Group] = &[
         &[],
         &["FlowSchema", "PriorityLevelConfiguration"],
     ),
-    group("networking.k8s.io/v1", &["Ingress", "NetworkPolicy"], &["IngressClass"]),
+    group(
+        "networking.k8s.io/v1",
+        &["Ingress", "NetworkPolicy"],
+        &["IngressClass"],
+    ),
     group("networking.k8s.io/v1beta1", &["Ingress"], &["IngressClass"]),
     group("node.k8s.io/v1", &[], &["RuntimeClass"]),
     group("node.k8s.io/v1beta1", &[], &["RuntimeClass"]),
@@ -151,5 +167,7 @@ pub(super) fn root(api_version: &str, kind: &str) -> Option<&'static Type> {
 }
 
 fn groups(api_version: &str) -> impl Iterator<Item = &'static Group> {
-    GROUPS.iter().filter(move |group| group.api_version == api_version)
+    GROUPS
+        .iter()
+        .filter(move |group| group.api_version == api_version)
 }

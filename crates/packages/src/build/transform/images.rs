@@ -23,7 +23,10 @@ pub(in super::super) struct Images {
 impl Images {
     pub(in super::super) fn new(image: Image, field_specs: Vec<FieldSpec>) -> Self {
         // Names are expressions in the reference, though hardly anybody knows.
-        let pattern = format!("^{}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$", image.name);
+        let pattern = format!(
+            "^{}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$",
+            image.name
+        );
         Self {
             matching: Regex::new(&pattern).ok(),
             image,

@@ -87,7 +87,9 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
     let value = if text.starts_with('[') {
         serde_json::from_str(text).map_err(|error| error.to_string())?
     } else {
-        yaml::parse(text.as_bytes()).map_err(|error| error.to_string())?.value
+        yaml::parse(text.as_bytes())
+            .map_err(|error| error.to_string())?
+            .value
     };
     match &value {
         Value::Null => Ok(value),

@@ -93,7 +93,12 @@ pub(super) fn apply_to(
 
 /// Merges a patch into one object, which keeps its namespace, and its name and kind unless these may
 /// change.
-pub(super) fn apply(resource: &mut Resource, session: &Session<'_>, patch: Node, allowed: Allowed) -> Outcome {
+pub(super) fn apply(
+    resource: &mut Resource,
+    session: &Session<'_>,
+    patch: Node,
+    allowed: Allowed,
+) -> Outcome {
     let (name, namespace) = (resource.name().to_owned(), resource.namespace().to_owned());
     let kind = resource.kind().to_owned();
     if allowed.name || allowed.kind {

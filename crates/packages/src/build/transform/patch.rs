@@ -45,7 +45,10 @@ impl Patches {
 }
 
 fn content(root: &Root<'_, '_>, patch: &Patch) -> Outcome<Content> {
-    let inline = patch.patch.as_ref().filter(|inline| !inline.text.trim().is_empty());
+    let inline = patch
+        .patch
+        .as_ref()
+        .filter(|inline| !inline.text.trim().is_empty());
     let (text, at, merge) = match (inline, &patch.path) {
         (None, None) => {
             return Err(Problem::new("the patch has neither `patch` nor `path`").at(patch.at));
@@ -105,9 +108,11 @@ impl Patches {
                 .try_for_each(|patch| self.merge_by_name(resources, session, patch));
         };
         let [patch] = patches else {
-            return Err(Problem::new("several patches in one entry cannot have a `target`")
-                .at(self.at)
-                .help("make an entry for each, or let each name its own object"));
+            return Err(
+                Problem::new("several patches in one entry cannot have a `target`")
+                    .at(self.at)
+                    .help("make an entry for each, or let each name its own object"),
+            );
         };
         let targets = target.select(resources);
         merge_patch::apply_to(resources, session, &targets, patch, self.allowed)

@@ -31,9 +31,11 @@ impl Replacements {
             let inline = &entry.replacement;
             let has_targets = inline.targets.as_ref().is_some_and(|targets| !targets.is_empty());
             if inline.source.is_some() || has_targets {
-                return Err(Problem::new("the replacement has both a path and fields of its own")
-                    .at(path.at)
-                    .help("keep `path`, or `source` and `targets`"));
+                return Err(
+                    Problem::new("the replacement has both a path and fields of its own")
+                        .at(path.at)
+                        .help("keep `path`, or `source` and `targets`"),
+                );
             }
             replacements.extend(load(root, &path)?);
         }
@@ -68,9 +70,11 @@ impl Transformer for Replacements {
         }
         for replacement in &self.replacements {
             let (Some(source), Some(targets)) = (&replacement.source, &replacement.targets) else {
-                return Err(Problem::new("a replacement needs a source and at least one target")
-                    .at(replacement.at)
-                    .help("add `source` and `targets`"));
+                return Err(
+                    Problem::new("a replacement needs a source and at least one target")
+                        .at(replacement.at)
+                        .help("add `source` and `targets`"),
+                );
             };
             let value = value_of(resources, source)?;
             for target in targets {
@@ -139,7 +143,10 @@ fn part_of(node: &Node, options: &FieldOptions) -> Outcome<Node> {
         .ok()
         .and_then(|index| parts.nth(index));
     let part = part.ok_or_else(|| {
-        Problem::new(format!("`{text}` has no part {} at `{}`", options.index, options.delimiter))
+        Problem::new(format!(
+            "`{text}` has no part {} at `{}`",
+            options.index, options.delimiter
+        ))
     })?;
     part.clone_into(&mut scalar.text);
     Ok(node)
@@ -150,7 +157,10 @@ fn apply(resources: &mut Resources, target: &ReplacementTarget, value: &Node) ->
         return Err(Problem::new("a target needs `select`").at(target.at));
     };
     let texts = Texts::new(select)?;
-    let rejects = target.reject.iter().map(|reject| Ok((reject, Texts::new(reject)?)));
+    let rejects = target
+        .reject
+        .iter()
+        .map(|reject| Ok((reject, Texts::new(reject)?)));
     let rejects = rejects.collect::<Outcome<Vec<_>>>()?;
     let default = [Text {
         text: DEFAULT_PATH.to_owned(),
@@ -161,10 +171,7 @@ fn apply(resources: &mut Resources, target: &ReplacementTarget, value: &Node) ->
     } else {
         target.field_paths.as_slice()
     };
-    let paths: Vec<(&Text, Vec<String>)> = paths
-        .iter()
-        .map(|path| (path, path::parts(&path.text)))
-        .collect();
+    let paths: Vec<(&Text, Vec<String>)> = paths.iter().map(|path| (path, path::parts(&path.text))).collect();
     for resource in resources.rename() {
         let is_rejected = |resource: &Resource| {
             rejects.iter().any(|(reject, texts)| {
@@ -213,10 +220,12 @@ fn copy(
             .at(path.at)
     })?;
     if count == 0 {
-        return Err(Problem::new(format!("{} has no field `{}`", resource.id(), path.text))
-            .at(path.at)
-            .other(resource.node.at)
-            .help("add `options: {create: true}` to make it, or reject the object"));
+        return Err(
+            Problem::new(format!("{} has no field `{}`", resource.id(), path.text))
+                .at(path.at)
+                .other(resource.node.at)
+                .help("add `options: {create: true}` to make it, or reject the object"),
+        );
     }
     Ok(())
 }

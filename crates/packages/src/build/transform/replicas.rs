@@ -36,11 +36,15 @@ impl Transformer for Replicas {
         if is_found {
             return Ok(());
         }
-        let kinds: Vec<&str> = self.field_specs.iter().map(|spec| spec.gvk.kind.as_str()).collect();
-        Err(
-            Problem::new(format!("`replicas` names `{name}`, but no workload has that name"))
-                .at(self.replica.at)
-                .help(format!("it must be the name of one of: {}", kinds.join(", "))),
-        )
+        let kinds: Vec<&str> = self
+            .field_specs
+            .iter()
+            .map(|spec| spec.gvk.kind.as_str())
+            .collect();
+        Err(Problem::new(format!(
+            "`replicas` names `{name}`, but no workload has that name"
+        ))
+        .at(self.replica.at)
+        .help(format!("it must be the name of one of: {}", kinds.join(", "))))
     }
 }

@@ -58,12 +58,13 @@ impl Matcher {
 
     fn matches(&self, resource: &Resource) -> bool {
         let is = |expression: &Option<Regex>, text: &str| {
-            expression.as_ref().is_none_or(|expression| expression.is_match(text))
+            expression
+                .as_ref()
+                .is_none_or(|expression| expression.is_match(text))
         };
         let (id, original) = (resource.id(), resource.original_id());
-        let is_either = |expression: &Option<Regex>, one: &str, other: &str| {
-            is(expression, one) || is(expression, other)
-        };
+        let is_either =
+            |expression: &Option<Regex>, one: &str, other: &str| is(expression, one) || is(expression, other);
         is_either(
             &self.namespace,
             original.effective_namespace(),

@@ -31,7 +31,10 @@ struct Target {
 impl ValueAdd {
     pub(in super::super) fn new(root: &Root<'_, '_>, fields: &Fields<'_>) -> Outcome<Self> {
         let value = fields.text("value")?.trim().to_owned();
-        let folder = root.folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        let folder = root
+            .folder
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
         let mut targets = fields.list("targets", Target::read)?.unwrap_or_default();
         if let Some(path) = fields
             .placed_text("targetFilePath")?
@@ -111,7 +114,10 @@ impl Transformer for ValueAdd {
 impl ValueAdd {
     fn add(&self, node: &mut Node, target: &Target) -> Outcome {
         let mut found = node;
-        for part in split(&target.field_path, '/').iter().filter(|part| !part.trim().is_empty()) {
+        for part in split(&target.field_path, '/')
+            .iter()
+            .filter(|part| !part.trim().is_empty())
+        {
             if found.as_scalar().is_some_and(|scalar| scalar.text.is_empty()) {
                 found.content = Content::Map(Map::default());
             }
