@@ -9,6 +9,7 @@ mod generate;
 mod hash;
 mod identity;
 mod kustomization;
+mod links;
 mod merge;
 mod node;
 mod objects;
@@ -111,6 +112,9 @@ fn run(session: &Session<'_>, folder: &Path) -> Outcome<Vec<Value>> {
     references::fix_references(&mut resources, &config)?;
     vars::resolve(&mut resources, &vars, &config, session)?;
     let mut resources = resources.into_list();
+    for resource in &resources {
+        objects::check(&resource.node)?;
+    }
     resources.retain(|resource| !is_local(resource));
     sort::sort(&mut resources, top.sort_options.as_ref())?;
     resources

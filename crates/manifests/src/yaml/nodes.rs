@@ -164,6 +164,9 @@ impl<'a> Documents<'a> {
         let (anchor, content) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 self.tabs.scalar(&span, style, parent);
+                // The parser says `~` for a value that is not there.
+                let is_missing = style == ScalarStyle::Plain && span.start.index() == span.end.index();
+                let text = if is_missing { Cow::default() } else { text };
                 let scalar = Scalar {
                     text: self.without_added_break(text, style, &span),
                     style: Style::from(style),

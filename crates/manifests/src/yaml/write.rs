@@ -162,15 +162,13 @@ fn number_text(number: &serde_json::Number) -> String {
     if let Some(value) = number.as_f64()
         && number.is_f64()
     {
-        #[expect(clippy::float_cmp, reason = "the question is whether the number is whole")]
-        let is_whole = value.trunc() == value;
-        if is_whole && value.abs() < 9_223_372_036_854_775_808.0 {
-            return (value as i64).to_string();
-        }
-        if is_whole && (0.0..18_446_744_073_709_551_616.0).contains(&value) {
-            return (value as u64).to_string();
-        }
-        return shortest_float(value);
+        // JSON has large numbers without an exponent, and those that fit an integer are read as one.
+        let plain = format!("{value}");
+        return match (plain.parse::<i64>(), plain.parse::<u64>()) {
+            (Ok(value), _) => value.to_string(),
+            (_, Ok(value)) => value.to_string(),
+            _ => shortest_float(value),
+        };
     }
     number.to_string()
 }

@@ -199,7 +199,7 @@ pub(super) fn merge(specs: &mut Vec<FieldSpec>, incoming: impl IntoIterator<Item
 }
 
 /// Sets an entry of the map a spec leads to.
-pub(super) fn set_entry(node: &mut Node, name: &str, text: &str) -> Outcome {
+pub(super) fn set_entry(node: &mut Node, name: &str, scalar: &Scalar) -> Outcome {
     if node.is_null() {
         return Ok(());
     }
@@ -207,7 +207,7 @@ pub(super) fn set_entry(node: &mut Node, name: &str, text: &str) -> Outcome {
     let Some(map) = node.as_map_mut() else {
         return Err(Problem::new(format!("it is {shape}, not a map")).at(at));
     };
-    map.set(name, Node::string(text));
+    map.set(name, Node::scalar(scalar.clone()));
     Ok(())
 }
 

@@ -143,6 +143,7 @@ fn data_node(text: String) -> Node {
         text,
         tag: Tag::Text,
         style,
+        link: 0,
     })
 }
 

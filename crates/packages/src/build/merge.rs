@@ -170,6 +170,7 @@ impl<'d> Merger<'d> {
                     text: entry.key.text.clone(),
                     tag: Tag::None,
                     style: entry.key.style,
+                    link: 0,
                 };
                 ours.set_keyed(key, take(&mut entry.value));
             }

@@ -36,6 +36,9 @@ pub(super) struct Scalar {
     pub(super) text: String,
     pub(super) tag: Tag,
     pub(super) style: Style,
+    /// Scalars of an object with the same number are one in the reference, see [`super::links`]; zero for
+    /// those that stand alone.
+    pub(super) link: u32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,7 +76,7 @@ impl Scalar {
         Self {
             text: text.into(),
             tag,
-            style: Style::Plain,
+            ..Self::default()
         }
     }
 
@@ -199,6 +202,7 @@ impl Node {
     pub(super) fn replace_scalar(&mut self, mut scalar: Scalar) {
         if let Content::Scalar(own) = &self.content {
             scalar.style = own.style;
+            scalar.link = own.link;
         }
         self.content = Content::Scalar(scalar);
     }
@@ -248,12 +252,9 @@ impl Map {
         }
         match self.get_mut(&key.text) {
             Some(existing) => {
-                let style = existing
-                    .as_scalar()
-                    .map(|scalar| scalar.style)
-                    .unwrap_or_default();
+                let own = existing.as_scalar().map(|own| (own.style, own.link));
                 if let Content::Scalar(scalar) = &mut value.content {
-                    scalar.style = style;
+                    (scalar.style, scalar.link) = own.unwrap_or_default();
                 }
                 *existing = value;
             }

@@ -78,7 +78,8 @@ fn unwrapped(documents: &Documents) -> Vec<Node> {
     }
 }
 
-fn check(node: &Node) -> Outcome {
+/// Every object has a kind and a name.
+pub(super) fn check(node: &Node) -> Outcome {
     let text = |node: Option<&Node>| {
         node.filter(|node| !node.is_empty())
             .map_or("", Node::value_text)
@@ -150,5 +151,6 @@ fn quoted(text: String) -> Scalar {
         text,
         tag: Tag::Text,
         style: Style::DoubleQuoted,
+        link: 0,
     }
 }

@@ -103,7 +103,7 @@ pub(super) fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) 
         .into_iter()
         .map(|known| (distance(&name, &known.to_lowercase()), known));
     let (distance, found) = distances.min()?;
-    (distance <= name.len().max(3) / 3).then_some(found)
+    (distance <= name.len().max(6) / 3).then_some(found)
 }
 
 /// How many letters must be added, removed or changed.

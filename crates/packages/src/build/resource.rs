@@ -4,6 +4,7 @@
 
 use super::{
     identity::{Id, group_version},
+    links::Links,
     node::{Content, Map, Node, Scalar, Tag},
     schema::Schemas,
 };
@@ -21,6 +22,7 @@ pub(super) struct Resource {
     /// The vars that read from it.
     pub(super) vars: Vec<String>,
     pub(super) is_cluster_scoped: bool,
+    pub(super) links: Links,
 }
 
 #[derive(Clone, Debug)]
@@ -48,6 +50,7 @@ impl Resource {
             needs_hash: false,
             vars: Vec::new(),
             is_cluster_scoped: false,
+            links: Links::default(),
         };
         resource.look_up_scope(schemas);
         resource

@@ -6,7 +6,7 @@ use manifests::yaml::{self, Index, Style, Tree, YamlError};
 use super::{At, Content, Entry, Map, Node, Scalar, Tag, resolve::resolve};
 
 /// So many nodes may come out of the aliases of a document.
-const MAX_EXPANDED: usize = 5_000_000;
+const MAX_EXPANDED: usize = 500_000;
 
 const CORE: &str = "tag:yaml.org,2002:";
 
@@ -226,7 +226,12 @@ fn read_scalar(scalar: &yaml::Scalar<'_>) -> Scalar {
     // What was said to be a number is one, also in quotes.
     let is_said = explicit.is_some() && !matches!(tag, Tag::Text | Tag::Other(_));
     let style = if is_said { Style::Plain } else { scalar.style };
-    Scalar { text, tag, style }
+    Scalar {
+        text,
+        tag,
+        style,
+        link: 0,
+    }
 }
 
 fn named(tag: &str) -> Tag {

@@ -47,6 +47,7 @@ pub(in super::super) fn from_value(value: Value) -> Node {
                 text,
                 tag: Tag::Text,
                 style,
+                link: 0,
             })
         }
         Value::Array(items) => Node::new(Content::List(items.into_iter().map(from_value).collect())),

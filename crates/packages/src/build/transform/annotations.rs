@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use super::Transformer;
 use crate::build::{
     field_spec::{Create, FieldSpec, set_entry},
+    links,
+    node::{Scalar, Tag},
     problem::Outcome,
     resources::Resources,
     session::Session,
@@ -31,13 +33,20 @@ pub(super) fn set_all(
         return Ok(());
     }
     for resource in resources.iter_mut() {
+        let mut linked = Vec::with_capacity(entries.len());
+        for (name, text) in entries {
+            let mut scalar = Scalar::new(text, Tag::Text);
+            resource.links.add(&mut scalar);
+            linked.push((name, scalar));
+        }
         for spec in field_specs {
             spec.apply(&mut resource.node, Create::Map, &mut |node| {
-                entries
+                linked
                     .iter()
-                    .try_for_each(|(name, text)| set_entry(node, name, text))
+                    .try_for_each(|(name, scalar)| set_entry(node, name, scalar))
             })?;
         }
+        links::follow(resource);
     }
     Ok(())
 }

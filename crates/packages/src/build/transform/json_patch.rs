@@ -115,6 +115,7 @@ pub(super) fn apply(resource: &mut Resource, session: &Session<'_>, patch: &Json
     }
     let at = resource.node.at;
     resource.node = from_value(value);
+    resource.links.clear();
     resource.node.place_at(at);
     resource.make_texts("annotations");
     resource.look_up_scope(&mut session.schemas());

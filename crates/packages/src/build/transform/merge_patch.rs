@@ -3,7 +3,7 @@
 use super::Transformer;
 use crate::build::{
     decode::Text,
-    merge,
+    links, merge,
     node::Node,
     objects::{inline_objects, objects},
     problem::{Outcome, Problem},
@@ -120,6 +120,7 @@ pub(super) fn apply(
         resource.set_name(&name);
     }
     resource.set_namespace(&namespace);
+    links::follow(resource);
     resource.look_up_scope(&mut session.schemas());
     Ok(())
 }

@@ -32,13 +32,22 @@ enum Content {
 impl Patches {
     pub(in super::super) fn new(root: &Root<'_, '_>, patch: &Patch) -> Outcome<Self> {
         let option = |name: &str| patch.options.get(name).copied().unwrap_or_default();
+        let allowed = Allowed {
+            name: option("allowNameChange"),
+            kind: option("allowKindChange"),
+        };
+        let mut content = content(root, patch)?;
+        if let Content::Merge(patches) = &mut content
+            && (allowed.name || allowed.kind)
+        {
+            // The reference notes this in annotations, which makes text of those that are there.
+            let patches = patches.iter_mut();
+            patches.for_each(|patch| patch.make_texts("annotations"));
+        }
         Ok(Self {
-            content: content(root, patch)?,
+            content,
             target: patch.target.as_ref().map(Matcher::new).transpose()?,
-            allowed: Allowed {
-                name: option("allowNameChange"),
-                kind: option("allowKindChange"),
-            },
+            allowed,
             at: patch.at,
         })
     }

@@ -5,6 +5,7 @@ use crate::build::{
     decode::{LENIENT, Text},
     identity::Id,
     kustomization::{FieldOptions, Replacement, ReplacementEntry, ReplacementTarget, Source},
+    links,
     node::{Content, Node, read_first},
     path::{self, Make},
     problem::{Outcome, Problem, nearest},
@@ -219,6 +220,7 @@ fn copy(
             .within(&format!("the field `{}` of {}", path.text, resource.id()))
             .at(path.at)
     })?;
+    links::follow(resource);
     if count == 0 {
         return Err(
             Problem::new(format!("{} has no field `{}`", resource.id(), path.text))
