@@ -37,6 +37,7 @@ use self::{
     kustomization::Kustomization,
     problem::Outcome,
     resource::Resource,
+    resources::Resources,
     root::Root,
     session::Session,
 };
@@ -116,6 +117,9 @@ fn run(session: &Session<'_>, folder: &Path) -> Outcome<Vec<Value>> {
         objects::check(&resource.node)?;
     }
     resources.retain(|resource| !is_local(resource));
+    let mut checked = Resources::default();
+    checked.extend(resources)?;
+    let mut resources = checked.into_list();
     sort::sort(&mut resources, top.sort_options.as_ref())?;
     resources
         .into_iter()

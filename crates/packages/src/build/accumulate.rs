@@ -246,13 +246,13 @@ impl<'s, 'f> Target<'s, 'f> {
         for step in steps {
             step.transformer
                 .transform(&mut so_far.resources, self.root.session)?;
+            so_far.resources.drop_empty();
             if let Some(origin) = &step.origin {
                 so_far
                     .resources
                     .iter_mut()
                     .for_each(|resource| origin.add_to(resource));
             }
-            so_far.resources.drop_empty();
         }
         Ok(())
     }
