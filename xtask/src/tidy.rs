@@ -42,7 +42,7 @@ const ROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("plans", &["training"]),
-    ("pure", &["kinds", "schemas", "field-docs", "resources"]),
+    ("pure", &["kinds", "schemas", "field-docs", "packages", "resources"]),
     ("documents", &["manifests", "spdy", "websocket"]),
 ];
 
@@ -50,6 +50,7 @@ const ROWS: &[(&str, &[&str])] = &[
 const PURE: &[&str] = &[
     "kinds",
     "manifests",
+    "packages",
     "resources",
     "schemas",
     "spdy",
