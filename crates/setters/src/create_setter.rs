@@ -24,6 +24,8 @@ pub struct CreateSetter {
     pub description: Option<String>,
     pub set_by: Option<String>,
     pub required: bool,
+    /// Only a part of the field is the value; of setters that are defined in comments only.
+    pub partial: bool,
     /// The text of a file with an OpenAPI schema, in JSON.
     pub schema: Option<String>,
     /// Also in the packages below.
@@ -43,25 +45,26 @@ const TYPES: &[&str] = &["object", "array", "string", "integer", "number", "bool
 
 impl CreateSetter {
     pub fn run(&self, package: &Package) -> Outcome {
-        let schema = match self.check(package) {
+        let schema = match self.check() {
             Ok(schema) => schema,
             Err(problem) => return Outcome::failed(problem),
         };
+        match inline::is_used(package) {
+            Ok(false) => {}
+            Ok(true) => return inline::create(package, self),
+            Err(problem) => return Outcome::failed(problem),
+        }
         on_packages(package, Reach::Defined, self.recurse, |scope| self.create(package, scope, &schema))
     }
 
     /// What can be said before any package is looked at; the schema with the type from either side.
-    fn check(&self, package: &Package) -> Result<Map<String, Value>, Problem> {
+    fn check(&self) -> Result<Map<String, Value>, Problem> {
         let is_list = self.kind.as_deref() == Some("array");
         if self.value.is_none() && !is_list {
             return Err(Problem::new(
                 "setter name and value must be provided, value can either be an argument or can be passed as a flag \
                  --value",
             ));
-        }
-        if inline::is_used(package)? {
-            let hint = "replace the comments with `x-kustomize` in them by setters of their own";
-            return Err(Problem::new("the package has setters that are defined in comments only").hint(hint));
         }
         let schema = self.read_schema()?;
         let kind = schema.get("type").and_then(Value::as_str);

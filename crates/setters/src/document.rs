@@ -45,7 +45,8 @@ pub enum Content {
     Scalar(Scalar),
     Sequence { items: Vec<Item>, is_flow: bool },
     Mapping { entries: Vec<Entry>, is_flow: bool },
-    Alias,
+    /// Of a node that is written elsewhere.
+    Alias(Id),
 }
 
 #[derive(Debug)]

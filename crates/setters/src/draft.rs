@@ -2,7 +2,7 @@
 
 use crate::{
     Problem,
-    document::{Document, Fragment, Id, apply},
+    document::{Document, Edit, Fragment, Id, Target, apply},
 };
 
 pub(crate) struct Draft {
@@ -77,6 +77,44 @@ impl Draft {
     pub(crate) fn remove_below(&mut self, node: Id, path: &[&str]) -> Result<(), Problem> {
         let removed = self.document.remove(node, path);
         removed.map_or(Ok(()), |text| self.replace(text))
+    }
+
+    /// Adds to the list at a key of a mapping; the list is made if there is none.
+    pub(crate) fn append_below(&mut self, node: Id, key: &str, item: Fragment) -> Result<(), Problem> {
+        match self.document.get(node, key) {
+            Some(list) if self.document.is_sequence(list) => {
+                let edit = self.document.insert_item(list, &item);
+                self.replace(apply(self.document.text(), vec![edit]))
+            }
+            _ => self.put_below(node, &[key], Fragment::List(vec![item])),
+        }
+    }
+
+    /// Another text for a scalar.
+    pub(crate) fn put_scalar(&mut self, node: Id, value: &str) -> Result<(), Problem> {
+        let edit = self.document.replace_scalar(node, value, Target::Text);
+        self.replace(apply(self.document.text(), edit.into_iter().collect()))
+    }
+
+    /// Puts a field before all others.
+    pub(crate) fn put_first(&mut self, key: &str, value: &str) -> Result<(), Problem> {
+        let first = self.root().and_then(|root| self.document.entries(root).first());
+        let Some(at) = first.map(|first| self.document.entry_start(first)) else {
+            return self.put(&[key], Fragment::text(value));
+        };
+        let is_block = self.root().is_some_and(|root| self.document.is_block(root));
+        if !is_block {
+            return self.put(&[key], Fragment::text(value));
+        }
+        let line = Fragment::text(value).below(&[key]).to_lines();
+        self.replace(apply(self.document.text(), vec![Edit::insert(at, line + "\n")]))
+    }
+
+    /// Gives a field of the outermost mapping another name.
+    pub(crate) fn rename(&mut self, key: &str, name: &str) -> Result<(), Problem> {
+        let entry = self.root().and_then(|root| self.document.entry(root, key));
+        let edit = entry.map(|entry| Edit::replace(self.document.node(entry.key).span.clone(), name));
+        self.replace(apply(self.document.text(), edit.into_iter().collect()))
     }
 
     pub(crate) fn reorder(&mut self, list: Id, order: &[usize]) -> Result<(), Problem> {

@@ -115,7 +115,7 @@ impl Walk<'_> {
                 let marker = document.own_marker(id).or(inherited);
                 self.push(id, entry, path, marker, kind.map(|kind| FieldType::of(kind.form())));
             }
-            Content::Alias => {}
+            Content::Alias(_) => {}
         }
     }
 

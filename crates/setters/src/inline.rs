@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::{
-    Outcome, Package, Problem,
+    CreateSetter, Outcome, Package, Problem,
     document::{Document, Edit, Target, apply},
     fields::{Field, fields},
     marker::Marker,
@@ -159,15 +159,13 @@ fn check(kind: &str, value: &str) -> Result<(), String> {
 
 /// The comment with the new value in it.
 fn rewrite_comment(document: &Document, field: &Field, set: &Set, value: &str) -> Option<Edit> {
-    let (comment, _) = document.comment_place(field.id);
-    let comment = comment?;
-    let Some(Marker::Inline(mut meta)) = Marker::parse(&document.text()[comment.clone()]) else {
+    let Some(Marker::Inline(mut meta)) = field.marker.clone() else {
         return None;
     };
     if let Some(description) = &set.description {
         meta["description"] = json!(description);
     }
-    let mut extension = meta.as_object_mut()?.remove("x-kustomize")?;
+    let extension = &mut meta["x-kustomize"];
     if let Some(set_by) = &set.set_by {
         extension["setBy"] = json!(set_by);
     }
@@ -178,14 +176,73 @@ fn rewrite_comment(document: &Document, field: &Field, set: &Set, value: &str) -
     if extension["setter"]["name"] == set.name.as_str() {
         extension["setter"]["value"] = json!(value);
     }
-    let parts = ["setBy", "partialSetters", "setter"].into_iter();
-    let parts = parts.filter(|part| !extension[part].is_null());
-    let parts: Vec<String> = parts.map(|part| format!("\"{part}\":{}", extension[part])).collect();
-    let mut fields: Vec<String> = meta
-        .as_object()?
-        .iter()
-        .map(|(key, value)| format!("\"{key}\":{value}"))
-        .collect();
-    fields.push(format!("\"x-kustomize\":{{{}}}", parts.join(",")));
-    Some(Edit::replace(comment, format!("# {{{}}}", fields.join(","))))
+    let (comment, _) = document.comment_place(field.id);
+    Some(Edit::replace(comment?, written(&meta)))
+}
+
+/// The comment of a field, its parts in the order they always have.
+fn written(meta: &Value) -> String {
+    let parts = |value: &Value, names: &[&str]| {
+        let given = names.iter().filter(|name| !value[**name].is_null());
+        given.map(|name| format!("\"{name}\":{}", value[*name])).collect::<Vec<_>>().join(",")
+    };
+    let extension = parts(&meta["x-kustomize"], &["setBy", "partialSetters", "setter"]);
+    let schema = parts(meta, &["description", "type"]);
+    format!("# {{{schema},\"x-kustomize\":{{{extension}}}}}")
+}
+
+/// Marks the fields that have the value, or a part of it, as setters of this kind.
+pub(crate) fn create(package: &Package, create: &CreateSetter) -> Outcome {
+    let mut outcome = Outcome::default();
+    for path in files(package) {
+        let document = match package.document(path) {
+            Ok(document) => document,
+            Err(problem) => return Outcome::failed(problem),
+        };
+        let edits: Vec<Edit> = all_fields(&document)
+            .iter()
+            .filter_map(|field| create_in(&document, field, create))
+            .collect();
+        if !edits.is_empty() {
+            outcome.edits.insert(path.to_owned(), apply(document.text(), edits));
+        }
+    }
+    outcome
+}
+
+fn create_in(document: &Document, field: &Field, create: &CreateSetter) -> Option<Edit> {
+    let name = field.path.rsplit('.').next().unwrap_or_default();
+    let value = create.value.as_deref().unwrap_or_default();
+    let current = document.value(field.id)?;
+    let is_value = if create.partial { current.contains(value) } else { current == value };
+    if !is_value || create.field.as_deref().is_some_and(|field| field != name) {
+        return None;
+    }
+    let mut meta = match &field.marker {
+        Some(Marker::Inline(meta)) => meta.clone(),
+        _ => json!({"x-kustomize": {}}),
+    };
+    meta["type"] = json!(create.kind.as_deref().unwrap_or_default());
+    if let Some(description) = &create.description {
+        meta["description"] = json!(description);
+    }
+    let extension = meta["x-kustomize"].as_object_mut()?;
+    match &create.set_by {
+        Some(set_by) => drop(extension.insert("setBy".to_owned(), json!(set_by))),
+        None => drop(extension.remove("setBy")),
+    }
+    let setter = json!({"name": create.name, "value": value});
+    if create.partial {
+        let partial = extension.entry("partialSetters").or_insert_with(|| json!([])).as_array_mut()?;
+        match partial.iter_mut().find(|one| one["name"] == create.name.as_str()) {
+            Some(one) => *one = setter,
+            None => partial.push(setter),
+        }
+    } else {
+        extension.remove("partialSetters");
+        extension.insert("setter".to_owned(), setter);
+    }
+    let (comment, end) = document.comment_place(field.id);
+    let written = written(&meta);
+    Some(comment.map_or_else(|| document.comment_edit(end, &written), |old| Edit::replace(old, written.clone())))
 }

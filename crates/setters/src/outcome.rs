@@ -16,6 +16,8 @@ pub struct Outcome {
     pub edits: BTreeMap<String, String>,
     /// Why nothing was done.
     pub problem: Option<Problem>,
+    /// For standard error: what should be known, though nothing is wrong.
+    pub notes: Vec<String>,
     /// Nothing is wrong, but nothing was found either: the exit status says so.
     pub is_nothing_found: bool,
 }

@@ -21,9 +21,11 @@ pub(crate) fn render(header: &[&str], rows: &[Vec<String>], frame: Frame) -> Str
         .collect();
     let widths: Vec<usize> = (0..header.len())
         .map(|column| {
+            // A wrapped cell takes all the room it may, even where its lines are shorter.
+            let room = rows.iter().filter_map(|row| row.get(column)).map(|cell| room(cell));
             let lines = wrapped.iter().filter_map(|row| row.get(column)).flatten();
-            let widest = lines.map(|line| width(line)).max().unwrap_or(0);
-            widest.max(width(header[column]))
+            let widest = lines.map(|line| width(line)).chain(room).max();
+            widest.unwrap_or(0).max(width(header[column]))
         })
         .collect();
     let layout = Layout::of(frame);
@@ -106,8 +108,7 @@ impl Layout {
 fn wrap(cell: &str) -> Vec<String> {
     let paragraph = cell.replace('\n', " ");
     let words: Vec<&str> = paragraph.split(' ').collect();
-    let widest_line = cell.lines().map(width).max().unwrap_or(0).min(WRAP);
-    let limit = words.iter().map(|word| width(word)).max().unwrap_or(0).max(widest_line);
+    let limit = words.iter().map(|word| width(word)).chain([room(cell)]).max().unwrap_or(0);
     let breaks = even_breaks(&words, limit);
     let mut lines = Vec::new();
     let mut start = 0;
@@ -116,6 +117,11 @@ fn wrap(cell: &str) -> Vec<String> {
         start = breaks[start];
     }
     lines
+}
+
+/// How wide the lines of a cell may become, if no word is longer.
+fn room(cell: &str) -> usize {
+    cell.lines().map(width).max().unwrap_or(0).min(WRAP)
 }
 
 /// For each word, which word begins the line after the one it begins, so that the squares of the room left over

@@ -1,6 +1,6 @@
 //! From the parser's events to nodes with their bytes.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, StructureStyle};
 
@@ -23,6 +23,7 @@ impl Document {
             text,
             events: Parser::new_from_str_with_options(text, options),
             nodes: Vec::new(),
+            anchors: BTreeMap::new(),
             cursor: 0,
             depth: 0,
         };
@@ -40,6 +41,8 @@ struct Builder<'a> {
     text: &'a str,
     events: Parser<'a, StrInput<'a>>,
     nodes: Vec<Node>,
+    /// Nodes that aliases may mean, by the numbers the parser gives them.
+    anchors: BTreeMap<usize, Id>,
     /// The end of what was read last. What is between it and the next node is white space, comments, signs
     /// (`-`, `:`, `?`, `,`), anchors and tags.
     cursor: usize,
@@ -90,16 +93,27 @@ impl<'a> Builder<'a> {
     fn node(&mut self, event: Event<'a>, span: &Span) -> Result<Id, Problem> {
         let start = self.skip(self.cursor, b",");
         let bytes = range(span);
-        let (span, content) = match event {
-            Event::Scalar(value, style, _, tag) => self.scalar(&value, style, tag.is_some(), bytes),
-            Event::SequenceStart(style, ..) => self.sequence(style, bytes.start)?,
-            Event::MappingStart(style, ..) => self.mapping(style, bytes.start)?,
-            _ => (bytes, Content::Alias),
+        let (anchor, (span, content)) = match event {
+            Event::Scalar(value, style, anchor, tag) => {
+                (anchor, self.scalar(&value, style, tag.is_some(), bytes))
+            }
+            Event::SequenceStart(style, anchor, _) => (anchor, self.sequence(style, bytes.start)?),
+            Event::MappingStart(style, anchor, _) => (anchor, self.mapping(style, bytes.start)?),
+            Event::Alias(anchor) => {
+                // A node that is not there yet contains this alias.
+                let target = self.anchors.get(&anchor).ok_or_else(|| self.malformed())?;
+                (0, (bytes, Content::Alias(*target)))
+            }
+            _ => return Err(self.malformed()),
         };
         let start = start.min(span.start);
         self.cursor = self.cursor.max(span.end);
         self.nodes.push(Node { span, start, content });
-        Ok(self.nodes.len() - 1)
+        let id = self.nodes.len() - 1;
+        if anchor != 0 {
+            self.anchors.insert(anchor, id);
+        }
+        Ok(id)
     }
 
     fn scalar(

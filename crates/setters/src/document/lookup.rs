@@ -1,6 +1,6 @@
 //! Finding nodes by name.
 
-use super::{Content, Document, Entry, Id, Item, Scalar, Style};
+use super::{Content, Document, Entry, Fragment, Id, Item, Scalar, Style, is_non_string};
 
 impl Document {
     /// The fields of a mapping; none of anything else.
@@ -36,6 +36,35 @@ impl Document {
 
     pub fn is_sequence(&self, id: Id) -> bool {
         matches!(self.nodes[id].content, Content::Sequence { .. })
+    }
+
+    /// Whether it is a mapping or a sequence without brackets.
+    pub(crate) fn is_block(&self, id: Id) -> bool {
+        matches!(
+            self.nodes[id].content,
+            Content::Mapping { is_flow: false, .. } | Content::Sequence { is_flow: false, .. }
+        )
+    }
+
+    /// A copy of a value, to be written elsewhere; its comments stay where they are.
+    pub(crate) fn fragment(&self, id: Id) -> Fragment {
+        match &self.nodes[id].content {
+            Content::Scalar(scalar) if scalar.style == Style::Plain && is_non_string(&scalar.value) => {
+                Fragment::Plain(scalar.value.clone())
+            }
+            Content::Scalar(_) if self.is_null(id) => Fragment::Plain("null".to_owned()),
+            Content::Scalar(scalar) => Fragment::text(&scalar.value),
+            Content::Sequence { items, .. } => {
+                Fragment::List(items.iter().map(|item| self.fragment(item.value)).collect())
+            }
+            Content::Mapping { entries, .. } => {
+                let key = |entry: &Entry| self.value(entry.key).unwrap_or_default().to_owned();
+                let entries = entries.iter().map(|entry| (key(entry), self.fragment(entry.value)));
+                Fragment::Map(entries.collect())
+            }
+            // An anchor may be out of reach where the copy goes.
+            Content::Alias(target) => self.fragment(*target),
+        }
     }
 
     /// Whether it is nothing, or says that it is null.

@@ -1,24 +1,26 @@
 //! From the words of a command line to a command: what the command line of the program does, in as few words as the
 //! recorded cases need.
 
+mod edit;
+
 use std::collections::BTreeMap;
 
 use setters::{
     CreateSetter, CreateSubstitution, DeleteSetter, DeleteSubstitution, Init, ListSetters, Outcome, Package, Set,
 };
 
-pub struct Done {
-    pub is_success: bool,
-    pub output: String,
-    pub problem: Option<String>,
-    pub files: BTreeMap<String, Vec<u8>>,
+pub(crate) struct Done {
+    pub(crate) is_success: bool,
+    pub(crate) output: String,
+    pub(crate) problem: Option<String>,
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
 }
 
 /// Words without dashes, and flags with their values.
 #[derive(Default)]
-pub struct Words {
-    pub plain: Vec<String>,
-    pub flags: Vec<(String, String)>,
+pub(crate) struct Words {
+    pub(crate) plain: Vec<String>,
+    pub(crate) flags: Vec<(String, String)>,
 }
 
 impl Words {
@@ -44,16 +46,16 @@ impl Words {
         words
     }
 
-    pub fn all(&self, flag: &str) -> Vec<String> {
+    pub(crate) fn all(&self, flag: &str) -> Vec<String> {
         let flags = self.flags.iter().filter(|(name, _)| name == flag);
         flags.map(|(_, value)| value.clone()).collect()
     }
 
-    pub fn one(&self, flag: &str) -> Option<String> {
+    pub(crate) fn one(&self, flag: &str) -> Option<String> {
         self.all(flag).pop()
     }
 
-    pub fn is_set(&self, flag: &str, default: bool) -> bool {
+    pub(crate) fn is_set(&self, flag: &str, default: bool) -> bool {
         self.one(flag).map_or(default, |value| value == "true")
     }
 
@@ -62,13 +64,17 @@ impl Words {
     }
 }
 
-const SWITCHES: &[&str] = &["R", "recurse-subpackages", "markdown", "include-subst", "required", "force", "f"];
+const SWITCHES: &[&str] = &[
+    "R", "recurse-subpackages", "markdown", "include-subst", "required", "partial", "force", "f", "vars", "i",
+    "ignore-non-existence", "without-selector", "include-templates", "disableNameSuffixHash", "no-verify",
+];
 
 /// Runs a command line on the files of a folder.
-pub fn run(arguments: &[&str], files: &BTreeMap<String, Vec<u8>>) -> Done {
+pub(crate) fn run(arguments: &[&str], files: &BTreeMap<String, Vec<u8>>) -> Done {
     let words = Words::new(&arguments[2..], SWITCHES);
     let outcome = match arguments[0] {
         "cfg" => cfg(arguments[1], &words, files),
+        "edit" => edit::command(arguments[1], &words).map(|command| edit::run(&command, files)),
         _ => None,
     };
     let mut files = files.clone();
@@ -134,6 +140,7 @@ fn cfg(command: &str, words: &Words, files: &BTreeMap<String, Vec<u8>>) -> Optio
             description: words.one("description"),
             set_by: words.one("set-by"),
             required: words.is_set("required", false),
+            partial: words.is_set("partial", false),
             schema: words
                 .one("schema-path")
                 .and_then(|path| files.get(&path).map(|text| String::from_utf8_lossy(text).into_owned())),
