@@ -41,7 +41,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "trainer",
         ],
     ),
-    ("plans", &["training"]),
+    ("plans", &["setters", "training"]),
     ("pure", &["kinds", "schemas", "field-docs", "resources"]),
     ("documents", &["manifests", "spdy", "websocket"]),
 ];
@@ -53,6 +53,7 @@ const PURE: &[&str] = &[
     "resources",
     "schemas",
     "spdy",
+    "setters",
     "training",
     "websocket",
 ];

@@ -109,7 +109,7 @@ impl Document {
     }
 
     /// Where the line of a byte ends, before its line break.
-    fn line_end(&self, offset: usize) -> usize {
+    pub(crate) fn line_end(&self, offset: usize) -> usize {
         let rest = &self.text[offset..];
         let end = rest.find('\n').unwrap_or(rest.len());
         offset + rest[..end].trim_end_matches('\r').len()
@@ -122,12 +122,12 @@ impl Document {
     }
 
     /// How many bytes into its line something is.
-    fn column(&self, offset: usize) -> usize {
+    pub(crate) fn column(&self, offset: usize) -> usize {
         offset - self.line_start(offset)
     }
 
     /// The line break its author uses.
-    fn line_break(&self) -> &'static str {
+    pub(crate) fn line_break(&self) -> &'static str {
         if self.text.contains("\r\n") { "\r\n" } else { "\n" }
     }
 

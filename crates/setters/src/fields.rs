@@ -104,11 +104,12 @@ impl Walk<'_> {
                 }
             }
             Content::Sequence { items, .. } => {
-                let marker = inherited.or_else(|| document.own_marker(id));
+                // Behind the brackets of a flow a marker is for the list or for each of its elements.
+                let own = document.own_marker(id);
                 let below = kind.and_then(element_type);
-                self.push(id, entry, path.clone(), marker, None);
+                self.push(id, entry, path.clone(), inherited.or_else(|| own.clone()), None);
                 for item in items {
-                    self.visit(item.value, None, path.clone(), None, below);
+                    self.visit(item.value, None, path.clone(), own.clone(), below);
                 }
             }
             Content::Scalar(_) => {

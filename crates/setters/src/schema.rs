@@ -54,7 +54,7 @@ pub(crate) fn has_type(schema: &Value) -> bool {
 
 /// A value as YAML 1.2 reads it, where `yes` is a text.
 fn read(value: &str, is_string: bool) -> Result<Value, String> {
-    if is_string || is_old_boolean(value) {
+    if is_string || is_old_boolean(value) || is_beyond_json(value) {
         return Ok(Value::String(value.to_owned()));
     }
     let text = format!("value: {value}");
@@ -64,6 +64,12 @@ fn read(value: &str, is_string: bool) -> Result<Value, String> {
 
 fn is_old_boolean(value: &str) -> bool {
     matches!(value.to_ascii_lowercase().as_str(), "y" | "n" | "yes" | "no" | "on" | "off")
+}
+
+/// Numbers that JSON, in which values are compared, does not have.
+fn is_beyond_json(value: &str) -> bool {
+    let number = value.trim_start_matches(['+', '-']).to_ascii_lowercase();
+    matches!(number.as_str(), ".inf" | ".nan")
 }
 
 fn validate(name: &str, value: &Value, schema: &Value, problems: &mut Vec<String>) {

@@ -172,7 +172,8 @@ fn change(
         let setter = setter.filter(|setter| !setter.list_values.is_empty());
         return setter.map(|setter| set_list(document, field, definitions, &setter)).transpose();
     }
-    if let Some(setter) = setter {
+    // The values of a list are for lists.
+    if let Some(setter) = setter.filter(|setter| setter.list_values.is_empty()) {
         definitions.check(&setter)?;
         let value = setter.field_value();
         let edit = document.replace_scalar(field.id, value, target(&setter, field, value));

@@ -30,6 +30,11 @@ pub(crate) enum Target {
 }
 
 impl Document {
+    /// An edit that makes a scalar another text, whatever it was before.
+    pub fn set_text(&self, id: Id, value: &str) -> Option<Edit> {
+        self.replace_scalar(id, value, Target::Text)
+    }
+
     /// Replaces a scalar by another text: in its style where that can hold it.
     pub(crate) fn replace_scalar(&self, id: Id, value: &str, target: Target) -> Option<Edit> {
         let scalar = self.scalar(id)?;
@@ -117,7 +122,8 @@ pub fn is_non_string(value: &str) -> bool {
     match manifests::yaml::parse(value.as_bytes()) {
         Ok(parsed) if !looks_structured => !parsed.value.is_string() || is_date(value),
         Ok(parsed) => !parsed.value.is_string(),
-        Err(_) => false,
+        // A number of YAML that JSON does not have.
+        Err(error) => error.message.starts_with("json: unsupported value"),
     }
 }
 
