@@ -97,9 +97,9 @@ impl Format {
             edits = quotes(document, resource.root());
         }
         if edits.is_empty() {
-            let span = document.node(resource.root()).span.clone();
-            let sorted = Sorter::new(resource).render(resource.root(), "");
-            return Ok(format!("{}{sorted}{}", &text[..span.start], &text[span.end..]));
+            let start = document.node(resource.root()).span.start;
+            let (sorted, end) = Sorter::new(resource).render(resource.root(), "");
+            return Ok(format!("{}{sorted}{}", &text[..start], &text[end..]));
         }
         Format::default().format_one(path, &apply(text, edits), index)
     }
@@ -133,8 +133,9 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    /// The text of a node, with everything in it in order.
-    fn render(&self, id: Id, path: &str) -> String {
+    /// The text of a node with everything in it in order, and where what it is made of ends: the last line of a
+    /// block is whole.
+    fn render(&self, id: Id, path: &str) -> (String, usize) {
         let document = self.document;
         let node = document.node(id);
         let text = document.text();
@@ -146,7 +147,7 @@ impl<'a> Sorter<'a> {
                 let parts = self.parts(parts);
                 let mut order: Vec<usize> = (0..parts.len()).collect();
                 order.sort_by(|a, b| by_precedence(self.key(&entries[*a]), self.key(&entries[*b])));
-                join(document, node.span.start, &parts, &order)
+                (join(document, node.span.start, &parts, &order), document.line_end(node.span.end))
             }
             Content::Sequence { items, is_flow: false } => {
                 let bounds = |item: &Item| {
@@ -159,9 +160,9 @@ impl<'a> Sorter<'a> {
                 if let Some((_, field)) = SORTED_LISTS.iter().find(|(list, _)| self.has_sorted_lists && *list == path) {
                     order.sort_by_key(|index| self.sort_key(items[*index].value, field));
                 }
-                join(document, node.span.start, &parts, &order)
+                (join(document, node.span.start, &parts, &order), document.line_end(node.span.end))
             }
-            _ => text[node.span.clone()].to_owned(),
+            _ => (text[node.span.clone()].to_owned(), node.span.end),
         }
     }
 
@@ -179,18 +180,14 @@ impl<'a> Sorter<'a> {
         let mut behind = None;
         parts
             .map(|(bounds, value, path)| {
-                let span = self.document.node(value).span.clone();
+                let start = self.document.node(value).span.start.max(bounds.start);
+                let (body, rendered) = self.render(value, &path);
                 let end = self.document.line_end(bounds.end);
                 let lead = &text[behind.unwrap_or(bounds.start).min(bounds.start)..bounds.start];
                 behind = Some(end);
                 Part {
                     lead: lead.to_owned(),
-                    body: format!(
-                        "{}{}{}",
-                        &text[bounds.start..span.start.max(bounds.start)],
-                        self.render(value, &path),
-                        &text[span.end.max(bounds.start)..end]
-                    ),
+                    body: format!("{}{body}{}", &text[bounds.start..start], &text[rendered.max(start)..end.max(rendered)]),
                 }
             })
             .collect()
@@ -217,9 +214,6 @@ fn join(document: &Document, start: usize, parts: &[Part], order: &[usize]) -> S
         }
         text += body;
     }
-    // The line of the last part may go on behind the node, where it is copied from.
-    let last = parts.last().map_or(0, |part| part.body.len() - part.body.trim_end_matches(['\n', '\r']).len());
-    text.truncate(text.len() - last);
     text
 }
 

@@ -56,7 +56,11 @@ impl<'a> Builder<'a> {
             match self.event()? {
                 None | Some((Event::StreamEnd, _)) => return Ok(roots),
                 Some((Event::DocumentStart(..) | Event::DocumentEnd, span)) => {
-                    self.cursor = self.cursor.max(range(&span).end);
+                    // Those that are not written are found anywhere.
+                    let bytes = range(&span);
+                    if matches!(self.text.get(bytes.clone()), Some("---" | "...")) {
+                        self.cursor = self.cursor.max(bytes.end);
+                    }
                 }
                 Some((event, span)) if event.is_node() => {
                     let root = self.node(event, &span)?;
@@ -148,12 +152,12 @@ impl<'a> Builder<'a> {
 
     /// A block scalar from its indicator to the end of its last line.
     fn block(&self, bytes: Range<usize>) -> Range<usize> {
-        let between = &self.text[self.cursor..bytes.start];
+        let between = self.text.get(self.cursor..bytes.start).unwrap_or_default();
         let indicator = between.find(['|', '>']).map(|found| self.cursor + found);
         let start = indicator.unwrap_or(bytes.start);
         let header = self.text[start..].lines().next().unwrap_or_default();
         let keeps_all = header.split('#').next().is_some_and(|header| header.contains('+'));
-        let written = &self.text[start..bytes.end];
+        let written = &self.text[start..bytes.end.max(start)];
         let length = if keeps_all {
             written.strip_suffix('\n').unwrap_or(written).len()
         } else {

@@ -1,6 +1,6 @@
 //! How a text is written as a scalar: which quotes it needs, and which its author used.
 
-use super::{Document, Edit, Id};
+use super::{Content, Document, Edit, Id, Node};
 
 /// How a scalar is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Document {
 
     /// Replaces a scalar by another text: in its style where that can hold it.
     pub(crate) fn replace_scalar(&self, id: Id, value: &str, target: Target) -> Option<Edit> {
-        let scalar = self.scalar(id)?;
+        let scalar = self.scalar(id).filter(|_| self.has_place(id))?;
         let is_text = match target {
             Target::Text => true,
             Target::Plain => !is_non_string(value),
@@ -47,7 +47,8 @@ impl Document {
         };
         let span = self.nodes[id].span.clone();
         let mut written = written(value, scalar.style, is_text, self.is_in_flow(id));
-        if span.is_empty() && self.text[..span.start].ends_with([':', '-']) {
+        let touches = |c: char| !c.is_whitespace() && !"[{,".contains(c);
+        if span.is_empty() && self.text[..span.start].ends_with(touches) {
             written.insert(0, ' ');
         }
         // The comment of a block scalar is in its first line, among the bytes that go.
@@ -58,12 +59,26 @@ impl Document {
         Some(Edit::replace(span, written))
     }
 
+    /// Whether there is a place for a value: a key without a colon has none for its value.
+    fn has_place(&self, id: Id) -> bool {
+        let has_none = |node: &Node| match &node.content {
+            Content::Mapping { entries, .. } => {
+                entries.iter().any(|entry| entry.value == id && entry.colon.is_none())
+            }
+            _ => false,
+        };
+        !self.nodes[id].span.is_empty() || !self.nodes.iter().any(has_none)
+    }
+
     /// Whether a node is inside of brackets, where commas and brackets mean something.
     pub(super) fn is_in_flow(&self, id: Id) -> bool {
         let at = self.nodes[id].span.start;
         self.nodes.iter().any(|node| {
-            use super::Content::{Mapping, Sequence};
-            matches!(node.content, Mapping { is_flow: true, .. } | Sequence { is_flow: true, .. })
+            let is_flow = matches!(
+                node.content,
+                Content::Mapping { is_flow: true, .. } | Content::Sequence { is_flow: true, .. }
+            );
+            is_flow
                 && node.span.start < at
                 && at < node.span.end
         })

@@ -130,4 +130,39 @@ proptest! {
             prop_assert_eq!(read.value["a"].as_str(), Some(value.as_str()), "{}", changed);
         }
     }
+
+    #[test]
+    fn every_other_byte_stays(words in prop::collection::vec(prop::sample::select(WORDS), 0..24), choice: usize) {
+        let text: String = words.concat();
+        let Ok(document) = Document::parse("a.yaml", &text) else { return Ok(()) };
+        let scalars: Vec<Id> = document.nodes().map(|(id, _)| id).filter(|id| document.scalar(*id).is_some()).collect();
+        if scalars.is_empty() {
+            return Ok(());
+        }
+        let chosen = scalars[choice % scalars.len()];
+        let Some(edit) = document.set_text(chosen, "new: text") else { return Ok(()) };
+        let span = &document.node(chosen).span;
+        prop_assert!(span.start <= edit.range.start && edit.range.end <= span.end);
+        let changed = apply(&text, vec![edit]);
+        if let Ok(again) = Document::parse("a.yaml", &changed)
+            && again.nodes().count() == document.nodes().count()
+        {
+            prop_assert_eq!(again.value(chosen), Some("new: text"), "{}\nbecame\n{}", text, changed);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(text in "\\PC*|[ -~\\n\\t]{0,40}") {
+        if let Ok(document) = Document::parse("a.yaml", &text) {
+            for (_, node) in document.nodes() {
+                prop_assert!(text.get(node.span.clone()).is_some());
+            }
+        }
+    }
 }
+
+/// What texts are made of to have something to change.
+const WORDS: &[&str] = &[
+    "a: ", "b: ", "- ", "  ", "\n", "\n", "\n  ", "x", "'y'", "\"z\"", " # c", "[a, b]", "{k: v}", "|\n  t\n", ">-\n  t\n",
+    "&n ", "*n", "!!str ", "? ", ": ", "---\n", "\r\n", "é",
+];

@@ -2,7 +2,7 @@
 
 use crate::{
     Package, Problem,
-    document::{Document, Fragment, Id},
+    document::{Document, Fragment, Id, Style, is_non_string},
     draft::Draft,
 };
 
@@ -69,6 +69,25 @@ impl File {
             if !FIELDS.iter().any(|field| field.eq_ignore_ascii_case(key)) {
                 let problem = document.problem(&self.path, entry.key, format!("json: unknown field {key:?}"));
                 return Err(problem.hint(format!("the fields are {}", FIELDS.join(", "))));
+            }
+            if ["commonLabels", "commonAnnotations"].iter().any(|field| field.eq_ignore_ascii_case(key)) {
+                self.check_texts(entry.value, key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Labels and annotations are texts; what only looks like one has quotes.
+    fn check_texts(&self, mapping: Id, field: &str) -> Result<(), Problem> {
+        let document = self.document();
+        for entry in document.entries(mapping) {
+            let is_text = document.scalar(entry.value).is_some_and(|scalar| {
+                scalar.style != Style::Plain || scalar.is_tagged || !is_non_string(&scalar.value)
+            });
+            if !is_text && !document.is_null(entry.value) {
+                let key = document.value(entry.key).unwrap_or_default();
+                let problem = document.problem(&self.path, entry.value, format!("{field}.{key} must be a string"));
+                return Err(problem.hint("write it in quotes"));
             }
         }
         Ok(())

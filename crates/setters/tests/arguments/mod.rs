@@ -6,7 +6,8 @@ mod edit;
 use std::collections::BTreeMap;
 
 use setters::{
-    CreateSetter, CreateSubstitution, DeleteSetter, DeleteSubstitution, Init, ListSetters, Outcome, Package, Set,
+    Annotate, Count, CreateSetter, CreateSubstitution, DeleteSetter, DeleteSubstitution, Format, Grep, Init, ListSetters,
+    Outcome, Package, Set, Tree,
 };
 
 pub(crate) struct Done {
@@ -66,7 +67,7 @@ impl Words {
 
 const SWITCHES: &[&str] = &[
     "R", "recurse-subpackages", "markdown", "include-subst", "required", "partial", "force", "f", "vars", "i",
-    "ignore-non-existence", "without-selector", "include-templates", "disableNameSuffixHash", "no-verify",
+    "ignore-non-existence", "without-selector", "include-templates", "disableNameSuffixHash", "no-verify", "image", "replicas",
 ];
 
 /// Runs a command line on the files of a folder.
@@ -99,7 +100,8 @@ pub(crate) fn run(arguments: &[&str], files: &BTreeMap<String, Vec<u8>>) -> Done
 
 fn cfg(command: &str, words: &Words, files: &BTreeMap<String, Vec<u8>>) -> Option<Outcome> {
     let plain = &words.plain;
-    let folder = plain.first().map_or(".", String::as_str);
+    let at = usize::from(command == "grep");
+    let folder = plain.get(at).map_or(".", String::as_str);
     let prefix = match folder.trim_start_matches("./").trim_matches(['/', '.']) {
         "" => String::new(),
         folder => format!("{folder}/"),
@@ -166,6 +168,30 @@ fn cfg(command: &str, words: &Words, files: &BTreeMap<String, Vec<u8>>) -> Optio
         }
         .run(&package),
         "init" => Init.run(&package),
+        "count" => Count {
+            by_kind: words.is_set("kind", true),
+            recurse: words.recurse(true),
+        }
+        .run(&package),
+        "annotate" => Annotate {
+            annotations: words.all("kv"),
+            kind: words.one("kind"),
+            ..Annotate::default()
+        }
+        .run(&package),
+        "tree" => Tree {
+            show: words.flags.iter().map(|(flag, _)| flag.clone()).collect(),
+            ..Tree::default()
+        }
+        .run(&package),
+        "grep" => Grep {
+            query: plain.first()?.clone(),
+            invert: false,
+            annotate: true,
+            recurse: true,
+        }
+        .run(&package),
+        "fmt" => Format::default().run(&package),
         _ => return None,
     };
     outcome.edits = outcome.edits.into_iter().map(|(path, text)| (format!("{prefix}{path}"), text)).collect();
