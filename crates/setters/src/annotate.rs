@@ -24,21 +24,27 @@ pub struct Annotate {
 
 impl Annotate {
     pub fn run(&self, package: &Package) -> Outcome {
-        on_packages(package, Reach::Any, self.recurse, |scope| self.annotate(package, scope))
+        on_packages(package, Reach::Any, self.recurse, |scope| {
+            self.annotate(package, scope)
+        })
     }
 
     fn annotate(&self, package: &Package, scope: &Scope) -> Result<Change, Problem> {
         let mut pairs = Vec::new();
         for annotation in &self.annotations {
             let Some(pair) = annotation.split_once('=') else {
-                return Err(Problem::new(format!("must specify --kv as KEY=VALUE: {annotation}")));
+                return Err(Problem::new(format!(
+                    "must specify --kv as KEY=VALUE: {annotation}"
+                )));
             };
             pairs.push(pair);
         }
         let mut change = Change::message("added annotations in the package\n");
         let files = read_scope(package, scope)?;
         for file in &files {
-            let chosen = all(std::slice::from_ref(file)).into_iter().filter(|resource| self.takes(*resource));
+            let chosen = all(std::slice::from_ref(file))
+                .into_iter()
+                .filter(|resource| self.takes(*resource));
             let chosen: Vec<usize> = chosen.map(|resource| resource.index).collect();
             let mut draft = Draft::new(&file.path, file.document.text())?;
             for index in chosen {
@@ -56,7 +62,8 @@ impl Annotate {
     }
 
     fn takes(&self, resource: Resource<'_>) -> bool {
-        let fits = |wanted: &Option<String>, actual: &str| wanted.as_deref().is_none_or(|wanted| wanted == actual);
+        let fits =
+            |wanted: &Option<String>, actual: &str| wanted.as_deref().is_none_or(|wanted| wanted == actual);
         resource.document().is_mapping(resource.root())
             && fits(&self.kind, resource.kind())
             && fits(&self.api_version, resource.api_version())

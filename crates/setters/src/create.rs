@@ -123,7 +123,10 @@ mod tests {
     #[test]
     fn a_marker_goes_behind_the_value() {
         assert_eq!(marked("a: 1\nb: 2", "2"), "a: 1\nb: 2 # {\"$openapi\":\"x\"}");
-        assert_eq!(marked("l:\n- a\n- b\n", "a"), "l:\n- a # {\"$openapi\":\"x\"}\n- b\n");
+        assert_eq!(
+            marked("l:\n- a\n- b\n", "a"),
+            "l:\n- a # {\"$openapi\":\"x\"}\n- b\n"
+        );
     }
 
     #[test]
@@ -132,7 +135,10 @@ mod tests {
             marked("m:\n  a: 1 # mine\n", "1"),
             "m:\n  # mine\n  a: 1 # {\"$openapi\":\"x\"}\n"
         );
-        assert_eq!(marked("a: 1 # {\"$openapi\":\"y\"}\n", "1"), "a: 1 # {\"$openapi\":\"x\"}\n");
+        assert_eq!(
+            marked("a: 1 # {\"$openapi\":\"y\"}\n", "1"),
+            "a: 1 # {\"$openapi\":\"x\"}\n"
+        );
     }
 
     #[test]

@@ -34,14 +34,46 @@ pub struct CreateSetter {
 
 /// The fields of a schema that are kept; a definition has room for no others.
 const SCHEMA_FIELDS: &[&str] = &[
-    "id", "$ref", "$schema", "description", "type", "nullable", "format", "title", "default", "maximum",
-    "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems",
-    "uniqueItems", "multipleOf", "enum", "maxProperties", "minProperties", "required", "items", "allOf", "oneOf",
-    "anyOf", "not", "properties", "additionalProperties", "patternProperties", "dependencies", "additionalItems",
+    "id",
+    "$ref",
+    "$schema",
+    "description",
+    "type",
+    "nullable",
+    "format",
+    "title",
+    "default",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "multipleOf",
+    "enum",
+    "maxProperties",
+    "minProperties",
+    "required",
+    "items",
+    "allOf",
+    "oneOf",
+    "anyOf",
+    "not",
+    "properties",
+    "additionalProperties",
+    "patternProperties",
+    "dependencies",
+    "additionalItems",
     "definitions",
 ];
 
-const TYPES: &[&str] = &["object", "array", "string", "integer", "number", "boolean", "file", "null"];
+const TYPES: &[&str] = &[
+    "object", "array", "string", "integer", "number", "boolean", "file", "null",
+];
 
 impl CreateSetter {
     pub fn run(&self, package: &Package) -> Outcome {
@@ -54,7 +86,9 @@ impl CreateSetter {
             Ok(true) => return inline::create(package, self),
             Err(problem) => return Outcome::failed(problem),
         }
-        on_packages(package, Reach::Defined, self.recurse, |scope| self.create(package, scope, &schema))
+        on_packages(package, Reach::Defined, self.recurse, |scope| {
+            self.create(package, scope, &schema)
+        })
     }
 
     /// What can be said before any package is looked at; the schema with the type from either side.
@@ -75,7 +109,11 @@ impl CreateSetter {
     }
 
     fn read_schema(&self) -> Result<Map<String, Value>, Problem> {
-        let text = self.schema.as_deref().filter(|text| !text.is_empty()).unwrap_or("{}");
+        let text = self
+            .schema
+            .as_deref()
+            .filter(|text| !text.is_empty())
+            .unwrap_or("{}");
         let unreadable = |error: String| Problem::new(format!("unable to parse schema: {error}"));
         let schema: Value = serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?;
         let Value::Object(mut schema) = schema else {
@@ -94,7 +132,8 @@ impl CreateSetter {
         }
         match (&self.kind, schema.get("type").and_then(Value::as_str)) {
             (Some(flag), Some(own)) if flag != own => {
-                let message = format!("type provided in type flag ({flag}) and in schema ({own}) doesn't match");
+                let message =
+                    format!("type provided in type flag ({flag}) and in schema ({own}) doesn't match");
                 return Err(Problem::new(message));
             }
             (Some(flag), _) if !flag.is_empty() => {
@@ -105,7 +144,12 @@ impl CreateSetter {
         Ok(schema)
     }
 
-    fn create(&self, package: &Package, scope: &Scope, schema: &Map<String, Value>) -> Result<Change, Problem> {
+    fn create(
+        &self,
+        package: &Package,
+        scope: &Scope,
+        schema: &Map<String, Value>,
+    ) -> Result<Change, Problem> {
         let file = scope.definitions.as_deref().unwrap_or_default();
         let text = package.text(file).unwrap_or_default();
         let definitions = Definitions::read(file, text)?;
@@ -144,7 +188,9 @@ impl CreateSetter {
     fn check_name(&self, definitions: &Definitions) -> Result<(), Problem> {
         let name = &self.name;
         let message = if definitions.contains_substitution(name) {
-            format!("substitution with name {name:?} already exists, substitution and setter can't have same name")
+            format!(
+                "substitution with name {name:?} already exists, substitution and setter can't have same name"
+            )
         } else if definitions.contains_setter(name) {
             format!(
                 "setter with name {name:?} already exists, if you want to modify it, please delete the existing \
@@ -153,20 +199,29 @@ impl CreateSetter {
         } else {
             return Ok(());
         };
-        let key = definitions.key_of(&crate::marker::Marker::Named(name.clone())).unwrap_or_default();
+        let key = definitions
+            .key_of(&crate::marker::Marker::Named(name.clone()))
+            .unwrap_or_default();
         Err(definitions.problem(&["openAPI", "definitions", &key], message))
     }
 
     fn definition(&self, schema: &Map<String, Value>, list_values: &[String]) -> Fragment {
         let text = |text: &Option<String>| text.as_ref().filter(|text| !text.is_empty()).map(Fragment::text);
         let is_list = !list_values.is_empty();
-        let value = if is_list { String::new() } else { self.value.clone().unwrap_or_default() };
+        let value = if is_list {
+            String::new()
+        } else {
+            self.value.clone().unwrap_or_default()
+        };
         let setter = Fragment::map([
             ("name", Some(Fragment::text(&self.name))),
             ("value", Some(Fragment::text(value))),
             ("listValues", is_list.then(|| Fragment::texts(list_values))),
             ("setBy", text(&self.set_by)),
-            ("required", self.required.then(|| Fragment::Plain("true".to_owned()))),
+            (
+                "required",
+                self.required.then(|| Fragment::Plain("true".to_owned())),
+            ),
         ]);
         let mut fields: Vec<(String, Fragment)> = Vec::new();
         let described = |field: &&String| self.description.is_none() || *field != "description";
@@ -176,7 +231,10 @@ impl CreateSetter {
         if let Some(description) = text(&self.description) {
             fields.insert(0, ("description".to_owned(), description));
         }
-        fields.push((EXTENSION.to_owned(), Fragment::Map(vec![("setter".to_owned(), setter)])));
+        fields.push((
+            EXTENSION.to_owned(),
+            Fragment::Map(vec![("setter".to_owned(), setter)]),
+        ));
         Fragment::Map(fields)
     }
 }
@@ -187,7 +245,9 @@ fn check_types(schema: &Value) -> Result<(), Problem> {
         && !TYPES.contains(&name)
     {
         let known = TYPES.join(", ");
-        return Err(Problem::new(format!("type {name:?} is not supported. Must be one of: {known}")));
+        return Err(Problem::new(format!(
+            "type {name:?} is not supported. Must be one of: {known}"
+        )));
     }
     match &schema["items"] {
         Value::Array(items) => items.iter().try_for_each(check_types),

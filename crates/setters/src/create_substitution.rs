@@ -36,7 +36,9 @@ struct Hole {
 
 impl CreateSubstitution {
     pub fn run(&self, package: &Package) -> Outcome {
-        on_packages(package, Reach::Defined, self.recurse, |scope| self.create(package, scope))
+        on_packages(package, Reach::Defined, self.recurse, |scope| {
+            self.create(package, scope)
+        })
     }
 
     fn create(&self, package: &Package, scope: &Scope) -> Result<Change, Problem> {
@@ -80,8 +82,9 @@ impl CreateSubstitution {
             let message = format!("substitution with name {name:?} already exists");
             (format!("{SUBSTITUTION_PREFIX}{name}"), message)
         } else if definitions.contains_setter(name) {
-            let message =
-                format!("setter with name {name:?} already exists, substitution and setter can't have same name");
+            let message = format!(
+                "setter with name {name:?} already exists, substitution and setter can't have same name"
+            );
             (format!("{SETTER_PREFIX}{name}"), message)
         } else {
             return Ok(());
@@ -113,10 +116,17 @@ impl CreateSubstitution {
 
     fn definition(&self, holes: &[Hole]) -> Fragment {
         let values = holes.iter().map(|hole| {
-            let prefix = if hole.is_substitution { SUBSTITUTION_PREFIX } else { SETTER_PREFIX };
+            let prefix = if hole.is_substitution {
+                SUBSTITUTION_PREFIX
+            } else {
+                SETTER_PREFIX
+            };
             Fragment::map([
                 ("marker", Some(Fragment::text(&hole.marker))),
-                ("ref", Some(Fragment::text(format!("#/definitions/{prefix}{}", hole.name)))),
+                (
+                    "ref",
+                    Some(Fragment::text(format!("#/definitions/{prefix}{}", hole.name))),
+                ),
             ])
         });
         Fragment::map([
@@ -167,14 +177,18 @@ impl CreateSubstitution {
 /// Every `${NAME}` of a pattern.
 pub(crate) fn markers(pattern: &str) -> Vec<&str> {
     let marker = Regex::new(r"\$\{[^}]*\}");
-    marker.map_or_else(|_| Vec::new(), |marker| marker.find_iter(pattern).map(|found| found.as_str()).collect())
+    marker.map_or_else(
+        |_| Vec::new(),
+        |marker| marker.find_iter(pattern).map(|found| found.as_str()).collect(),
+    )
 }
 
 /// What stands in a value where a pattern has its markers.
 fn derive<'a>(pattern: &str, value: &str, holes: &'a [Hole]) -> Result<BTreeMap<&'a str, String>, Problem> {
     let places = places(pattern, holes)?;
-    let unknown =
-        || Problem::new("unable to derive values for markers, create setters for all markers and then try again");
+    let unknown = || {
+        Problem::new("unable to derive values for markers, create setters for all markers and then try again")
+    };
     let mut values: BTreeMap<&str, String> = BTreeMap::new();
     let (mut rest, mut at) = (value, 0);
     for (index, (start, marker)) in places.iter().enumerate() {
@@ -192,20 +206,29 @@ fn derive<'a>(pattern: &str, value: &str, holes: &'a [Hole]) -> Result<BTreeMap<
         rest = behind;
         match values.get(marker) {
             Some(before) if before != found => {
-                let message = format!("marker {marker} is found to have different values {before} and {found}");
+                let message =
+                    format!("marker {marker} is found to have different values {before} and {found}");
                 return Err(Problem::new(message));
             }
             _ => drop(values.insert(marker, found.to_owned())),
         }
     }
-    if rest == &pattern[at..] { Ok(values) } else { Err(unknown()) }
+    if rest == &pattern[at..] {
+        Ok(values)
+    } else {
+        Err(unknown())
+    }
 }
 
 /// Where the markers are in a pattern; there must be text between them.
 fn places<'a>(pattern: &str, holes: &'a [Hole]) -> Result<Vec<(usize, &'a str)>, Problem> {
     let mut places: Vec<(usize, &str)> = holes
         .iter()
-        .flat_map(|hole| pattern.match_indices(&hole.marker).map(|(at, _)| (at, hole.marker.as_str())))
+        .flat_map(|hole| {
+            pattern
+                .match_indices(&hole.marker)
+                .map(|(at, _)| (at, hole.marker.as_str()))
+        })
         .collect();
     places.sort_unstable();
     places.dedup();
@@ -240,10 +263,20 @@ mod tests {
 
     #[test]
     fn values_are_derived_from_a_pattern() {
-        assert_eq!(derived("${a}:${b}", "nginx:1.7"), Ok(vec!["nginx".to_owned(), "1.7".to_owned()]));
-        assert_eq!(derived("x/${a}::${b}/y", "x/p::q/y"), Ok(vec!["p".to_owned(), "q".to_owned()]));
+        assert_eq!(
+            derived("${a}:${b}", "nginx:1.7"),
+            Ok(vec!["nginx".to_owned(), "1.7".to_owned()])
+        );
+        assert_eq!(
+            derived("x/${a}::${b}/y", "x/p::q/y"),
+            Ok(vec!["p".to_owned(), "q".to_owned()])
+        );
         assert_eq!(derived("${a}-${a}", "p-p"), Ok(vec!["p".to_owned()]));
-        assert!(derived("${a}-${a}", "p-q").unwrap_err().contains("different values p and q"));
+        assert!(
+            derived("${a}-${a}", "p-q")
+                .unwrap_err()
+                .contains("different values p and q")
+        );
         assert!(derived("${a}${b}", "pq").unwrap_err().contains("no delimiters"));
         assert!(derived("x${a}", "y").unwrap_err().starts_with("unable to derive"));
     }

@@ -63,8 +63,9 @@ pub(crate) struct Extension {
 impl Definitions {
     pub(crate) fn read(file: &str, text: &str) -> Result<Self, Problem> {
         let document = Document::parse(file, text)?;
-        let parsed = manifests::yaml::parse(text.as_bytes())
-            .map_err(|error| Problem::new(error.to_string()).at(file, error.line.max(1), error.column.max(1)))?;
+        let parsed = manifests::yaml::parse(text.as_bytes()).map_err(|error| {
+            Problem::new(error.to_string()).at(file, error.line.max(1), error.column.max(1))
+        })?;
         let definitions = match &parsed.value["openAPI"]["definitions"] {
             Value::Object(definitions) => definitions.clone().into_iter().collect(),
             Value::Null => BTreeMap::new(),
@@ -75,10 +76,6 @@ impl Definitions {
             document,
             definitions,
         })
-    }
-
-    pub(crate) fn document(&self) -> &Document {
-        &self.document
     }
 
     pub(crate) fn contains(&self, key: &str) -> bool {
@@ -121,7 +118,9 @@ impl Definitions {
             return Err(self.problem(&[], format!("object has no key {key:?}")));
         };
         let extension = &definition[EXTENSION];
-        let setter = extension.get("setter").map(|setter| self.setter(key, setter, definition));
+        let setter = extension
+            .get("setter")
+            .map(|setter| self.setter(key, setter, definition));
         let substitution = extension
             .get("substitution")
             .map(|substitution| self.substitution(key, substitution));

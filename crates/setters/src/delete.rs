@@ -33,12 +33,20 @@ impl DeleteSetter {
 
 impl DeleteSubstitution {
     pub fn run(&self, package: &Package) -> Outcome {
-        run(package, self.recurse, "substitution", SUBSTITUTION_PREFIX, &self.name)
+        run(
+            package,
+            self.recurse,
+            "substitution",
+            SUBSTITUTION_PREFIX,
+            &self.name,
+        )
     }
 }
 
 fn run(package: &Package, recurse: bool, kind: &str, prefix: &str, name: &str) -> Outcome {
-    on_packages(package, Reach::Defined, recurse, |scope| delete(package, scope, kind, prefix, name))
+    on_packages(package, Reach::Defined, recurse, |scope| {
+        delete(package, scope, kind, prefix, name)
+    })
 }
 
 fn delete(package: &Package, scope: &Scope, kind: &str, prefix: &str, name: &str) -> Result<Change, Problem> {
@@ -50,8 +58,9 @@ fn delete(package: &Package, scope: &Scope, kind: &str, prefix: &str, name: &str
         return Err(Problem::new(format!("{kind} {name:?} does not exist")).in_file(file));
     }
     if let Some(user) = user(&definitions, &key) {
-        let message =
-            format!("{kind} {name:?} is used in substitution {user:?}, please delete the parent substitution first");
+        let message = format!(
+            "{kind} {name:?} is used in substitution {user:?}, please delete the parent substitution first"
+        );
         return Err(definitions.problem(&["openAPI", "definitions", &key], message));
     }
     let mut change = Change::message(format!("deleted {kind} {name:?}\n"));
@@ -59,9 +68,13 @@ fn delete(package: &Package, scope: &Scope, kind: &str, prefix: &str, name: &str
     for path in package.resources(scope) {
         let document = package.document(path)?;
         let all = document.roots().iter().flat_map(|root| fields(&document, *root));
-        let edits: Vec<Edit> = all.filter_map(|field| unmark(&document, &field, &definitions, &key)).collect();
+        let edits: Vec<Edit> = all
+            .filter_map(|field| unmark(&document, &field, &definitions, &key))
+            .collect();
         if !edits.is_empty() {
-            change.edits.insert(path.to_owned(), apply(document.text(), edits));
+            change
+                .edits
+                .insert(path.to_owned(), apply(document.text(), edits));
         }
     }
     Ok(change)
@@ -71,9 +84,14 @@ fn delete(package: &Package, scope: &Scope, kind: &str, prefix: &str, name: &str
 fn user(definitions: &Definitions, key: &str) -> Option<String> {
     let mut substitutions = definitions.with_prefix(SUBSTITUTION_PREFIX);
     substitutions.find_map(|(name, _)| {
-        let extension = definitions.extension(&format!("{SUBSTITUTION_PREFIX}{name}")).ok()?;
+        let extension = definitions
+            .extension(&format!("{SUBSTITUTION_PREFIX}{name}"))
+            .ok()?;
         let substitution = extension.substitution?;
-        let refers = substitution.values.iter().any(|part| part.reference.ends_with(key));
+        let refers = substitution
+            .values
+            .iter()
+            .any(|part| part.reference.ends_with(key));
         refers.then_some(substitution.name)
     })
 }
@@ -82,7 +100,9 @@ fn user(definitions: &Definitions, key: &str) -> Option<String> {
 fn undefine(file: &str, text: &str, key: &str) -> Result<String, Problem> {
     let mut draft = Draft::new(file, text)?;
     let is_only = |draft: &Draft, path: &[&str]| {
-        draft.find(path).is_some_and(|found| draft.document().entries(found).len() == 1)
+        draft
+            .find(path)
+            .is_some_and(|found| draft.document().entries(found).len() == 1)
     };
     if !is_only(&draft, &["openAPI", "definitions"]) {
         draft.remove(&["openAPI", "definitions", key])?;
@@ -101,7 +121,10 @@ fn unmark(document: &Document, field: &Field, definitions: &Definitions, key: &s
         return None;
     }
     let (comment, _) = document.comment_place(field.id);
-    let comment = comment.filter(|comment| Marker::parse(&document.text()[comment.clone()]).as_ref() == Some(marker))?;
-    let before = document.text()[..comment.start].trim_end_matches([' ', '\t']).len();
+    let comment = comment
+        .filter(|comment| Marker::parse(&document.text()[comment.clone()]).as_ref() == Some(marker))?;
+    let before = document.text()[..comment.start]
+        .trim_end_matches([' ', '\t'])
+        .len();
     Some(Edit::remove(before..comment.end))
 }

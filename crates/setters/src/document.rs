@@ -43,8 +43,14 @@ pub struct Node {
 #[derive(Debug)]
 pub enum Content {
     Scalar(Scalar),
-    Sequence { items: Vec<Item>, is_flow: bool },
-    Mapping { entries: Vec<Entry>, is_flow: bool },
+    Sequence {
+        items: Vec<Item>,
+        is_flow: bool,
+    },
+    Mapping {
+        entries: Vec<Entry>,
+        is_flow: bool,
+    },
     /// Of a node that is written elsewhere.
     Alias(Id),
 }

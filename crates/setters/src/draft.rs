@@ -41,7 +41,11 @@ impl Draft {
             Some(root) => self.replace(self.document.put(root, path, value)),
             None => {
                 let text = self.document.text().to_owned();
-                let separator = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+                let separator = if text.is_empty() || text.ends_with('\n') {
+                    ""
+                } else {
+                    "\n"
+                };
                 let lines = value.below(path).to_lines();
                 self.replace(format!("{text}{separator}{lines}\n"))
             }

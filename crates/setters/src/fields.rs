@@ -57,7 +57,10 @@ pub(crate) fn fields(document: &Document, root: Id) -> Vec<Field> {
         document,
         fields: Vec::new(),
     };
-    let kind = resource_type(document.text_at(root, &["apiVersion"]), document.text_at(root, &["kind"]));
+    let kind = resource_type(
+        document.text_at(root, &["apiVersion"]),
+        document.text_at(root, &["kind"]),
+    );
     walk.visit(root, None, String::new(), None, kind);
     walk.fields
 }
@@ -99,7 +102,9 @@ impl Walk<'_> {
                     let key = document.value(entry.key).unwrap_or_default();
                     let marker = document.key_marker(entry);
                     // What a marker says of a field is all that is known of it.
-                    let below = kind.filter(|_| marker.is_none()).and_then(|kind| field_type(kind, key));
+                    let below = kind
+                        .filter(|_| marker.is_none())
+                        .and_then(|kind| field_type(kind, key));
                     self.visit(entry.value, Some(*entry), format!("{path}.{key}"), marker, below);
                 }
             }
@@ -114,7 +119,13 @@ impl Walk<'_> {
             }
             Content::Scalar(_) => {
                 let marker = document.own_marker(id).or(inherited);
-                self.push(id, entry, path, marker, kind.map(|kind| FieldType::of(kind.form())));
+                self.push(
+                    id,
+                    entry,
+                    path,
+                    marker,
+                    kind.map(|kind| FieldType::of(kind.form())),
+                );
             }
             Content::Alias(_) => {}
         }

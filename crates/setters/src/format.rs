@@ -21,41 +21,151 @@ pub struct Format {
 
 /// Fields that come before others, in this order. Those that are not here come behind, by name.
 const ORDER: &[&str] = &[
-    "name", "generateName", "namespace", "clusterName", "apiVersion", "kind", "metadata", "type", "labels",
-    "annotations", "spec", "status", "stringData", "data", "binaryData", "parallelism", "completions",
-    "backoffLimit", "replicas", "selector", "manualSelector", "template", "ttlSecondsAfterFinished",
-    "volumeClaimTemplates", "service", "serviceName", "podManagementPolicy", "updateStrategy", "strategy",
-    "minReadySeconds", "revision", "revisionHistoryLimit", "paused", "progressDeadlineSeconds", "restartPolicy",
-    "terminationGracePeriodSeconds", "activeDeadlineSeconds", "dnsPolicy", "serviceAccountName", "serviceAccount",
-    "automountServiceAccountToken", "nodeName", "hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace",
-    "hostname", "subdomain", "schedulerName", "priorityClassName", "priority", "runtimeClassName",
-    "enableServiceLinks", "nodeSelector", "hostAliases", "initContainers", "containers", "volumes",
-    "imagePullSecrets", "affinity", "tolerations", "dnsConfig", "readinessGates", "image", "command", "args",
-    "workingDir", "ports", "envFrom", "env", "resources", "volumeMounts", "volumeDevices", "livenessProbe",
-    "readinessProbe", "lifecycle", "terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy",
-    "securityContext", "stdin", "stdinOnce", "tty", "clusterIP", "externalIPs", "loadBalancerIP",
-    "loadBalancerSourceRanges", "externalName", "externalTrafficPolicy", "sessionAffinity", "protocol", "port",
-    "targetPort", "hostPort", "containerPort", "hostIP", "readOnly", "mountPath", "subPath", "subPathExpr",
-    "mountPropagation", "value", "valueFrom", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef",
-    "prefix", "configMapRef", "secretRef",
+    "name",
+    "generateName",
+    "namespace",
+    "clusterName",
+    "apiVersion",
+    "kind",
+    "metadata",
+    "type",
+    "labels",
+    "annotations",
+    "spec",
+    "status",
+    "stringData",
+    "data",
+    "binaryData",
+    "parallelism",
+    "completions",
+    "backoffLimit",
+    "replicas",
+    "selector",
+    "manualSelector",
+    "template",
+    "ttlSecondsAfterFinished",
+    "volumeClaimTemplates",
+    "service",
+    "serviceName",
+    "podManagementPolicy",
+    "updateStrategy",
+    "strategy",
+    "minReadySeconds",
+    "revision",
+    "revisionHistoryLimit",
+    "paused",
+    "progressDeadlineSeconds",
+    "restartPolicy",
+    "terminationGracePeriodSeconds",
+    "activeDeadlineSeconds",
+    "dnsPolicy",
+    "serviceAccountName",
+    "serviceAccount",
+    "automountServiceAccountToken",
+    "nodeName",
+    "hostNetwork",
+    "hostPID",
+    "hostIPC",
+    "shareProcessNamespace",
+    "hostname",
+    "subdomain",
+    "schedulerName",
+    "priorityClassName",
+    "priority",
+    "runtimeClassName",
+    "enableServiceLinks",
+    "nodeSelector",
+    "hostAliases",
+    "initContainers",
+    "containers",
+    "volumes",
+    "imagePullSecrets",
+    "affinity",
+    "tolerations",
+    "dnsConfig",
+    "readinessGates",
+    "image",
+    "command",
+    "args",
+    "workingDir",
+    "ports",
+    "envFrom",
+    "env",
+    "resources",
+    "volumeMounts",
+    "volumeDevices",
+    "livenessProbe",
+    "readinessProbe",
+    "lifecycle",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+    "imagePullPolicy",
+    "securityContext",
+    "stdin",
+    "stdinOnce",
+    "tty",
+    "clusterIP",
+    "externalIPs",
+    "loadBalancerIP",
+    "loadBalancerSourceRanges",
+    "externalName",
+    "externalTrafficPolicy",
+    "sessionAffinity",
+    "protocol",
+    "port",
+    "targetPort",
+    "hostPort",
+    "containerPort",
+    "hostIP",
+    "readOnly",
+    "mountPath",
+    "subPath",
+    "subPathExpr",
+    "mountPropagation",
+    "value",
+    "valueFrom",
+    "fieldRef",
+    "resourceFieldRef",
+    "configMapKeyRef",
+    "secretKeyRef",
+    "prefix",
+    "configMapRef",
+    "secretRef",
 ];
 
 /// Kinds whose containers may be in any order, and their versions.
 const SORTED_KINDS: &[&str] = &[
-    "CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet", "ValidatingWebhookConfiguration",
+    "CronJob",
+    "DaemonSet",
+    "Deployment",
+    "Job",
+    "ReplicaSet",
+    "StatefulSet",
+    "ValidatingWebhookConfiguration",
 ];
 const SORTED_VERSIONS: &[&str] = &[
-    "apps/v1", "apps/v1beta1", "apps/v1beta2", "batch/v1", "batch/v1beta1", "extensions/v1beta1", "v1",
+    "apps/v1",
+    "apps/v1beta1",
+    "apps/v1beta2",
+    "batch/v1",
+    "batch/v1beta1",
+    "extensions/v1beta1",
+    "v1",
     "admissionregistration.k8s.io/v1beta1",
 ];
 /// Lists that are sorted, and the field they are sorted by.
-const SORTED_LISTS: &[(&str, &str)] = &[(".spec.template.spec.containers", "name"), (".webhooks.rules.operations", "")];
+const SORTED_LISTS: &[(&str, &str)] = &[
+    (".spec.template.spec.containers", "name"),
+    (".webhooks.rules.operations", ""),
+];
 
 const STRATEGY: &str = "config.kubernetes.io/formatting";
 
 impl Format {
     pub fn run(self, package: &Package) -> Outcome {
-        on_packages(package, Reach::Any, self.recurse, |scope| self.format(package, scope))
+        on_packages(package, Reach::Any, self.recurse, |scope| {
+            self.format(package, scope)
+        })
     }
 
     fn format(self, package: &Package, scope: &Scope) -> Result<Change, Problem> {
@@ -108,7 +218,9 @@ impl Format {
 /// Quotes around what must be a text, and none around what must not be one.
 fn quotes(document: &Document, root: Id) -> Vec<crate::document::Edit> {
     let wrong = fields(document, root).into_iter().filter_map(|field| {
-        let scalar = document.scalar(field.id).filter(|scalar| is_non_string(&scalar.value))?;
+        let scalar = document
+            .scalar(field.id)
+            .filter(|scalar| is_non_string(&scalar.value))?;
         let target = match (field.kind?, scalar.style.is_quoted()) {
             (FieldType::String, false) => Target::Text,
             (FieldType::NonString, true) => Target::Plain,
@@ -140,27 +252,46 @@ impl<'a> Sorter<'a> {
         let node = document.node(id);
         let text = document.text();
         match &node.content {
-            Content::Mapping { entries, is_flow: false } if entries.iter().all(|entry| !entry.is_explicit) => {
+            Content::Mapping {
+                entries,
+                is_flow: false,
+            } if entries.iter().all(|entry| !entry.is_explicit) => {
                 let path = |entry: &Entry| format!("{path}.{}", self.key(entry));
                 let bounds = |entry: &Entry| document.entry_start(entry)..document.entry_end(entry);
-                let parts = entries.iter().map(|entry| (bounds(entry), entry.value, path(entry)));
+                let parts = entries
+                    .iter()
+                    .map(|entry| (bounds(entry), entry.value, path(entry)));
                 let parts = self.parts(parts);
                 let mut order: Vec<usize> = (0..parts.len()).collect();
                 order.sort_by(|a, b| by_precedence(self.key(&entries[*a]), self.key(&entries[*b])));
-                (join(document, node.span.start, &parts, &order), document.line_end(node.span.end))
+                (
+                    join(document, node.span.start, &parts, &order),
+                    document.line_end(node.span.end),
+                )
             }
-            Content::Sequence { items, is_flow: false } => {
+            Content::Sequence {
+                items,
+                is_flow: false,
+            } => {
                 let bounds = |item: &Item| {
                     let start = item.dash.unwrap_or(document.node(item.value).start);
                     start..document.node(item.value).span.end.max(start + 1)
                 };
-                let parts = items.iter().map(|item| (bounds(item), item.value, path.to_owned()));
+                let parts = items
+                    .iter()
+                    .map(|item| (bounds(item), item.value, path.to_owned()));
                 let parts = self.parts(parts);
                 let mut order: Vec<usize> = (0..parts.len()).collect();
-                if let Some((_, field)) = SORTED_LISTS.iter().find(|(list, _)| self.has_sorted_lists && *list == path) {
+                if let Some((_, field)) = SORTED_LISTS
+                    .iter()
+                    .find(|(list, _)| self.has_sorted_lists && *list == path)
+                {
                     order.sort_by_key(|index| self.sort_key(items[*index].value, field));
                 }
-                (join(document, node.span.start, &parts, &order), document.line_end(node.span.end))
+                (
+                    join(document, node.span.start, &parts, &order),
+                    document.line_end(node.span.end),
+                )
             }
             _ => (text[node.span.clone()].to_owned(), node.span.end),
         }
@@ -171,7 +302,11 @@ impl<'a> Sorter<'a> {
     }
 
     fn sort_key(&self, item: Id, field: &str) -> &str {
-        let value = if field.is_empty() { self.document.value(item) } else { Some(self.document.text_at(item, &[field])) };
+        let value = if field.is_empty() {
+            self.document.value(item)
+        } else {
+            Some(self.document.text_at(item, &[field]))
+        };
         value.unwrap_or_default()
     }
 
@@ -187,7 +322,11 @@ impl<'a> Sorter<'a> {
                 behind = Some(end);
                 Part {
                     lead: lead.to_owned(),
-                    body: format!("{}{body}{}", &text[bounds.start..start], &text[rendered.max(start)..end.max(rendered)]),
+                    body: format!(
+                        "{}{body}{}",
+                        &text[bounds.start..start],
+                        &text[rendered.max(start)..end.max(rendered)]
+                    ),
                 }
             })
             .collect()
@@ -219,5 +358,11 @@ fn join(document: &Document, start: usize, parts: &[Part], order: &[usize]) -> S
 
 pub(crate) fn by_precedence(a: &str, b: &str) -> Ordering {
     let rank = |key: &str| ORDER.iter().position(|one| *one == key).unwrap_or(usize::MAX);
-    rank(a).cmp(&rank(b)).then_with(|| if rank(a) == usize::MAX { a.cmp(b) } else { Ordering::Equal })
+    rank(a).cmp(&rank(b)).then_with(|| {
+        if rank(a) == usize::MAX {
+            a.cmp(b)
+        } else {
+            Ordering::Equal
+        }
+    })
 }

@@ -76,10 +76,20 @@ impl Grep {
         let text = resource.document().document_text(resource.index).to_owned();
         let mut draft = Draft::new(&resource.file.path, &text)?;
         if self.annotate && draft.root().is_some_and(|root| draft.document().is_mapping(root)) {
-            let path = resource.file.path.strip_prefix(&scope.folder).unwrap_or(&resource.file.path);
+            let path = resource
+                .file
+                .path
+                .strip_prefix(&scope.folder)
+                .unwrap_or(&resource.file.path);
             let annotations = [
-                ("config.kubernetes.io/index", Fragment::text(resource.index.to_string())),
-                ("config.kubernetes.io/path", Fragment::text(path.trim_start_matches('/'))),
+                (
+                    "config.kubernetes.io/index",
+                    Fragment::text(resource.index.to_string()),
+                ),
+                (
+                    "config.kubernetes.io/path",
+                    Fragment::text(path.trim_start_matches('/')),
+                ),
             ];
             for (name, value) in annotations {
                 draft.put(&["metadata", "annotations", name], value)?;
@@ -101,9 +111,15 @@ impl Query {
             ("<", Ordering::is_lt),
         ];
         let is_element = last.starts_with('[');
-        let compared = tests.into_iter().find(|(sign, _)| last.contains(sign) && !is_element);
+        let compared = tests
+            .into_iter()
+            .find(|(sign, _)| last.contains(sign) && !is_element);
         let sign = compared.map_or("=", |(sign, _)| sign);
-        let pieces: Vec<&str> = if is_element { vec![&last] } else { last.split(sign).collect() };
+        let pieces: Vec<&str> = if is_element {
+            vec![&last]
+        } else {
+            last.split(sign).collect()
+        };
         let (name, value) = match pieces.as_slice() {
             [name] => (*name, ""),
             [name, value] => (*name, *value),
@@ -130,10 +146,12 @@ impl Query {
         for found in document.matches(resource.root(), &self.steps) {
             let is_met = match &self.test {
                 Test::Matches(pattern) => pattern.is_match(document.flow(found.id).replace('"', "").trim()),
-                Test::Compares(test, bound) => match document.value(found.id).filter(|value| !value.is_empty()) {
-                    Some(value) => test(compare(value, bound)?),
-                    None => false,
-                },
+                Test::Compares(test, bound) => {
+                    match document.value(found.id).filter(|value| !value.is_empty()) {
+                        Some(value) => test(compare(value, bound)?),
+                        None => false,
+                    }
+                }
             };
             if is_met {
                 return Ok(true);
@@ -144,9 +162,8 @@ impl Query {
 }
 
 fn compare(value: &str, bound: &str) -> Result<Ordering, Problem> {
-    let quantity = |text: &str| {
-        Quantity::parse(text).map_err(|error| Problem::new(format!("{text}: {error}")))
-    };
+    let quantity =
+        |text: &str| Quantity::parse(text).map_err(|error| Problem::new(format!("{text}: {error}")));
     Ok(quantity(value)?.cmp(&quantity(bound)?))
 }
 
@@ -156,7 +173,8 @@ impl Document {
     pub(crate) fn document_text(&self, index: usize) -> &str {
         let root = self.node(self.roots()[index]);
         let text = self.text();
-        let is_separator = |line: &str| line == "---" || line.starts_with("--- ") || line.starts_with("---\t");
+        let is_separator =
+            |line: &str| line == "---" || line.starts_with("--- ") || line.starts_with("---\t");
         let (mut start, mut end, mut at) = (0, text.len(), 0);
         for line in text.split_inclusive('\n') {
             if is_separator(line.trim_end()) {

@@ -30,7 +30,10 @@ struct Inline {
 pub(crate) fn is_used(package: &Package) -> Result<bool, Problem> {
     for path in files(package) {
         let document = package.document(path)?;
-        if all_fields(&document).iter().any(|field| !setters(field).is_empty()) {
+        if all_fields(&document)
+            .iter()
+            .any(|field| !setters(field).is_empty())
+        {
             return Ok(true);
         }
     }
@@ -57,7 +60,9 @@ fn setters(field: &Field) -> Vec<Inline> {
     };
     let extension = &meta["x-kustomize"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let kind = meta["type"].as_array().map_or(&meta["type"], |types| types.first().unwrap_or(&Value::Null));
+    let kind = meta["type"]
+        .as_array()
+        .map_or(&meta["type"], |types| types.first().unwrap_or(&Value::Null));
     let setter = |setter: &Value, is_partial: bool| Inline {
         name: text(&setter["name"]),
         value: text(&setter["value"]),
@@ -91,7 +96,14 @@ pub(crate) fn list(package: &Package, name: Option<&str>) -> Outcome {
         .into_values()
         .map(|(setter, count)| {
             let description = format!("'{}'", setter.description);
-            vec![setter.name, description, setter.value, setter.kind, count.to_string(), setter.set_by]
+            vec![
+                setter.name,
+                description,
+                setter.value,
+                setter.kind,
+                count.to_string(),
+                setter.set_by,
+            ]
         })
         .collect();
     let header = ["NAME", "DESCRIPTION", "VALUE", "TYPE", "COUNT", "SETBY"];
@@ -128,7 +140,8 @@ fn set_in(package: &Package, path: &str, set: &Set) -> Result<(usize, String), P
         let current = document.value(field.id).unwrap_or_default();
         let named = setters(&field).into_iter().find(|setter| setter.name == set.name);
         // The value in the comment says which part of the field is set.
-        let Some(setter) = named.filter(|setter| setter.value != value && current.contains(&setter.value)) else {
+        let Some(setter) = named.filter(|setter| setter.value != value && current.contains(&setter.value))
+        else {
             continue;
         };
         let new = match setter.is_partial {
@@ -136,7 +149,11 @@ fn set_in(package: &Package, path: &str, set: &Set) -> Result<(usize, String), P
             false => value.to_owned(),
         };
         check(&setter.kind, &new).map_err(|message| document.problem(path, field.id, message))?;
-        let target = if setter.kind == "string" { Target::Text } else { Target::Plain };
+        let target = if setter.kind == "string" {
+            Target::Text
+        } else {
+            Target::Plain
+        };
         edits.extend(document.replace_scalar(field.id, &new, target));
         edits.extend(rewrite_comment(&document, &field, set, value));
         count += 1;
@@ -150,7 +167,12 @@ fn check(kind: &str, value: &str) -> Result<(), String> {
         "integer" if value.parse::<i64>().is_err() => {
             Err(format!("value must be an int: {}", problem("Atoi")))
         }
-        "boolean" if !["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"].contains(&value) => {
+        "boolean"
+            if ![
+                "1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False",
+            ]
+            .contains(&value) =>
+        {
             Err(format!("value must be a bool: {}", problem("ParseBool")))
         }
         _ => Ok(()),
@@ -170,7 +192,11 @@ fn rewrite_comment(document: &Document, field: &Field, set: &Set, value: &str) -
         extension["setBy"] = json!(set_by);
     }
     let partial = extension["partialSetters"].as_array_mut();
-    for setter in partial.into_iter().flatten().filter(|setter| setter["name"] == set.name.as_str()) {
+    for setter in partial
+        .into_iter()
+        .flatten()
+        .filter(|setter| setter["name"] == set.name.as_str())
+    {
         setter["value"] = json!(value);
     }
     if extension["setter"]["name"] == set.name.as_str() {
@@ -184,7 +210,10 @@ fn rewrite_comment(document: &Document, field: &Field, set: &Set, value: &str) -
 fn written(meta: &Value) -> String {
     let parts = |value: &Value, names: &[&str]| {
         let given = names.iter().filter(|name| !value[**name].is_null());
-        given.map(|name| format!("\"{name}\":{}", value[*name])).collect::<Vec<_>>().join(",")
+        given
+            .map(|name| format!("\"{name}\":{}", value[*name]))
+            .collect::<Vec<_>>()
+            .join(",")
     };
     let extension = parts(&meta["x-kustomize"], &["setBy", "partialSetters", "setter"]);
     let schema = parts(meta, &["description", "type"]);
@@ -204,7 +233,9 @@ pub(crate) fn create(package: &Package, create: &CreateSetter) -> Outcome {
             .filter_map(|field| create_in(&document, field, create))
             .collect();
         if !edits.is_empty() {
-            outcome.edits.insert(path.to_owned(), apply(document.text(), edits));
+            outcome
+                .edits
+                .insert(path.to_owned(), apply(document.text(), edits));
         }
     }
     outcome
@@ -214,7 +245,11 @@ fn create_in(document: &Document, field: &Field, create: &CreateSetter) -> Optio
     let name = field.path.rsplit('.').next().unwrap_or_default();
     let value = create.value.as_deref().unwrap_or_default();
     let current = document.value(field.id)?;
-    let is_value = if create.partial { current.contains(value) } else { current == value };
+    let is_value = if create.partial {
+        current.contains(value)
+    } else {
+        current == value
+    };
     if !is_value || create.field.as_deref().is_some_and(|field| field != name) {
         return None;
     }
@@ -233,7 +268,10 @@ fn create_in(document: &Document, field: &Field, create: &CreateSetter) -> Optio
     }
     let setter = json!({"name": create.name, "value": value});
     if create.partial {
-        let partial = extension.entry("partialSetters").or_insert_with(|| json!([])).as_array_mut()?;
+        let partial = extension
+            .entry("partialSetters")
+            .or_insert_with(|| json!([]))
+            .as_array_mut()?;
         match partial.iter_mut().find(|one| one["name"] == create.name.as_str()) {
             Some(one) => *one = setter,
             None => partial.push(setter),
@@ -244,5 +282,8 @@ fn create_in(document: &Document, field: &Field, create: &CreateSetter) -> Optio
     }
     let (comment, end) = document.comment_place(field.id);
     let written = written(&meta);
-    Some(comment.map_or_else(|| document.comment_edit(end, &written), |old| Edit::replace(old, written.clone())))
+    Some(comment.map_or_else(
+        || document.comment_edit(end, &written),
+        |old| Edit::replace(old, written.clone()),
+    ))
 }

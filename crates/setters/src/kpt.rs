@@ -25,13 +25,24 @@ struct Source {
 
 /// Where a Kptfile says that its values are; none when it asks for no setters.
 fn source(package: &Package, scope: &Scope) -> Result<Option<Source>, Problem> {
-    let Some(file) = scope.definitions.as_deref().filter(|file| file.ends_with("Kptfile")) else {
+    let Some(file) = scope
+        .definitions
+        .as_deref()
+        .filter(|file| file.ends_with("Kptfile"))
+    else {
         return Ok(None);
     };
     let document = package.document(file)?;
-    let mutators = document.roots().first().and_then(|root| document.find(*root, &["pipeline", "mutators"]));
-    let mutators = mutators.map(|mutators| document.items(mutators)).unwrap_or_default();
-    let setters = mutators.iter().find(|item| document.text_at(item.value, &["image"]).contains("apply-setters"));
+    let mutators = document
+        .roots()
+        .first()
+        .and_then(|root| document.find(*root, &["pipeline", "mutators"]));
+    let mutators = mutators
+        .map(|mutators| document.items(mutators))
+        .unwrap_or_default();
+    let setters = mutators
+        .iter()
+        .find(|item| document.text_at(item.value, &["image"]).contains("apply-setters"));
     let Some(setters) = setters.map(|item| item.value) else {
         return Ok(None);
     };
@@ -47,7 +58,10 @@ fn source(package: &Package, scope: &Scope) -> Result<Option<Source>, Problem> {
         return Ok(None);
     }
     let document = package.document(&path)?;
-    let values = document.roots().first().and_then(|root| document.get(*root, "data"));
+    let values = document
+        .roots()
+        .first()
+        .and_then(|root| document.get(*root, "data"));
     Ok(values.map(|values| Source {
         file: path,
         document,
@@ -59,7 +73,9 @@ impl Source {
     fn values(&self) -> BTreeMap<String, String> {
         let text = |id: Id| self.document.value(id).unwrap_or_default().to_owned();
         let entries = self.document.entries(self.values).iter();
-        entries.map(|entry| (text(entry.key), text(entry.value))).collect()
+        entries
+            .map(|entry| (text(entry.key), text(entry.value)))
+            .collect()
     }
 }
 
@@ -73,7 +89,10 @@ pub(crate) fn setters(package: &Package, scope: &Scope, only: Option<&str>) -> R
     };
     let values = source.values();
     let mut setters = Vec::new();
-    for (name, value) in values.iter().filter(|(name, _)| only.is_none_or(|only| only == name.as_str())) {
+    for (name, value) in values
+        .iter()
+        .filter(|(name, _)| only.is_none_or(|only| only == name.as_str()))
+    {
         let mut count = 0;
         for path in package.resources(scope) {
             let document = package.document(path)?;
@@ -93,7 +112,12 @@ pub(crate) fn setters(package: &Package, scope: &Scope, only: Option<&str>) -> R
     Ok(setters)
 }
 
-pub(crate) fn set(package: &Package, scope: &Scope, name: &str, values: &[String]) -> Result<Change, Problem> {
+pub(crate) fn set(
+    package: &Package,
+    scope: &Scope,
+    name: &str,
+    values: &[String],
+) -> Result<Change, Problem> {
     let Some(source) = source(package, scope)? else {
         return Err(not_found(name));
     };
@@ -122,7 +146,9 @@ pub(crate) fn set(package: &Package, scope: &Scope, name: &str, values: &[String
             }
         }
         if !edits.is_empty() {
-            change.edits.insert(path.to_owned(), apply(document.text(), edits));
+            change
+                .edits
+                .insert(path.to_owned(), apply(document.text(), edits));
         }
     }
     let mut draft = Draft::new(&source.file, source.document.text())?;
@@ -150,17 +176,24 @@ fn set_field(
         let name = marker.trim_start_matches("${").trim_end_matches('}');
         let Some(value) = values.get(name) else {
             let message = format!("values for setters [{marker}] must be provided");
-            return Err(document.problem(file, field.id, message).hint("add it to the values of `apply-setters`"));
+            return Err(document
+                .problem(file, field.id, message)
+                .hint("add it to the values of `apply-setters`"));
         };
         text = text.replace(marker, value);
     }
     if document.scalar(field.id).is_some() {
-        return Ok(document.replace_scalar(field.id, &text, Target::AsBefore).into_iter().collect());
+        return Ok(document
+            .replace_scalar(field.id, &text, Target::AsBefore)
+            .into_iter()
+            .collect());
     }
     let parsed = manifests::yaml::parse(text.as_bytes()).map_err(|error| Problem::new(error.to_string()))?;
     let (Some(entry), Some(items)) = (field.entry, parsed.value.as_array()) else {
         let message = format!("the value of a list must be a list, not {text}");
-        return Err(document.problem(file, field.id, message).hint("write it as `[a, b]`"));
+        return Err(document
+            .problem(file, field.id, message)
+            .hint("write it as `[a, b]`"));
     };
     let items = items.iter().map(Fragment::from).collect();
     Ok(document.replace_value(&entry, &Fragment::List(items)))

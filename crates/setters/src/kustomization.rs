@@ -118,7 +118,11 @@ impl KustomizationEdit {
     pub fn asks(&self) -> Vec<String> {
         match self {
             Self::AddPaths(_, patterns) => patterns.clone(),
-            Self::AddBase(bases) => bases.iter().flat_map(|bases| bases.split(',')).map(str::to_owned).collect(),
+            Self::AddBase(bases) => bases
+                .iter()
+                .flat_map(|bases| bases.split(','))
+                .map(str::to_owned)
+                .collect(),
             Self::AddGenerator(generator) => generator.files(),
             _ => Vec::new(),
         }

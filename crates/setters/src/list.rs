@@ -8,7 +8,7 @@ use crate::{
     inline, kpt,
     outcome::{Reach, scopes},
     package::Scope,
-    set::count_fields,
+    set::{count_fields, marked},
     table::{Frame, render},
 };
 
@@ -82,7 +82,11 @@ impl ListSetters {
         let setters = setters(package, scope, self.name.as_deref())?;
         let rows: Vec<Vec<String>> = setters.iter().map(Listed::row).collect();
         let header = ["NAME", "VALUE", "SET BY", "DESCRIPTION", "COUNT", "REQUIRED"];
-        let frame = if self.markdown { Frame::Markdown } else { Frame::Plain };
+        let frame = if self.markdown {
+            Frame::Markdown
+        } else {
+            Frame::Plain
+        };
         let mut tables = render(&header, &rows, frame);
         if self.include_substitutions && !rows.is_empty() {
             tables += &self.substitutions(package, scope)?;
@@ -100,7 +104,9 @@ impl ListSetters {
                 return Err(missing(&definitions, &key, "substitution"));
             }
             let references = substitution["values"].as_array().into_iter().flatten();
-            let references: Vec<String> = references.map(|value| reference_name(&shown(&value["ref"]))).collect();
+            let references: Vec<String> = references
+                .map(|value| reference_name(&shown(&value["ref"])))
+                .collect();
             rows.push(vec![
                 shown(&substitution["name"]),
                 shown(&substitution["pattern"]),
@@ -135,18 +141,25 @@ impl Listed {
 /// The setters of each package, for those who print them in their own way.
 pub fn listed_setters(package: &Package, recurse: bool) -> Result<Vec<(String, Vec<Listed>)>, Problem> {
     let scopes = scopes(package, Reach::Defined, recurse)?;
-    let listed = scopes.iter().map(|scope| Ok((package.shown(&scope.folder), setters(package, scope, None)?)));
+    let listed = scopes
+        .iter()
+        .map(|scope| Ok((package.shown(&scope.folder), setters(package, scope, None)?)));
     listed.collect()
 }
 
 /// By name.
 fn setters(package: &Package, scope: &Scope, only: Option<&str>) -> Result<Vec<Listed>, Problem> {
     let definitions = read_definitions(package, scope)?;
+    let files = marked(package, scope)?;
     let mut setters = Vec::new();
     for (key_name, definition) in definitions.with_prefix(SETTER_PREFIX) {
         let setter = &definition[EXTENSION]["setter"];
         if setter.is_null() {
-            return Err(missing(&definitions, &format!("{SETTER_PREFIX}{key_name}"), "setter"));
+            return Err(missing(
+                &definitions,
+                &format!("{SETTER_PREFIX}{key_name}"),
+                "setter",
+            ));
         }
         let name = shown(&setter["name"]);
         if only.is_some_and(|only| only != name) {
@@ -158,7 +171,7 @@ fn setters(package: &Package, scope: &Scope, only: Option<&str>) -> Result<Vec<L
             value: list.map_or_else(|| shown(&setter["value"]), |list| format!("[{list}]")),
             set_by: shown(&setter["setBy"]),
             description: shown(&definition["description"]),
-            count: count_fields(package, scope, &definitions, &name)?,
+            count: count_fields(&files, &definitions, &name)?,
             required: setter["required"] == true,
             is_set: setter["isSet"] == true,
             name,
@@ -181,7 +194,9 @@ fn missing(definitions: &Definitions, key: &str, what: &str) -> Problem {
 
 fn reference_name(reference: &str) -> String {
     let key = reference.strip_prefix("#/definitions/").unwrap_or(reference);
-    let name = key.strip_prefix(SETTER_PREFIX).or_else(|| key.strip_prefix(SUBSTITUTION_PREFIX));
+    let name = key
+        .strip_prefix(SETTER_PREFIX)
+        .or_else(|| key.strip_prefix(SUBSTITUTION_PREFIX));
     name.unwrap_or(reference).to_owned()
 }
 

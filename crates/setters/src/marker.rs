@@ -61,7 +61,9 @@ impl Document {
 
     fn head_comment_of_item(&self, id: Id) -> Option<std::ops::Range<usize>> {
         let before = self.text()[..self.node(id).start].trim_end();
-        before.ends_with('-').then(|| self.head_comment(before.len() - 1))?
+        before
+            .ends_with('-')
+            .then(|| self.head_comment(before.len() - 1))?
     }
 }
 

@@ -98,7 +98,8 @@ impl Package {
         let ignore = Ignore::new(self.text(&join(&scope.folder, IGNORE)).unwrap_or_default());
         let is_own = |path: &&str| {
             let folders = path.match_indices('/').map(|(end, _)| &path[..end]);
-            let mut nested = folders.filter(|folder| is_below(folder, &scope.folder) && *folder != scope.folder);
+            let mut nested =
+                folders.filter(|folder| is_below(folder, &scope.folder) && *folder != scope.folder);
             !nested.any(|folder| self.scope(folder).definitions.is_some())
         };
         self.matching(scope, is_resource)
@@ -120,7 +121,9 @@ impl Package {
     pub(crate) fn matching(&self, scope: &Scope, name: impl Fn(&str) -> bool) -> Vec<&str> {
         let is_named = |path: &&str| name(path.rsplit('/').next().unwrap_or(path));
         let walk = self.walk().into_iter();
-        walk.filter(|path| is_below(path, &scope.folder)).filter(is_named).collect()
+        walk.filter(|path| is_below(path, &scope.folder))
+            .filter(is_named)
+            .collect()
     }
 
     /// All paths, as one comes by them who reads each folder by name.
@@ -136,7 +139,11 @@ fn is_resource(name: &str) -> bool {
 }
 
 fn is_below(path: &str, folder: &str) -> bool {
-    folder.is_empty() || path == folder || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    folder.is_empty()
+        || path == folder
+        || path
+            .strip_prefix(folder)
+            .is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn relative<'a>(path: &'a str, folder: &str) -> &'a str {
@@ -172,7 +179,10 @@ fn clean(path: &str) -> String {
 fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
     let valid = str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
     let line = bytes[..valid].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
-    let before = bytes[..valid].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let before = bytes[..valid]
+        .rsplit(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
     let column = String::from_utf8_lossy(before).chars().count() as u64 + 1;
     Problem::new("the file is not UTF-8 text").at(path, line, column)
 }
@@ -182,13 +192,23 @@ mod tests {
     use super::*;
 
     fn package(paths: &[&str]) -> Package {
-        let files = paths.iter().map(|path| ((*path).to_owned(), Vec::new())).collect();
+        let files = paths
+            .iter()
+            .map(|path| ((*path).to_owned(), Vec::new()))
+            .collect();
         Package::new(".", files).unwrap()
     }
 
     #[test]
     fn a_package_ends_where_another_begins() {
-        let package = package(&["Krmfile", "a.yaml", "sub/Krmfile", "sub/b.yaml", "plain/c.yml", "d.txt"]);
+        let package = package(&[
+            "Krmfile",
+            "a.yaml",
+            "sub/Krmfile",
+            "sub/b.yaml",
+            "plain/c.yml",
+            "d.txt",
+        ]);
         let scopes = package.scopes(true);
         assert_eq!(package.resources(&scopes[0]), ["a.yaml", "plain/c.yml"]);
         assert_eq!(package.resources(&scopes[1]), ["sub/b.yaml"]);
@@ -198,7 +218,11 @@ mod tests {
     #[test]
     fn folders_are_walked_by_name() {
         let package = package(&["Krmfile", "A/Krmfile", "b.yaml", "b/Krmfile"]);
-        let folders: Vec<String> = package.scopes(true).into_iter().map(|scope| scope.folder).collect();
+        let folders: Vec<String> = package
+            .scopes(true)
+            .into_iter()
+            .map(|scope| scope.folder)
+            .collect();
         assert_eq!(folders, ["A", "", "b"]);
     }
 

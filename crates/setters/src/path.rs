@@ -12,7 +12,10 @@ use crate::{
 pub(crate) enum Step {
     Field(String),
     /// Elements of a list whose field matches; without a field, elements that match.
-    Elements { field: String, value: Regex },
+    Elements {
+        field: String,
+        value: Regex,
+    },
 }
 
 /// A value that was found, and what the steps through lists matched.
@@ -46,7 +49,9 @@ pub(crate) fn steps(parts: &[String]) -> Result<Vec<Step>, Problem> {
             return Ok(Step::Field(part.clone()));
         };
         let Some((field, value)) = element.split_once('=') else {
-            return Err(Problem::new(format!("list path element must contain fieldName=fieldValue for element {part}")));
+            return Err(Problem::new(format!(
+                "list path element must contain fieldName=fieldValue for element {part}"
+            )));
         };
         let value = expression(value)?;
         Ok(Step::Elements {
@@ -78,7 +83,11 @@ impl Document {
             Step::Elements { field, value } => {
                 let mut found = Vec::new();
                 for item in self.items(root) {
-                    let text = if field.is_empty() { Some(item.value) } else { self.get(item.value, field) };
+                    let text = if field.is_empty() {
+                        Some(item.value)
+                    } else {
+                        self.get(item.value, field)
+                    };
                     let text = text.map(|id| self.flow(id)).filter(|text| value.is_match(text));
                     let Some(text) = text else { continue };
                     let below = self.matches(item.value, rest).into_iter();
@@ -98,7 +107,9 @@ impl Document {
             Content::Scalar(scalar) => match scalar.style {
                 Style::Plain => scalar.value.clone(),
                 Style::SingleQuoted => format!("'{}'", scalar.value.replace('\'', "''")),
-                Style::Literal | Style::Folded if !is_non_string(&scalar.value) && !scalar.value.contains('\n') => {
+                Style::Literal | Style::Folded
+                    if !is_non_string(&scalar.value) && !scalar.value.contains('\n') =>
+                {
                     scalar.value.clone()
                 }
                 _ => quoted(&scalar.value),
@@ -109,7 +120,8 @@ impl Document {
             }
             Content::Mapping { entries, .. } => {
                 let entries = entries.iter();
-                let entries = entries.map(|entry| format!("{}: {}", self.flow(entry.key), self.flow(entry.value)));
+                let entries =
+                    entries.map(|entry| format!("{}: {}", self.flow(entry.key), self.flow(entry.value)));
                 format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
             }
             Content::Alias(target) => self.flow(*target),

@@ -72,7 +72,9 @@ impl<'a> Resource<'a> {
     }
 
     pub(crate) fn annotation(self, name: &str) -> Option<&'a str> {
-        let found = self.document().find(self.root(), &["metadata", "annotations", name])?;
+        let found = self
+            .document()
+            .find(self.root(), &["metadata", "annotations", name])?;
         self.document().value(found)
     }
 

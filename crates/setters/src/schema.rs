@@ -63,7 +63,10 @@ fn read(value: &str, is_string: bool) -> Result<Value, String> {
 }
 
 fn is_old_boolean(value: &str) -> bool {
-    matches!(value.to_ascii_lowercase().as_str(), "y" | "n" | "yes" | "no" | "on" | "off")
+    matches!(
+        value.to_ascii_lowercase().as_str(),
+        "y" | "n" | "yes" | "no" | "on" | "off"
+    )
 }
 
 /// Numbers that JSON, in which values are compared, does not have.
@@ -80,7 +83,10 @@ fn validate(name: &str, value: &Value, schema: &Value, problems: &mut Vec<String
         || (actual == "integer" && types.contains(&"number"))
         || (actual == "null" && schema["nullable"] == true);
     if !fits {
-        problems.push(format!("{name} in body must be of type {}: {actual:?}", types.join(",")));
+        problems.push(format!(
+            "{name} in body must be of type {}: {actual:?}",
+            types.join(",")
+        ));
         return;
     }
     if let Some(allowed) = schema["enum"].as_array()
@@ -159,9 +165,13 @@ fn validate_number(name: &str, number: f64, schema: &Value, problems: &mut Vec<S
     }
     if let Some(least) = schema["minimum"].as_f64() {
         match schema["exclusiveMinimum"] == true {
-            true if number <= least => problems.push(format!("{name} in body should be greater than {least}")),
+            true if number <= least => {
+                problems.push(format!("{name} in body should be greater than {least}"))
+            }
             false if number < least => {
-                problems.push(format!("{name} in body should be greater than or equal to {least}"));
+                problems.push(format!(
+                    "{name} in body should be greater than or equal to {least}"
+                ));
             }
             _ => {}
         }
@@ -217,14 +227,32 @@ mod tests {
     #[test]
     fn values_are_held_against_their_schema() {
         let of_type = |name: &str| json!({ "type": name });
-        assert_eq!(problem("four", of_type("integer")), "x in body must be of type integer: \"string\"");
-        assert_eq!(problem("yes", of_type("bool")), "x in body must be of type boolean: \"string\"");
+        assert_eq!(
+            problem("four", of_type("integer")),
+            "x in body must be of type integer: \"string\""
+        );
+        assert_eq!(
+            problem("yes", of_type("bool")),
+            "x in body must be of type boolean: \"string\""
+        );
         assert_eq!(problem("4", of_type("int")), "");
         assert_eq!(problem("4", of_type("number")), "");
         assert_eq!(problem("4", of_type("string")), "");
-        assert_eq!(problem("abc", json!({"maxLength": 2})), "x in body should be at most 2 chars long");
-        assert_eq!(problem("11", json!({"maximum": 10})), "x in body should be less than or equal to 10");
-        assert_eq!(problem("c", json!({"enum": ["a", "b"]})), "x in body should be one of [a b]");
-        assert_eq!(problem("c", json!({"pattern": "^[ab]$"})), "x in body should match '^[ab]$'");
+        assert_eq!(
+            problem("abc", json!({"maxLength": 2})),
+            "x in body should be at most 2 chars long"
+        );
+        assert_eq!(
+            problem("11", json!({"maximum": 10})),
+            "x in body should be less than or equal to 10"
+        );
+        assert_eq!(
+            problem("c", json!({"enum": ["a", "b"]})),
+            "x in body should be one of [a b]"
+        );
+        assert_eq!(
+            problem("c", json!({"pattern": "^[ab]$"})),
+            "x in body should match '^[ab]$'"
+        );
     }
 }

@@ -32,7 +32,9 @@ impl Set {
             Err(problem) => Outcome::failed(problem),
             Ok(_) if self.values.is_empty() => inline::list(package, Some(&self.name)),
             Ok(true) => inline::set(package, self),
-            Ok(false) => on_packages(package, Reach::Defined, self.recurse, |scope| self.set(package, scope)),
+            Ok(false) => on_packages(package, Reach::Defined, self.recurse, |scope| {
+                self.set(package, scope)
+            }),
         }
     }
 
@@ -47,7 +49,7 @@ impl Set {
         }
         let text = self.define(&before, file, text)?;
         let definitions = Definitions::read(file, &text)?;
-        let (count, mut edits) = set_fields(package, scope, &definitions, &self.name)?;
+        let (count, mut edits) = set_fields(&marked(package, scope)?, &definitions, &self.name)?;
         edits.insert(file.to_owned(), text);
         Ok(Change {
             message: format!("set {count} field(s)\n"),
@@ -68,7 +70,9 @@ impl Set {
         self.check_choice(definitions, &draft, &at("enumValues"))?;
         let value = self.values.first().cloned().unwrap_or_default();
         let document = draft.document();
-        let kind = draft.root().map(|root| document.text_at(root, &[&definition[..], &["type"]].concat()));
+        let kind = draft
+            .root()
+            .map(|root| document.text_at(root, &[&definition[..], &["type"]].concat()));
         if kind == Some("array") {
             draft.remove(&at("value"))?;
             let values = self.values.iter().cloned().map(Fragment::Quoted);
@@ -101,33 +105,58 @@ impl Set {
             return Ok(());
         }
         let possible = keys.join(",");
-        let message = format!("{value} does not match the possible values for {}: [{possible}]", self.name);
+        let message = format!(
+            "{value} does not match the possible values for {}: [{possible}]",
+            self.name
+        );
         Err(definitions.problem(path, message))
     }
 }
 
 pub(crate) fn not_found(name: &str) -> Problem {
-    Problem::new(format!("setter {name:?} is not found")).hint("`trainyard pkg list-setters` shows those there are")
+    Problem::new(format!("setter {name:?} is not found"))
+        .hint("`trainyard pkg list-setters` shows those there are")
+}
+
+/// A file, and its fields that have a marker.
+pub(crate) struct Marked {
+    path: String,
+    document: Document,
+    fields: Vec<Field>,
+}
+
+/// The files of a package, read once for any number of setters.
+pub(crate) fn marked(package: &Package, scope: &Scope) -> Result<Vec<Marked>, Problem> {
+    let files = package.resources(scope).into_iter();
+    let marked = files.map(|path| {
+        let document = package.document(path)?;
+        let all = document.roots().iter().flat_map(|root| fields(&document, *root));
+        let fields = all.filter(|field| field.marker.is_some()).collect();
+        Ok(Marked {
+            path: path.to_owned(),
+            document,
+            fields,
+        })
+    });
+    marked.collect()
 }
 
 /// Writes the value of a setter into the fields it is for. Says how many they are, and how their files become.
-pub(crate) fn set_fields(
-    package: &Package,
-    scope: &Scope,
+fn set_fields(
+    files: &[Marked],
     definitions: &Definitions,
     name: &str,
 ) -> Result<(usize, BTreeMap<String, String>), Problem> {
     let mut count = 0;
     let mut edits = BTreeMap::new();
-    for path in package.resources(scope) {
-        let document = package.document(path)?;
-        let changes = changes(&document, definitions, name)?;
+    for file in files {
+        let changes = changes(file, definitions, name)?;
         if !changes.is_empty() {
             count += changes.len();
-            let text = apply(document.text(), changes.into_iter().flatten().collect());
+            let text = apply(file.document.text(), changes.into_iter().flatten().collect());
             // Nothing is written that cannot be read again.
-            Document::parse(path, &text)?;
-            edits.insert(path.to_owned(), text);
+            Document::parse(&file.path, &text)?;
+            edits.insert(file.path.clone(), text);
         }
     }
     Ok((count, edits))
@@ -135,24 +164,21 @@ pub(crate) fn set_fields(
 
 /// How many fields a setter is for.
 pub(crate) fn count_fields(
-    package: &Package,
-    scope: &Scope,
+    files: &[Marked],
     definitions: &Definitions,
     name: &str,
 ) -> Result<usize, Problem> {
-    let files = package.resources(scope).into_iter();
-    files.map(|path| Ok(changes(&package.document(path)?, definitions, name)?.len())).sum()
+    files
+        .iter()
+        .map(|file| Ok(changes(file, definitions, name)?.len()))
+        .sum()
 }
 
 /// For each field the setter is for, the edits that write it.
-fn changes(document: &Document, definitions: &Definitions, name: &str) -> Result<Vec<Vec<Edit>>, Problem> {
-    let mut changes = Vec::new();
-    for root in document.roots() {
-        for field in fields(document, *root) {
-            changes.extend(change(document, &field, definitions, name)?);
-        }
-    }
-    Ok(changes)
+fn changes(file: &Marked, definitions: &Definitions, name: &str) -> Result<Vec<Vec<Edit>>, Problem> {
+    let changes = file.fields.iter();
+    let changes = changes.map(|field| change(&file.document, field, definitions, name));
+    changes.filter_map(Result::transpose).collect()
 }
 
 fn change(
@@ -170,7 +196,9 @@ fn change(
     let setter = extension.setter.filter(|setter| setter.name == name);
     if document.is_sequence(field.id) {
         let setter = setter.filter(|setter| !setter.list_values.is_empty());
-        return setter.map(|setter| set_list(document, field, definitions, &setter)).transpose();
+        return setter
+            .map(|setter| set_list(document, field, definitions, &setter))
+            .transpose();
     }
     // The values of a list are for lists.
     if let Some(setter) = setter.filter(|setter| setter.list_values.is_empty()) {
@@ -183,7 +211,9 @@ fn change(
         return Ok(None);
     };
     let (value, has_part) = definitions.substitute(&substitution, &|part| part == name)?;
-    let edit = document.replace_scalar(field.id, &value, Target::Text).filter(|_| has_part);
+    let edit = document
+        .replace_scalar(field.id, &value, Target::Text)
+        .filter(|_| has_part);
     Ok(edit.map(|edit| vec![edit]))
 }
 
@@ -212,5 +242,7 @@ fn set_list(
     definitions.check(setter)?;
     let values = setter.list_values.iter().cloned().map(Fragment::Quoted);
     let list = Fragment::List(values.collect());
-    Ok(field.entry.map_or_else(Vec::new, |entry| document.replace_value(&entry, &list)))
+    Ok(field
+        .entry
+        .map_or_else(Vec::new, |entry| document.replace_value(&entry, &list)))
 }

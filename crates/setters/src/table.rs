@@ -22,7 +22,10 @@ pub(crate) fn render(header: &[&str], rows: &[Vec<String>], frame: Frame) -> Str
     let widths: Vec<usize> = (0..header.len())
         .map(|column| {
             // A wrapped cell takes all the room it may, even where its lines are shorter.
-            let room = rows.iter().filter_map(|row| row.get(column)).map(|cell| room(cell));
+            let room = rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| room(cell));
             let lines = wrapped.iter().filter_map(|row| row.get(column)).flatten();
             let widest = lines.map(|line| width(line)).chain(room).max();
             widest.unwrap_or(0).max(width(header[column]))
@@ -108,7 +111,12 @@ impl Layout {
 fn wrap(cell: &str) -> Vec<String> {
     let paragraph = cell.replace('\n', " ");
     let words: Vec<&str> = paragraph.split(' ').collect();
-    let limit = words.iter().map(|word| width(word)).chain([room(cell)]).max().unwrap_or(0);
+    let limit = words
+        .iter()
+        .map(|word| width(word))
+        .chain([room(cell)])
+        .max()
+        .unwrap_or(0);
     let breaks = even_breaks(&words, limit);
     let mut lines = Vec::new();
     let mut start = 0;
@@ -175,16 +183,26 @@ mod tests {
 
     #[test]
     fn lines_are_as_even_as_they_can_be() {
-        let lines = ["number of replicas that should", "be running at all times in the", "cluster"];
+        let lines = [
+            "number of replicas that should",
+            "be running at all times in the",
+            "cluster",
+        ];
         assert_eq!(wrap(TEXT), lines);
-        assert_eq!(wrap("a-word-that-is-far-longer-than-any-line b"), ["a-word-that-is-far-longer-than-any-line", "b"]);
+        assert_eq!(
+            wrap("a-word-that-is-far-longer-than-any-line b"),
+            ["a-word-that-is-far-longer-than-any-line", "b"]
+        );
         assert_eq!(wrap(""), [""]);
     }
 
     #[test]
     fn a_plain_table_stands_apart() {
         let rows = vec![vec!["a".to_owned(), "x".to_owned()]];
-        assert_eq!(render(&["NAME", "V"], &rows, Frame::Plain), "  NAME   V  \n  a      x  \n");
+        assert_eq!(
+            render(&["NAME", "V"], &rows, Frame::Plain),
+            "  NAME   V  \n  a      x  \n"
+        );
     }
 
     #[test]

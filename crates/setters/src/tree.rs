@@ -35,7 +35,16 @@ struct Shown {
 }
 
 const LOCAL: &str = "config.kubernetes.io/local-config";
-const FIELDS: [&str; 8] = ["name", "image", "command", "args", "env", "replicas", "resources", "ports"];
+const FIELDS: [&str; 8] = [
+    "name",
+    "image",
+    "command",
+    "args",
+    "env",
+    "replicas",
+    "resources",
+    "ports",
+];
 
 impl Tree {
     pub fn run(&self, package: &Package) -> Outcome {
@@ -52,7 +61,9 @@ impl Tree {
         let shown = self.shown()?;
         let scope = package.scope("");
         let is_named = |name: &str| {
-            name.ends_with(".yaml") || name.ends_with(".yml") || ["Krmfile", "Kptfile", "Kustomization"].contains(&name)
+            name.ends_with(".yaml")
+                || name.ends_with(".yml")
+                || ["Krmfile", "Kptfile", "Kustomization"].contains(&name)
         };
         let files = read(package, &package.matching(&scope, is_named))?;
         let is_shown = |resource: &Resource<'_>| match resource.annotation(LOCAL) {
@@ -62,7 +73,13 @@ impl Tree {
         let mut resources: Vec<Resource<'_>> = all(&files).into_iter().filter(is_shown).collect();
         resources.retain(|resource| !resource.kind().is_empty());
         resources.sort_by_key(|resource| {
-            (resource.file_name(), resource.namespace(), resource.name(), resource.kind(), resource.api_version())
+            (
+                resource.file_name(),
+                resource.namespace(),
+                resource.name(),
+                resource.kind(),
+                resource.api_version(),
+            )
         });
         let has_owners = resources.iter().any(|resource| owner(*resource).is_some());
         let tree = match self.structure.as_deref() {
@@ -83,8 +100,15 @@ impl Tree {
         for field in FIELDS.iter().filter(is_asked) {
             let paths: &[&str] = match *field {
                 "replicas" => &["spec.replicas"],
-                "ports" => &["spec.containers[name=.*]", "spec.template.spec.containers[name=.*]", "spec"],
-                _ => &["spec.containers[name=.*]", "spec.template.spec.containers[name=.*]"],
+                "ports" => &[
+                    "spec.containers[name=.*]",
+                    "spec.template.spec.containers[name=.*]",
+                    "spec",
+                ],
+                _ => &[
+                    "spec.containers[name=.*]",
+                    "spec.template.spec.containers[name=.*]",
+                ],
             };
             for path in paths {
                 // The dots of the expression are no separators.
@@ -120,8 +144,14 @@ fn by_folder(package: &Package, resources: &[Resource<'_>], shown: &[Shown]) -> 
     let mut root = Branch::new(package.root());
     let mut paths: Vec<(&str, Vec<usize>)> = Vec::new();
     for (folder, resources) in folders {
-        let is_parent = |(parent, _): &&(&str, Vec<usize>)| *parent != "." && folder.starts_with(&format!("{parent}/"));
-        let mut path = paths.iter().rev().find(is_parent).map(|(_, path)| path.clone()).unwrap_or_default();
+        let is_parent =
+            |(parent, _): &&(&str, Vec<usize>)| *parent != "." && folder.starts_with(&format!("{parent}/"));
+        let mut path = paths
+            .iter()
+            .rev()
+            .find(is_parent)
+            .map(|(_, path)| path.clone())
+            .unwrap_or_default();
         let branch = root.at(&path);
         let branch = if folder == "." {
             branch
@@ -129,7 +159,11 @@ fn by_folder(package: &Package, resources: &[Resource<'_>], shown: &[Shown]) -> 
             let name = folder.rsplit('/').next().unwrap_or(folder);
             let is_package = package.contains(&join(folder, "Krmfile"));
             path.push(branch.children.len());
-            branch.push(Branch::new(if is_package { format!("Pkg: {name}") } else { name.to_owned() }))
+            branch.push(Branch::new(if is_package {
+                format!("Pkg: {name}")
+            } else {
+                name.to_owned()
+            }))
         };
         for resource in resources {
             branch.push(leaf(resource, resource.file_name(), shown));
@@ -158,8 +192,11 @@ fn by_owner(resources: &[Resource<'_>], shown: &[Shown]) -> Result<Branch, Probl
     let known: Vec<String> = resources.iter().map(identity_of).collect();
     for resource in resources {
         if let Some(owner) = owner(*resource).filter(|owner| !known.contains(owner)) {
-            let message = format!("owner '{owner}' not found in input, but found as an owner of input objects");
-            return Err(resource.document().problem(&resource.file.path, resource.root(), message));
+            let message =
+                format!("owner '{owner}' not found in input, but found as an owner of input objects");
+            return Err(resource
+                .document()
+                .problem(&resource.file.path, resource.root(), message));
         }
     }
     let mut root = Branch::new(".");
@@ -179,7 +216,11 @@ impl Owned<'_> {
         if depth > self.resources.len() {
             return;
         }
-        for resource in self.resources.iter().filter(|resource| owner(**resource).as_deref() == parent) {
+        for resource in self
+            .resources
+            .iter()
+            .filter(|resource| owner(**resource).as_deref() == parent)
+        {
             let child = branch.push(leaf(*resource, "Resource", self.shown));
             let name = identity(resource.kind(), resource.namespace(), resource.name());
             self.below(Some(&name), child, depth + 1);

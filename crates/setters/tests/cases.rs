@@ -31,17 +31,27 @@ fn play(case: &str) -> String {
             files.insert(file.to_owned(), body.into_bytes());
             continue;
         }
-        let Some(command) = name.strip_prefix("run ") else { continue };
+        let Some(command) = name.strip_prefix("run ") else {
+            continue;
+        };
         let words: Vec<&str> = command.split_whitespace().collect();
         let done = arguments::run(&words, &files);
         played += &format!("=== {name}\n{}", done.output);
         if let Some(problem) = &done.problem {
             played += &format!("error: {problem}\n");
         }
+        if !done.is_success && done.problem.is_none() {
+            played += "nothing was found\n";
+        }
         for (path, text) in &done.files {
             if files.get(path) != Some(text) {
-                let before = files.get(path).map(|text| String::from_utf8_lossy(text).into_owned());
-                played += &format!("--- {path}\n{}", changes(&before.unwrap_or_default(), &String::from_utf8_lossy(text)));
+                let before = files
+                    .get(path)
+                    .map(|text| String::from_utf8_lossy(text).into_owned());
+                played += &format!(
+                    "--- {path}\n{}",
+                    changes(&before.unwrap_or_default(), &String::from_utf8_lossy(text))
+                );
             }
         }
         files = done.files;
@@ -52,18 +62,35 @@ fn play(case: &str) -> String {
 /// The lines that are not in the other text.
 fn changes(before: &str, after: &str) -> String {
     let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
+    let same = before
+        .iter()
+        .zip(&after)
+        .take_while(|(one, other)| one == other)
+        .count();
     let rest = before.len().min(after.len()) - same;
-    let same_end = before.iter().rev().zip(after.iter().rev()).take(rest).take_while(|(one, other)| one == other).count();
-    let gone = before[same..before.len() - same_end].iter().map(|line| format!("-{line}\n"));
-    let new = after[same..after.len() - same_end].iter().map(|line| format!("+{line}\n"));
+    let same_end = before
+        .iter()
+        .rev()
+        .zip(after.iter().rev())
+        .take(rest)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let gone = before[same..before.len() - same_end]
+        .iter()
+        .map(|line| format!("-{line}\n"));
+    let new = after[same..after.len() - same_end]
+        .iter()
+        .map(|line| format!("+{line}\n"));
     gone.chain(new).collect()
 }
 
 #[test]
 fn commands_do_to_our_packages_what_they_always_did() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
-    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     paths.sort();
     assert!(!paths.is_empty());
     for path in paths {
@@ -72,7 +99,11 @@ fn commands_do_to_our_packages_what_they_always_did() {
         if std::env::var_os("UPDATE_GOLDENS").is_some() {
             fs::write(&path, &played).unwrap();
         } else {
-            assert!(played == case, "{} should be\n{case}\nbut is\n{played}", path.display());
+            assert!(
+                played == case,
+                "{} should be\n{case}\nbut is\n{played}",
+                path.display()
+            );
         }
     }
 }

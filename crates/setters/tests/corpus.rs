@@ -26,7 +26,10 @@ fn corpus(suite: &str) -> Option<PathBuf> {
 }
 
 fn collect(folder: &Path, prefix: &str, files: &mut Files) {
-    for entry in fs::read_dir(folder).expect("the folder can be read").filter_map(Result::ok) {
+    for entry in fs::read_dir(folder)
+        .expect("the folder can be read")
+        .filter_map(Result::ok)
+    {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.path().is_dir() {
             collect(&entry.path(), &format!("{name}/"), files);
@@ -45,7 +48,10 @@ fn files(folder: &Path) -> Files {
 /// The setter comments of a text, without the spaces in them.
 fn comments(text: &str) -> Vec<String> {
     let comment = |line: &str| {
-        let at = line.find("# {").or_else(|| line.find("#{")).or_else(|| line.find("# kpt-set:"))?;
+        let at = line
+            .find("# {")
+            .or_else(|| line.find("#{"))
+            .or_else(|| line.find("# kpt-set:"))?;
         let text = line[at + 1..].trim();
         let is_marker = text.ends_with('}') || text.starts_with("kpt-set:");
         is_marker.then(|| text.replace(' ', ""))
@@ -142,7 +148,12 @@ fn check(suite: &str, differences: impl Fn(&Case) -> Vec<String>) {
         let case = Case::read(folder);
         let differences = differences(&case);
         if !differences.is_empty() {
-            failed.push(format!("{}: {:?}\n{}", case.folder.display(), case.arguments(), differences.join("\n")));
+            failed.push(format!(
+                "{}: {:?}\n{}",
+                case.folder.display(),
+                case.arguments(),
+                differences.join("\n")
+            ));
         }
     }
     eprintln!("{suite}: {} of {total}", total - failed.len());
@@ -158,9 +169,14 @@ fn setter_commands_do_what_kustomize_did() {
 fn edits_do_what_one_kustomize_did() {
     check("edit", |case| {
         let versions = ["v5.5.0", "v3.8.4"];
-        let of = |version: &&str| case.differences(&case.facts[*version], &format!("expected-{version}"), false);
+        let of =
+            |version: &&str| case.differences(&case.facts[*version], &format!("expected-{version}"), false);
         let mut differences = versions.iter().map(of);
         let first = differences.next().unwrap_or_default();
-        if first.is_empty() || differences.any(|other| other.is_empty()) { Vec::new() } else { first }
+        if first.is_empty() || differences.any(|other| other.is_empty()) {
+            Vec::new()
+        } else {
+            first
+        }
     });
 }

@@ -12,7 +12,11 @@ pub(super) fn run(input: &[u8]) {
         return;
     };
     assert_eq!(document.text(), text);
-    let scalars: Vec<usize> = document.nodes().map(|(id, _)| id).filter(|id| document.scalar(*id).is_some()).collect();
+    let scalars: Vec<usize> = document
+        .nodes()
+        .map(|(id, _)| id)
+        .filter(|id| document.scalar(*id).is_some())
+        .collect();
     let Some(chosen) = scalars.get(input.len() % scalars.len().max(1)) else {
         return;
     };
@@ -27,8 +31,16 @@ pub(super) fn run(input: &[u8]) {
 fn check(document: &Document, chosen: usize, edit: &Edit, value: &str) {
     let text = document.text();
     let span = &document.node(chosen).span;
-    assert!(span.start <= edit.range.start && edit.range.end <= span.end, "more than the value is changed\n{text}");
-    let changed = format!("{}{}{}", &text[..edit.range.start], edit.text, &text[edit.range.end..]);
+    assert!(
+        span.start <= edit.range.start && edit.range.end <= span.end,
+        "more than the value is changed\n{text}"
+    );
+    let changed = format!(
+        "{}{}{}",
+        &text[..edit.range.start],
+        edit.text,
+        &text[edit.range.end..]
+    );
     // What the text means can depend on a scalar in ways no edit can keep, such as an alias of its anchor.
     let Ok(again) = Document::parse("changed", &changed) else {
         return;

@@ -156,7 +156,10 @@ impl<'a> Builder<'a> {
         let indicator = between.find(['|', '>']).map(|found| self.cursor + found);
         let start = indicator.unwrap_or(bytes.start);
         let header = self.text[start..].lines().next().unwrap_or_default();
-        let keeps_all = header.split('#').next().is_some_and(|header| header.contains('+'));
+        let keeps_all = header
+            .split('#')
+            .next()
+            .is_some_and(|header| header.contains('+'));
         let written = &self.text[start..bytes.end.max(start)];
         let length = if keeps_all {
             written.strip_suffix('\n').unwrap_or(written).len()
@@ -175,7 +178,10 @@ impl<'a> Builder<'a> {
             let dash = (!is_flow).then(|| self.sign(b'-')).flatten();
             match self.event()? {
                 Some((Event::SequenceEnd, span)) => {
-                    return Ok((start..self.leave(is_flow, end, &span), Content::Sequence { items, is_flow }));
+                    return Ok((
+                        start..self.leave(is_flow, end, &span),
+                        Content::Sequence { items, is_flow },
+                    ));
                 }
                 Some((event, span)) => {
                     if let Some(dash) = dash {
@@ -198,11 +204,18 @@ impl<'a> Builder<'a> {
         loop {
             match self.event()? {
                 Some((Event::MappingEnd, span)) => {
-                    return Ok((start..self.leave(is_flow, end, &span), Content::Mapping { entries, is_flow }));
+                    return Ok((
+                        start..self.leave(is_flow, end, &span),
+                        Content::Mapping { entries, is_flow },
+                    ));
                 }
                 Some((event, span)) => {
                     let question = self.sign(b'?');
                     self.cursor = question.map_or(self.cursor, |question| question + 1);
+                    // A key of nothing is right before its colon.
+                    if let Some(colon) = self.sign(b':').filter(|_| range(&span).is_empty()) {
+                        self.cursor = colon;
+                    }
                     let key = self.node(event, &span)?;
                     let colon = self.sign(b':');
                     self.cursor = colon.map_or(self.cursor, |colon| colon + 1);
@@ -210,7 +223,10 @@ impl<'a> Builder<'a> {
                         return Err(self.malformed());
                     };
                     let value = self.node(event, &span)?;
-                    end = self.nodes[value].span.end.max(colon.map_or(self.nodes[key].span.end, |c| c + 1));
+                    end = self.nodes[value]
+                        .span
+                        .end
+                        .max(colon.map_or(self.nodes[key].span.end, |c| c + 1));
                     entries.push(Entry {
                         key,
                         value,

@@ -25,7 +25,11 @@ impl Document {
         let colon = entry.colon?;
         let value = &self.nodes[entry.value];
         let is_below = value.start > self.line_end(colon) || value.span.is_empty();
-        if is_below { self.comment_behind(colon + 1) } else { None }
+        if is_below {
+            self.comment_behind(colon + 1)
+        } else {
+            None
+        }
     }
 
     /// The comment above something that begins its line, with its `#`, if it is of one line.
@@ -75,7 +79,9 @@ impl Document {
                     Content::Mapping { entries, .. } => entries.iter().find(|entry| entry.value == id),
                     _ => None,
                 });
-                let colon = entry.and_then(|entry| entry.colon).map_or(node.span.start, |colon| colon + 1);
+                let colon = entry
+                    .and_then(|entry| entry.colon)
+                    .map_or(node.span.start, |colon| colon + 1);
                 (entry.and_then(|entry| self.key_comment(entry)), colon)
             }
             _ => (self.line_comment(id), node.span.end),
@@ -91,7 +97,11 @@ impl Document {
         }
         let comma = rest.starts_with(',');
         let rest = rest.trim_start_matches(',').trim_start();
-        let margin = " ".repeat(self.text[self.line_start(at)..].len() - self.text[self.line_start(at)..].trim_start_matches(' ').len() + 2);
+        let margin = " ".repeat(
+            self.text[self.line_start(at)..].len()
+                - self.text[self.line_start(at)..].trim_start_matches(' ').len()
+                + 2,
+        );
         let sign = if comma { "," } else { "" };
         Edit::replace(
             at..end - rest.len(),

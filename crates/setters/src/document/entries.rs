@@ -39,13 +39,21 @@ impl Document {
         let node = &self.nodes[mapping];
         let entry = Fragment::Map(vec![(key.to_owned(), value.clone())]);
         match &node.content {
-            Content::Mapping { entries, is_flow: false } => {
-                let indent = entries.first().map_or(0, |first| self.column(self.entry_start(first)));
+            Content::Mapping {
+                entries,
+                is_flow: false,
+            } => {
+                let indent = entries
+                    .first()
+                    .map_or(0, |first| self.column(self.entry_start(first)));
                 let at = self.line_end(node.span.end);
                 let lines = entry.lines(indent, self.layout());
                 Edit::insert(at, self.line_break().to_owned() + &lines)
             }
-            Content::Mapping { entries, is_flow: true } => {
+            Content::Mapping {
+                entries,
+                is_flow: true,
+            } => {
                 let is_json = entries
                     .first()
                     .is_some_and(|first| self.text[self.nodes[first.key].span.clone()].starts_with('"'));
@@ -84,7 +92,10 @@ impl Document {
             return vec![Edit::replace(node.span.clone(), value.in_flow(false))];
         };
         if self.is_in_flow(entry.key) {
-            return vec![Edit::replace(colon + 1..node.span.end, format!(" {}", value.in_flow(false)))];
+            return vec![Edit::replace(
+                colon + 1..node.span.end,
+                format!(" {}", value.in_flow(false)),
+            )];
         }
         let indent = self.column(self.entry_start(entry));
         let written = value.after_colon(indent, self.layout());
@@ -101,7 +112,10 @@ impl Document {
         if written.starts_with(' ') {
             vec![Edit::replace(colon + 1..end, written)]
         } else {
-            vec![Edit::remove(colon + 1..end), Edit::insert(self.line_end(end), written)]
+            vec![
+                Edit::remove(colon + 1..end),
+                Edit::insert(self.line_end(end), written),
+            ]
         }
     }
 
@@ -116,7 +130,11 @@ impl Document {
         }
         if *is_flow {
             let bounds = |entry: &Entry| {
-                self.entry_start(entry)..self.nodes[entry.value].span.end.max(self.nodes[entry.key].span.end)
+                self.entry_start(entry)
+                    ..self.nodes[entry.value]
+                        .span
+                        .end
+                        .max(self.nodes[entry.key].span.end)
             };
             return Edit::remove(self.flow_part(entries.iter().map(bounds).collect(), index));
         }
@@ -172,7 +190,11 @@ impl Document {
 
     pub(crate) fn entry_end(&self, entry: &Entry) -> usize {
         let value = self.nodes[entry.value].span.end;
-        value.max(entry.colon.map_or(self.nodes[entry.key].span.end, |colon| colon + 1))
+        value.max(
+            entry
+                .colon
+                .map_or(self.nodes[entry.key].span.end, |colon| colon + 1),
+        )
     }
 
     pub(super) fn layout(&self) -> Layout {
@@ -190,7 +212,8 @@ impl Document {
         });
         let mut offsets = entries.filter_map(|entry| {
             let dash = self.items(entry.value).first()?.dash?;
-            self.column(dash).checked_sub(self.column(self.entry_start(entry)))
+            self.column(dash)
+                .checked_sub(self.column(self.entry_start(entry)))
         });
         offsets.next().unwrap_or(0)
     }

@@ -29,7 +29,11 @@ impl Fragment {
     /// A mapping of the fields that have a value.
     pub fn map<'a>(fields: impl IntoIterator<Item = (&'a str, Option<Fragment>)>) -> Self {
         let fields = fields.into_iter();
-        Self::Map(fields.filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
+        Self::Map(
+            fields
+                .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+                .collect(),
+        )
     }
 
     /// Wrapped into a mapping for each key, the last the innermost.
@@ -78,7 +82,11 @@ impl Fragment {
             Self::Map(entries) => entries
                 .iter()
                 .map(|(key, value)| {
-                    format!("{margin}{}:{}", plain_text(key, false), value.after_colon(indent, layout))
+                    format!(
+                        "{margin}{}:{}",
+                        plain_text(key, false),
+                        value.after_colon(indent, layout)
+                    )
                 })
                 .collect(),
             scalar => vec![margin + &scalar.flow(false)],
@@ -96,7 +104,13 @@ impl Fragment {
 
     /// In one line. In JSON every text has quotes.
     pub(super) fn flow(&self, is_json: bool) -> String {
-        let text = |text: &str| if is_json { quoted(text) } else { plain_text(text, true) };
+        let text = |text: &str| {
+            if is_json {
+                quoted(text)
+            } else {
+                plain_text(text, true)
+            }
+        };
         match self {
             Self::Text(value) if is_json => quoted(value),
             Self::Text(value) => plain_text(value, false),
@@ -108,7 +122,8 @@ impl Fragment {
             }
             Self::Map(entries) => {
                 let entries = entries.iter();
-                let entries = entries.map(|(key, value)| format!("{}: {}", text(key), value.in_flow(is_json)));
+                let entries =
+                    entries.map(|(key, value)| format!("{}: {}", text(key), value.in_flow(is_json)));
                 format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
             }
         }

@@ -15,11 +15,17 @@ impl Document {
             return Edit::replace(node.span.clone(), format!("[{}]", value.in_flow(false)));
         };
         if *is_flow {
-            return Edit::insert(self.nodes[last.value].span.end, format!(", {}", value.in_flow(false)));
+            return Edit::insert(
+                self.nodes[last.value].span.end,
+                format!(", {}", value.in_flow(false)),
+            );
         }
         let indent = last.dash.map_or(0, |dash| self.column(dash));
         let lines = Fragment::List(vec![value.clone()]).lines(indent, self.layout());
-        Edit::insert(self.line_end(self.item_end(last)), self.line_break().to_owned() + &lines)
+        Edit::insert(
+            self.line_end(self.item_end(last)),
+            self.line_break().to_owned() + &lines,
+        )
     }
 
     /// Without an element, and the comments right above it.
@@ -62,11 +68,16 @@ impl Document {
         let is_moved = |(place, from): &(usize, &usize)| place != *from;
         let moved = order.iter().enumerate().filter(is_moved);
         moved
-            .map(|(place, from)| Edit::replace(parts[place].clone(), self.text[parts[*from].clone()].to_owned()))
+            .map(|(place, from)| {
+                Edit::replace(parts[place].clone(), self.text[parts[*from].clone()].to_owned())
+            })
             .collect()
     }
 
     fn item_end(&self, item: &Item) -> usize {
-        self.nodes[item.value].span.end.max(item.dash.map_or(0, |dash| dash + 1))
+        self.nodes[item.value]
+            .span
+            .end
+            .max(item.dash.map_or(0, |dash| dash + 1))
     }
 }

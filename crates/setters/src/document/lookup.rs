@@ -59,7 +59,9 @@ impl Document {
             }
             Content::Mapping { entries, .. } => {
                 let key = |entry: &Entry| self.value(entry.key).unwrap_or_default().to_owned();
-                let entries = entries.iter().map(|entry| (key(entry), self.fragment(entry.value)));
+                let entries = entries
+                    .iter()
+                    .map(|entry| (key(entry), self.fragment(entry.value)));
                 Fragment::Map(entries.collect())
             }
             // An anchor may be out of reach where the copy goes.

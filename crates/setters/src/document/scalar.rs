@@ -62,9 +62,9 @@ impl Document {
     /// Whether there is a place for a value: a key without a colon has none for its value.
     fn has_place(&self, id: Id) -> bool {
         let has_none = |node: &Node| match &node.content {
-            Content::Mapping { entries, .. } => {
-                entries.iter().any(|entry| entry.value == id && entry.colon.is_none())
-            }
+            Content::Mapping { entries, .. } => entries
+                .iter()
+                .any(|entry| entry.value == id && entry.colon.is_none()),
             _ => false,
         };
         !self.nodes[id].span.is_empty() || !self.nodes.iter().any(has_none)
@@ -78,15 +78,14 @@ impl Document {
                 node.content,
                 Content::Mapping { is_flow: true, .. } | Content::Sequence { is_flow: true, .. }
             );
-            is_flow
-                && node.span.start < at
-                && at < node.span.end
+            is_flow && node.span.start < at && at < node.span.end
         })
     }
 }
 
 fn written(value: &str, style: Style, is_text: bool, is_in_flow: bool) -> String {
-    let needs_quotes = !can_be_plain(value, is_in_flow) || (is_text && (value.is_empty() || is_non_string(value)));
+    let needs_quotes =
+        !can_be_plain(value, is_in_flow) || (is_text && (value.is_empty() || is_non_string(value)));
     match style {
         Style::SingleQuoted if is_text && is_printable(value) => format!("'{}'", value.replace('\'', "''")),
         Style::DoubleQuoted if is_text => quoted(value),
@@ -123,9 +122,9 @@ pub(crate) fn quoted(value: &str) -> String {
 }
 
 fn is_printable(value: &str) -> bool {
-    !value
-        .chars()
-        .any(|c| c.is_control() || matches!(c, '\u{feff}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}'))
+    !value.chars().any(|c| {
+        c.is_control() || matches!(c, '\u{feff}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
+    })
 }
 
 /// Whether a reader of YAML 1.1, as Kubernetes has one, takes a bare text for something else than a text.
@@ -146,10 +145,16 @@ pub fn is_non_string(value: &str) -> bool {
 fn is_date(value: &str) -> bool {
     let bytes = value.as_bytes();
     let digits = |range: std::ops::Range<usize>| {
-        bytes.get(range).is_some_and(|bytes| bytes.iter().all(u8::is_ascii_digit))
+        bytes
+            .get(range)
+            .is_some_and(|bytes| bytes.iter().all(u8::is_ascii_digit))
     };
-    digits(0..4) && bytes.get(4) == Some(&b'-') && bytes.get(5).is_some_and(u8::is_ascii_digit)
-        && value.bytes().all(|byte| byte.is_ascii_digit() || b"-+:.TZtz ".contains(&byte))
+    digits(0..4)
+        && bytes.get(4) == Some(&b'-')
+        && bytes.get(5).is_some_and(u8::is_ascii_digit)
+        && value
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || b"-+:.TZtz ".contains(&byte))
         && value.matches('-').count() >= 2
 }
 

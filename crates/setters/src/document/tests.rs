@@ -33,8 +33,32 @@ fn every_scalar_knows_its_bytes() {
         .map(|(_, node)| &text[node.span.clone()])
         .collect();
     let expected = [
-        "a", "1", "b", "", "c", "|  # q\n  l1\n\n  l2", "d", "\"x\\ny\"", "e", "a", "b", "'c'", "f", "v", "g", "1", "",
-        "k", "v", "w", "x", "h", "multi\n  line", "ex", "pl", "z",
+        "a",
+        "1",
+        "b",
+        "",
+        "c",
+        "|  # q\n  l1\n\n  l2",
+        "d",
+        "\"x\\ny\"",
+        "e",
+        "a",
+        "b",
+        "'c'",
+        "f",
+        "v",
+        "g",
+        "1",
+        "",
+        "k",
+        "v",
+        "w",
+        "x",
+        "h",
+        "multi\n  line",
+        "ex",
+        "pl",
+        "z",
     ];
     assert_eq!(scalars, expected);
     assert_eq!(document.roots().len(), 2);
@@ -42,38 +66,74 @@ fn every_scalar_knows_its_bytes() {
 
 #[test]
 fn a_value_keeps_its_quotes_and_comments() {
-    assert_eq!(put("a: 'x' # c\nb: 2\n", &["a"], Fragment::text("it's")), "a: 'it''s' # c\nb: 2\n");
+    assert_eq!(
+        put("a: 'x' # c\nb: 2\n", &["a"], Fragment::text("it's")),
+        "a: 'it''s' # c\nb: 2\n"
+    );
     assert_eq!(put("a: x # c\n", &["a"], Fragment::text("5")), "a: \"5\" # c\n");
-    assert_eq!(put("a: 1\n", &["a"], Fragment::Plain("true".to_owned())), "a: true\n");
+    assert_eq!(
+        put("a: 1\n", &["a"], Fragment::Plain("true".to_owned())),
+        "a: true\n"
+    );
     assert_eq!(put("a:\nb: 1\n", &["a"], Fragment::text("x")), "a: x\nb: 1\n");
-    assert_eq!(put("a: | # c\n  x\n  y\nb: 1\n", &["a"], Fragment::text("z")), "a: z # c\nb: 1\n");
+    assert_eq!(
+        put("a: | # c\n  x\n  y\nb: 1\n", &["a"], Fragment::text("z")),
+        "a: z # c\nb: 1\n"
+    );
 }
 
 #[test]
 fn fields_are_added_in_the_style_of_their_neighbours() {
     let list = || Fragment::texts(["x", "z"]);
-    assert_eq!(put("a:\n  b: 1 # c\n# end\n", &["a", "d"], Fragment::text("e")), "a:\n  b: 1 # c\n  d: e\n# end\n");
-    assert_eq!(put("a: {b: 1}\n", &["a", "c"], Fragment::text("d")), "a: {b: 1, c: d}\n");
+    assert_eq!(
+        put("a:\n  b: 1 # c\n# end\n", &["a", "d"], Fragment::text("e")),
+        "a:\n  b: 1 # c\n  d: e\n# end\n"
+    );
+    assert_eq!(
+        put("a: {b: 1}\n", &["a", "c"], Fragment::text("d")),
+        "a: {b: 1, c: d}\n"
+    );
     assert_eq!(put("a: {}\n", &["a", "c", "d"], list()), "a: {c: {d: [x, z]}}\n");
-    assert_eq!(put("a:\n  - b\n", &["c"], list()), "a:\n  - b\nc:\n  - x\n  - z\n");
+    assert_eq!(
+        put("a:\n  - b\n", &["c"], list()),
+        "a:\n  - b\nc:\n  - x\n  - z\n"
+    );
     assert_eq!(put("a: b", &["c"], list()), "a: b\nc:\n- x\n- z");
-    assert_eq!(put("a: b\r\n", &["c", "d"], list()), "a: b\r\nc:\r\n  d:\r\n  - x\r\n  - z\r\n");
-    assert_eq!(put("{\"a\": \"b\"}\n", &["c"], Fragment::text("d")), "{\"a\": \"b\", \"c\": \"d\"}\n");
+    assert_eq!(
+        put("a: b\r\n", &["c", "d"], list()),
+        "a: b\r\nc:\r\n  d:\r\n  - x\r\n  - z\r\n"
+    );
+    assert_eq!(
+        put("{\"a\": \"b\"}\n", &["c"], Fragment::text("d")),
+        "{\"a\": \"b\", \"c\": \"d\"}\n"
+    );
     assert_eq!(put("a:\n", &["a", "b"], Fragment::text("c")), "a:\n  b: c\n");
 }
 
 #[test]
 fn lists_are_replaced_where_they_are() {
     let list = || Fragment::List(vec![Fragment::Quoted("x".to_owned())]);
-    assert_eq!(put("a: # c\n  - 1\n  - 2 # d\nb: 1\n", &["a"], list()), "a: # c\n  - \"x\"\nb: 1\n");
-    assert_eq!(put("a: [1, 2] # c\nb: 1\n", &["a"], list()), "a: [\"x\"] # c\nb: 1\n");
+    assert_eq!(
+        put("a: # c\n  - 1\n  - 2 # d\nb: 1\n", &["a"], list()),
+        "a: # c\n  - \"x\"\nb: 1\n"
+    );
+    assert_eq!(
+        put("a: [1, 2] # c\nb: 1\n", &["a"], list()),
+        "a: [\"x\"] # c\nb: 1\n"
+    );
     assert_eq!(put("a: 1 # c\nb: 1\n", &["a"], list()), "a: # c\n- \"x\"\nb: 1\n");
 }
 
 #[test]
 fn fields_go_with_the_comments_above_them() {
-    assert_eq!(removed("# top\n\n# of a\na: 1\nb: 2\n", &["a"]), "# top\n\nb: 2\n");
-    assert_eq!(removed("a: 1\nb:\n  c: 2\n  d: 3", &["b", "d"]), "a: 1\nb:\n  c: 2");
+    assert_eq!(
+        removed("# top\n\n# of a\na: 1\nb: 2\n", &["a"]),
+        "# top\n\nb: 2\n"
+    );
+    assert_eq!(
+        removed("a: 1\nb:\n  c: 2\n  d: 3", &["b", "d"]),
+        "a: 1\nb:\n  c: 2"
+    );
     assert_eq!(removed("a:\n  b: 1\nc: 2\n", &["a", "b"]), "a: {}\nc: 2\n");
     assert_eq!(removed("a: {b: 1, c: 2}\n", &["a", "b"]), "a: {c: 2}\n");
     assert_eq!(removed("a: {b: 1, c: 2}\n", &["a", "c"]), "a: {b: 1}\n");
@@ -110,7 +170,20 @@ fn malformed_text_is_pointed_at() {
 
 #[test]
 fn texts_that_look_like_something_else_are_told() {
-    for text in ["1", "true", "yes", "on", "~", "null", "1e3", "0x1f", "2020-01-01", "[a]", "{a: b}", "1_000"] {
+    for text in [
+        "1",
+        "true",
+        "yes",
+        "on",
+        "~",
+        "null",
+        "1e3",
+        "0x1f",
+        "2020-01-01",
+        "[a]",
+        "{a: b}",
+        "1_000",
+    ] {
         assert!(is_non_string(text), "{text}");
     }
     for text in ["", "a", "1.2.3", "a: b: c", "nginx:1.7.9", "v1", "10.0.0.1"] {
@@ -163,6 +236,27 @@ proptest! {
 
 /// What texts are made of to have something to change.
 const WORDS: &[&str] = &[
-    "a: ", "b: ", "- ", "  ", "\n", "\n", "\n  ", "x", "'y'", "\"z\"", " # c", "[a, b]", "{k: v}", "|\n  t\n", ">-\n  t\n",
-    "&n ", "*n", "!!str ", "? ", ": ", "---\n", "\r\n", "é",
+    "a: ",
+    "b: ",
+    "- ",
+    "  ",
+    "\n",
+    "\n",
+    "\n  ",
+    "x",
+    "'y'",
+    "\"z\"",
+    " # c",
+    "[a, b]",
+    "{k: v}",
+    "|\n  t\n",
+    ">-\n  t\n",
+    "&n ",
+    "*n",
+    "!!str ",
+    "? ",
+    ": ",
+    "---\n",
+    "\r\n",
+    "é",
 ];

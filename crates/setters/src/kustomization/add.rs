@@ -20,7 +20,9 @@ pub(super) fn paths(
     for pattern in patterns {
         let paths = found.get(pattern).map(Vec::as_slice).unwrap_or_default();
         if paths.is_empty() {
-            return Err(Problem::new(format!("{pattern} has no match")).hint("paths are relative to the folder"));
+            return Err(
+                Problem::new(format!("{pattern} has no match")).hint("paths are relative to the folder")
+            );
         }
         for path in paths {
             if file.texts(field.name()).contains(path) {
@@ -55,12 +57,19 @@ pub(super) fn patch(file: &mut File, patch: &Patch, notes: &mut Vec<String>) -> 
     if patch.path.is_none() && patch.patch.is_none() {
         return Err(Problem::new("must provide either patch or path"));
     }
-    if file.items("patches").into_iter().any(|item| patch.is(file.document(), item)) {
+    if file
+        .items("patches")
+        .into_iter()
+        .any(|item| patch.is(file.document(), item))
+    {
         notes.push("the patch is already in the kustomization file".to_owned());
         return Ok(false);
     }
     let text = |text: &Option<String>| text.as_ref().map(Fragment::text);
-    let target = patch.target.iter().map(|(key, value)| (key.clone(), Fragment::text(value)));
+    let target = patch
+        .target
+        .iter()
+        .map(|(key, value)| (key.clone(), Fragment::text(value)));
     let target = Fragment::Map(target.collect());
     let element = Fragment::map([
         ("patch", text(&patch.patch)),

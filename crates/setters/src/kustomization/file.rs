@@ -10,11 +10,40 @@ const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomizat
 
 /// Every field there is, deprecated ones too.
 const FIELDS: &[&str] = &[
-    "apiVersion", "kind", "metadata", "openapi", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels",
-    "commonAnnotations", "patchesStrategicMerge", "patchesJson6902", "patches", "images", "imageTags", "replacements",
-    "replicas", "vars", "sortOptions", "resources", "components", "crds", "bases", "configMapGenerator",
-    "secretGenerator", "helmGlobals", "helmCharts", "helmChartInflationGenerator", "generatorOptions",
-    "configurations", "generators", "transformers", "validators", "buildMetadata",
+    "apiVersion",
+    "kind",
+    "metadata",
+    "openapi",
+    "namePrefix",
+    "nameSuffix",
+    "namespace",
+    "commonLabels",
+    "labels",
+    "commonAnnotations",
+    "patchesStrategicMerge",
+    "patchesJson6902",
+    "patches",
+    "images",
+    "imageTags",
+    "replacements",
+    "replicas",
+    "vars",
+    "sortOptions",
+    "resources",
+    "components",
+    "crds",
+    "bases",
+    "configMapGenerator",
+    "secretGenerator",
+    "helmGlobals",
+    "helmCharts",
+    "helmChartInflationGenerator",
+    "generatorOptions",
+    "configurations",
+    "generators",
+    "transformers",
+    "validators",
+    "buildMetadata",
 ];
 
 /// A kustomization file in the course of being changed.
@@ -34,7 +63,9 @@ impl File {
             }
             many => {
                 let many = many.join(" ");
-                return Err(Problem::new(format!("Found multiple kustomization file: [{many}]")));
+                return Err(Problem::new(format!(
+                    "Found multiple kustomization file: [{many}]"
+                )));
             }
         };
         let draft = Draft::new(&path, package.text(&path).unwrap_or_default())?;
@@ -70,7 +101,10 @@ impl File {
                 let problem = document.problem(&self.path, entry.key, format!("json: unknown field {key:?}"));
                 return Err(problem.hint(format!("the fields are {}", FIELDS.join(", "))));
             }
-            if ["commonLabels", "commonAnnotations"].iter().any(|field| field.eq_ignore_ascii_case(key)) {
+            if ["commonLabels", "commonAnnotations"]
+                .iter()
+                .any(|field| field.eq_ignore_ascii_case(key))
+            {
                 self.check_texts(entry.value, key)?;
             }
         }
@@ -86,7 +120,8 @@ impl File {
             });
             if !is_text && !document.is_null(entry.value) {
                 let key = document.value(entry.key).unwrap_or_default();
-                let problem = document.problem(&self.path, entry.value, format!("{field}.{key} must be a string"));
+                let problem =
+                    document.problem(&self.path, entry.value, format!("{field}.{key} must be a string"));
                 return Err(problem.hint("write it in quotes"));
             }
         }
@@ -120,7 +155,8 @@ impl File {
     }
 
     fn put_first(&mut self, field: &str, value: &str) -> Result<(), Problem> {
-        if self.find(field).is_some() || self.draft.root().is_none() {
+        let is_there = self.draft.find(&[&self.key(field)]).is_some();
+        if is_there || self.draft.root().is_none() {
             return self.put(&[field], Fragment::text(value));
         }
         self.draft.put_first(field, value)
@@ -160,16 +196,25 @@ impl File {
         is_meant: impl Fn(&Document, Id) -> bool,
         key: &str,
     ) -> Result<(), Problem> {
-        let item = self.items(field).into_iter().find(|item| is_meant(self.document(), *item));
+        let item = self
+            .items(field)
+            .into_iter()
+            .find(|item| is_meant(self.document(), *item));
         item.map_or(Ok(()), |item| self.draft.remove_below(item, &[key]))
     }
 
     /// A field as it is spelled in the file; case does not matter.
     fn key(&self, field: &str) -> String {
         let document = self.document();
-        let entries = self.draft.root().map(|root| document.entries(root)).unwrap_or_default();
+        let entries = self
+            .draft
+            .root()
+            .map(|root| document.entries(root))
+            .unwrap_or_default();
         let mut keys = entries.iter().filter_map(|entry| document.value(entry.key));
-        keys.find(|key| key.eq_ignore_ascii_case(field)).unwrap_or(field).to_owned()
+        keys.find(|key| key.eq_ignore_ascii_case(field))
+            .unwrap_or(field)
+            .to_owned()
     }
 
     /// The value of a field, if it has one.
@@ -185,7 +230,10 @@ impl File {
 
     /// The elements of a list.
     pub(super) fn items(&self, field: &str) -> Vec<Id> {
-        let items = self.find(field).map(|list| self.document().items(list)).unwrap_or_default();
+        let items = self
+            .find(field)
+            .map(|list| self.document().items(list))
+            .unwrap_or_default();
         items.iter().map(|item| item.value).collect()
     }
 
@@ -193,12 +241,16 @@ impl File {
     pub(super) fn texts(&self, field: &str) -> Vec<String> {
         let document = self.document();
         let items = self.items(field).into_iter();
-        items.map(|item| document.value(item).unwrap_or_default().to_owned()).collect()
+        items
+            .map(|item| document.value(item).unwrap_or_default().to_owned())
+            .collect()
     }
 
     pub(super) fn put(&mut self, path: &[&str], value: Fragment) -> Result<(), Problem> {
         let key = path.first().map(|field| self.key(field)).unwrap_or_default();
-        let path: Vec<&str> = std::iter::once(key.as_str()).chain(path.iter().skip(1).copied()).collect();
+        let path: Vec<&str> = std::iter::once(key.as_str())
+            .chain(path.iter().skip(1).copied())
+            .collect();
         self.draft.put(&path, value)
     }
 
@@ -211,7 +263,9 @@ impl File {
                 entries.len() == 1 && self.document().get(field, path[1]).is_some()
             });
         let rest = if is_last { &[] } else { &path[1..] };
-        let path: Vec<&str> = std::iter::once(key.as_str()).chain(rest.iter().copied()).collect();
+        let path: Vec<&str> = std::iter::once(key.as_str())
+            .chain(rest.iter().copied())
+            .collect();
         self.draft.remove(&path)
     }
 
@@ -229,7 +283,8 @@ impl File {
     }
 
     pub(super) fn reorder(&mut self, field: &str, order: &[usize]) -> Result<(), Problem> {
-        self.find(field).map_or(Ok(()), |list| self.draft.reorder(list, order))
+        self.find(field)
+            .map_or(Ok(()), |list| self.draft.reorder(list, order))
     }
 
     pub(super) fn put_below(&mut self, node: Id, path: &[&str], value: Fragment) -> Result<(), Problem> {

@@ -85,7 +85,10 @@ impl Generator {
             let key = literal.split('=').next().unwrap_or_default();
             let Some(item) = self.find(file, name) else { break };
             let document = file.document();
-            let literals = document.get(item, "literals").map(|list| document.items(list)).unwrap_or_default();
+            let literals = document
+                .get(item, "literals")
+                .map(|list| document.items(list))
+                .unwrap_or_default();
             let is_key = |item: &Id| {
                 let text = document.value(*item).unwrap_or_default();
                 text.split_once('=').is_some_and(|(one, _)| one == key)
@@ -118,12 +121,16 @@ impl Generator {
             return Err(Problem::new(message));
         }
         if self.from_env_file.is_none() && !has_others {
-            return Err(Problem::new("at least from-env-file, or from-file or from-literal must be set"));
+            return Err(Problem::new(
+                "at least from-env-file, or from-file or from-literal must be set",
+            ));
         }
         if let Some(behavior) = &self.behavior
             && !["create", "merge", "replace"].contains(&behavior.as_str())
         {
-            return Err(Problem::new(format!("invalid behavior: must be one of: create, merge, replace, not {behavior}")));
+            return Err(Problem::new(format!(
+                "invalid behavior: must be one of: create, merge, replace, not {behavior}"
+            )));
         }
         let is_pair = |literal: &&String| literal.split_once('=').is_none_or(|(key, _)| key.is_empty());
         if let Some(literal) = self.from_literals.iter().find(is_pair) {
@@ -147,7 +154,11 @@ impl Generator {
                 ("files", source)
             }));
         }
-        sources.extend(self.from_literals.iter().map(|literal| ("literals", literal.clone())));
+        sources.extend(
+            self.from_literals
+                .iter()
+                .map(|literal| ("literals", literal.clone())),
+        );
         if let Some(path) = &self.from_env_file {
             if found.get(path).is_none_or(Vec::is_empty) {
                 return Err(Problem::new(format!("{path}: no such file")));
@@ -160,7 +171,12 @@ impl Generator {
     /// Its own options, and those of all generators, which become its own.
     fn options(&self, file: &File) -> Vec<(Vec<String>, Fragment)> {
         let truth = || Fragment::Plain("true".to_owned());
-        let path = |names: &[&str]| std::iter::once("options").chain(names.iter().copied()).map(str::to_owned).collect();
+        let path = |names: &[&str]| {
+            std::iter::once("options")
+                .chain(names.iter().copied())
+                .map(str::to_owned)
+                .collect()
+        };
         let mut options: Vec<(Vec<String>, Fragment)> = Vec::new();
         let document = file.document();
         let shared = file.find("generatorOptions");
@@ -188,7 +204,11 @@ impl Generator {
 }
 
 fn field(is_secret: bool) -> &'static str {
-    if is_secret { "secretGenerator" } else { "configMapGenerator" }
+    if is_secret {
+        "secretGenerator"
+    } else {
+        "configMapGenerator"
+    }
 }
 
 fn path_of(source: &str) -> &str {
@@ -197,7 +217,13 @@ fn path_of(source: &str) -> &str {
 
 /// No namespace is the one called `default`.
 fn is_named(file: &File, item: Id, names: &[&str], namespace: Option<&str>) -> bool {
-    let or_default = |namespace: &str| if namespace.is_empty() { "default".to_owned() } else { namespace.to_owned() };
+    let or_default = |namespace: &str| {
+        if namespace.is_empty() {
+            "default".to_owned()
+        } else {
+            namespace.to_owned()
+        }
+    };
     let document = file.document();
     names.contains(&document.text_at(item, &["name"]))
         && or_default(document.text_at(item, &["namespace"])) == or_default(namespace.unwrap_or_default())
@@ -213,7 +239,11 @@ pub(super) fn remove(
     let kind = if is_secret { "secret" } else { "configmap" };
     let argument = match arguments {
         [one] => one,
-        [] => return Err(Problem::new(format!("at least one {kind} name must be specified"))),
+        [] => {
+            return Err(Problem::new(format!(
+                "at least one {kind} name must be specified"
+            )));
+        }
         many => {
             let many = many.join(" ");
             let message = format!(
@@ -227,7 +257,10 @@ pub(super) fn remove(
     let mut removed: BTreeMap<&str, ()> = BTreeMap::new();
     loop {
         let items = file.items(field(is_secret));
-        let Some(index) = items.iter().position(|item| is_named(file, *item, &names, namespace)) else {
+        let Some(index) = items
+            .iter()
+            .position(|item| is_named(file, *item, &names, namespace))
+        else {
             break;
         };
         let name = file.document().text_at(items[index], &["name"]);

@@ -28,7 +28,10 @@ pub(super) fn set(file: &mut File, arguments: &[String]) -> Result<bool, Problem
     if arguments.is_empty() {
         return Err(Problem::new("no image specified"));
     }
-    let images: Vec<Image> = arguments.iter().map(|argument| parse(argument)).collect::<Result<_, _>>()?;
+    let images: Vec<Image> = arguments
+        .iter()
+        .map(|argument| parse(argument))
+        .collect::<Result<_, _>>()?;
     for image in &images {
         sort_by_name(file, "images")?;
         let named = |file: &File| {
@@ -36,9 +39,16 @@ pub(super) fn set(file: &mut File, arguments: &[String]) -> Result<bool, Problem
             items.find(|item| file.document().text_at(*item, &["name"]) == image.name)
         };
         if named(file).is_none() {
-            file.append("images", Fragment::map([("name", Some(Fragment::text(&image.name)))]))?;
+            file.append(
+                "images",
+                Fragment::map([("name", Some(Fragment::text(&image.name)))]),
+            )?;
         }
-        let parts = [("newName", &image.new_name), ("newTag", &image.new_tag), ("digest", &image.digest)];
+        let parts = [
+            ("newName", &image.new_name),
+            ("newTag", &image.new_tag),
+            ("digest", &image.digest),
+        ];
         for (field, value) in parts {
             let Some(item) = named(file) else { break };
             match value.as_str() {
@@ -96,7 +106,10 @@ mod tests {
     fn images_are_named_in_many_ways() {
         assert_eq!(parsed("a:1"), ["a", "", "1", ""]);
         assert_eq!(parsed("a=b"), ["a", "b", "", ""]);
-        assert_eq!(parsed("a=localhost:5000/b:1@sha256:00"), ["a", "localhost:5000/b", "1", "sha256:00"]);
+        assert_eq!(
+            parsed("a=localhost:5000/b:1@sha256:00"),
+            ["a", "localhost:5000/b", "1", "sha256:00"]
+        );
         assert_eq!(parsed("a@sha256:00"), ["a", "", "", "sha256:00"]);
         assert!(parse("a").is_err());
     }

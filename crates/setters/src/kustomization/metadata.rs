@@ -61,8 +61,13 @@ pub(super) fn add(
     let pairs = pairs(field, arguments, notes)?;
     if labels.without_selector {
         let pairs = pairs.into_iter().map(|(key, value)| (key, Fragment::text(value)));
-        let templates = labels.include_templates.then(|| Fragment::Plain("true".to_owned()));
-        let label = Fragment::map([("includeTemplates", templates), ("pairs", Some(Fragment::Map(pairs.collect())))]);
+        let templates = labels
+            .include_templates
+            .then(|| Fragment::Plain("true".to_owned()));
+        let label = Fragment::map([
+            ("includeTemplates", templates),
+            ("pairs", Some(Fragment::Map(pairs.collect()))),
+        ]);
         file.append("labels", label)?;
         return Ok(true);
     }
@@ -71,7 +76,9 @@ pub(super) fn add(
         let is_there = current.is_some_and(|current| file.document().get(current, &key).is_some());
         if is_there && !force {
             let message = format!("{} {key} already in kustomization file", field.element());
-            return Err(Problem::new(message).in_file(file.path()).hint("`--force` overwrites it"));
+            return Err(Problem::new(message)
+                .in_file(file.path())
+                .hint("`--force` overwrites it"));
         }
         file.put(&[field.name(), &key], Fragment::text(value))?;
     }
@@ -88,7 +95,11 @@ pub(super) fn remove(
     let argument = match arguments {
         [one] => one,
         [] => return Err(Problem::new(format!("must specify {element}"))),
-        _ => return Err(Problem::new(format!("{element}s must be comma-separated, with no spaces"))),
+        _ => {
+            return Err(Problem::new(format!(
+                "{element}s must be comma-separated, with no spaces"
+            )));
+        }
     };
     if file.find(field.name()).is_none() && !ignore_missing {
         let message = format!("{} is not defined in kustomization file", field.name());
@@ -96,7 +107,9 @@ pub(super) fn remove(
     }
     for key in argument.split(',') {
         if key.is_empty() {
-            return Err(Problem::new(format!("invalid {element}: '{key}' (name is empty)")));
+            return Err(Problem::new(format!(
+                "invalid {element}: '{key}' (name is empty)"
+            )));
         }
         let current = file.find(field.name());
         let is_there = current.is_some_and(|current| file.document().get(current, key).is_some());
@@ -128,13 +141,18 @@ fn pairs(
             let message = format!("invalid {element}: '{argument}' (need k:v pair where v may be quoted)");
             return Err(Problem::new(message));
         }
-        let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
+        let value = value
+            .strip_prefix('"')
+            .and_then(|value| value.strip_suffix('"'))
+            .unwrap_or(value);
         if field == MetadataField::Annotations && !names::qualified_name(key).is_empty() {
             let problem = Problem::new(format!("invalid annotation key: {key:?}"));
             return Err(problem.hint("a key is a name, with a domain and a slash before it or not"));
         }
         if field == MetadataField::Labels && !names::label_value(value).is_empty() {
-            notes.push(format!("{value:?} is not a valid value of a label: a cluster will refuse it"));
+            notes.push(format!(
+                "{value:?} is not a valid value of a label: a cluster will refuse it"
+            ));
         }
         pairs.push((key.to_owned(), value.to_owned()));
     }

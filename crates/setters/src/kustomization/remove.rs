@@ -9,7 +9,10 @@ pub(super) fn paths(file: &mut File, field: PathField, patterns: &[String]) -> R
     if patterns.is_empty() {
         return Err(Problem::new(format!("must specify a {} file", field.element())));
     }
-    let patterns: Vec<Regex> = patterns.iter().map(|pattern| glob(pattern)).collect::<Result<_, _>>()?;
+    let patterns: Vec<Regex> = patterns
+        .iter()
+        .map(|pattern| glob(pattern))
+        .collect::<Result<_, _>>()?;
     let is_meant = |path: &String| patterns.iter().any(|pattern| pattern.is_match(path));
     let mut is_changed = false;
     while let Some(index) = file.texts(field.name()).iter().position(is_meant) {
@@ -37,7 +40,11 @@ fn glob(pattern: &str) -> Result<Regex, Problem> {
 pub(super) fn patch(file: &mut File, patch: &Patch, notes: &mut Vec<String>) -> Result<bool, Problem> {
     patch.check()?;
     let mut is_changed = false;
-    while let Some(index) = file.items("patches").into_iter().position(|item| patch.is(file.document(), item)) {
+    while let Some(index) = file
+        .items("patches")
+        .into_iter()
+        .position(|item| patch.is(file.document(), item))
+    {
         file.remove_item("patches", index)?;
         is_changed = true;
     }

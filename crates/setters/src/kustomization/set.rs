@@ -19,7 +19,12 @@ pub(super) fn namespace(file: &mut File, values: &[String]) -> Result<bool, Prob
     Ok(true)
 }
 
-pub(super) fn name_part(file: &mut File, field: &str, what: &str, values: &[String]) -> Result<bool, Problem> {
+pub(super) fn name_part(
+    file: &mut File,
+    field: &str,
+    what: &str,
+    values: &[String],
+) -> Result<bool, Problem> {
     let [value] = values else {
         return Err(Problem::new(format!("must specify exactly one {what} value")));
     };
@@ -39,7 +44,9 @@ pub(super) fn replicas(file: &mut File, arguments: &[String]) -> Result<bool, Pr
     for argument in arguments {
         let count = |(name, count): (&str, &str)| Some((name.to_owned(), count.parse::<i64>().ok()?));
         let Some(replica) = argument.split_once('=').and_then(count) else {
-            return Err(Problem::new("invalid format of replica, use the following format: <name>=<count>"));
+            return Err(Problem::new(
+                "invalid format of replica, use the following format: <name>=<count>",
+            ));
         };
         wanted.push(replica);
     }
@@ -77,7 +84,9 @@ pub(super) fn sort_by_name(file: &mut File, field: &str) -> Result<(), Problem> 
 fn names_of(file: &File, field: &str) -> Vec<String> {
     let document = file.document();
     let items = file.items(field).into_iter();
-    items.map(|item| document.text_at(item, &["name"]).to_owned()).collect()
+    items
+        .map(|item| document.text_at(item, &["name"]).to_owned())
+        .collect()
 }
 
 /// Options of `buildMetadata`, with commas between them.
@@ -86,7 +95,10 @@ pub(super) fn build_options(arguments: &[String]) -> Result<Vec<String>, Problem
     let [argument] = arguments else {
         let message = match arguments.len() {
             0 => "must specify a buildMetadata option".to_owned(),
-            _ => format!("too many arguments: {}; to provide multiple buildMetadata options, please separate options by comma", arguments.join(" ")),
+            _ => format!(
+                "too many arguments: {}; to provide multiple buildMetadata options, please separate options by comma",
+                arguments.join(" ")
+            ),
         };
         return Err(Problem::new(message));
     };

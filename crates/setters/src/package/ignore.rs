@@ -30,9 +30,8 @@ impl Ignore {
     }
 
     fn names(&self, path: &str, is_folder: bool) -> bool {
-        let matching = |pattern: &&Pattern| {
-            (is_folder || !pattern.is_for_folders) && pattern.path.is_match(path)
-        };
+        let matching =
+            |pattern: &&Pattern| (is_folder || !pattern.is_for_folders) && pattern.path.is_match(path);
         let mut matching = self.patterns.iter().filter(matching).peekable();
         matching.peek().is_some() && matching.all(|pattern| !pattern.is_exception)
     }
@@ -73,8 +72,16 @@ mod tests {
 
     #[test]
     fn names_paths_folders_and_exceptions_are_understood() {
-        let ignore = Ignore::new("# generated\n*.gen.yaml\nbuild/\n/top.yaml\nsub/one.yaml\n!keep.gen.yaml\n");
-        for path in ["a.gen.yaml", "x/a.gen.yaml", "build/x.yaml", "x/build/y.yaml", "top.yaml", "sub/one.yaml"] {
+        let ignore =
+            Ignore::new("# generated\n*.gen.yaml\nbuild/\n/top.yaml\nsub/one.yaml\n!keep.gen.yaml\n");
+        for path in [
+            "a.gen.yaml",
+            "x/a.gen.yaml",
+            "build/x.yaml",
+            "x/build/y.yaml",
+            "top.yaml",
+            "sub/one.yaml",
+        ] {
             assert!(ignore.matches(path), "{path}");
         }
         for path in ["a.yaml", "x/top.yaml", "one.yaml", "build", "keep.gen.yaml"] {

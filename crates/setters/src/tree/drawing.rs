@@ -22,7 +22,8 @@ impl Branch {
 
     /// The branch that numbers lead to.
     pub(super) fn at(&mut self, path: &[usize]) -> &mut Branch {
-        path.iter().fold(self, |branch, index| &mut branch.children[*index])
+        path.iter()
+            .fold(self, |branch, index| &mut branch.children[*index])
     }
 
     pub(super) fn draw(&self) -> String {
@@ -34,7 +35,11 @@ impl Branch {
     fn draw_below(&self, margin: &str, lines: &mut String) {
         for (index, child) in self.children.iter().enumerate() {
             let is_last = index + 1 == self.children.len();
-            let (edge, below) = if is_last { ("└── ", "    ") } else { ("├── ", "│   ") };
+            let (edge, below) = if is_last {
+                ("└── ", "    ")
+            } else {
+                ("├── ", "│   ")
+            };
             lines.push_str(&format!("{margin}{edge}{}\n", child.line));
             child.draw_below(&format!("{margin}{below}"), lines);
         }

@@ -77,7 +77,9 @@ fn patch(words: &Words) -> Patch {
         ("annotation-selector", "annotationSelector"),
         ("label-selector", "labelSelector"),
     ];
-    let target = fields.iter().filter_map(|(flag, field)| Some(((*field).to_owned(), words.one(flag)?)));
+    let target = fields
+        .iter()
+        .filter_map(|(flag, field)| Some(((*field).to_owned(), words.one(flag)?)));
     Patch {
         path: words.one("path"),
         patch: words.one("patch"),
@@ -102,7 +104,9 @@ fn generator(what: &str, names: Vec<String>, words: &Words) -> Generator {
 
 /// Runs it on the files of a folder; folders are there where files are in them.
 pub(super) fn run(command: &KustomizationEdit, files: &BTreeMap<String, Vec<u8>>) -> Outcome {
-    let folders = files.keys().flat_map(|path| path.match_indices('/').map(|(end, _)| &path[..end]));
+    let folders = files
+        .keys()
+        .flat_map(|path| path.match_indices('/').map(|(end, _)| &path[..end]));
     let mut known: Vec<&str> = files.keys().map(String::as_str).chain(folders).collect();
     known.sort_unstable();
     known.dedup();
@@ -114,10 +118,21 @@ pub(super) fn run(command: &KustomizationEdit, files: &BTreeMap<String, Vec<u8>>
             }
             None => **path == pattern.trim_end_matches('/'),
         };
-        known.iter().filter(is_match).map(|path| (*path).to_owned()).collect()
+        known
+            .iter()
+            .filter(is_match)
+            .map(|path| (*path).to_owned())
+            .collect()
     };
-    let found: Found = command.asks().into_iter().map(|asked| (asked.clone(), matches(&asked))).collect();
+    let found: Found = command
+        .asks()
+        .into_iter()
+        .map(|asked| (asked.clone(), matches(&asked)))
+        .collect();
     let wanted = files.iter().filter(|(path, _)| Package::wants(path));
-    let package = Package::new(".", wanted.map(|(path, text)| (path.clone(), text.clone())).collect());
+    let package = Package::new(
+        ".",
+        wanted.map(|(path, text)| (path.clone(), text.clone())).collect(),
+    );
     command.run(&package.expect("the case is text"), &found)
 }

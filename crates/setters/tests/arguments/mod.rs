@@ -6,8 +6,8 @@ mod edit;
 use std::collections::BTreeMap;
 
 use setters::{
-    Annotate, Count, CreateSetter, CreateSubstitution, DeleteSetter, DeleteSubstitution, Format, Grep, Init, ListSetters,
-    Outcome, Package, Set, Tree,
+    Annotate, Count, CreateSetter, CreateSubstitution, DeleteSetter, DeleteSubstitution, Format, Grep, Init,
+    ListSetters, Outcome, Package, Set, Tree,
 };
 
 pub(crate) struct Done {
@@ -37,7 +37,10 @@ impl Words {
                 let (flag, value) = match flag.split_once('=') {
                     Some((flag, value)) => (flag, value.to_owned()),
                     None if switches.contains(&flag) => (flag, "true".to_owned()),
-                    None => (flag, rest.next().map(|word| (*word).to_owned()).unwrap_or_default()),
+                    None => (
+                        flag,
+                        rest.next().map(|word| (*word).to_owned()).unwrap_or_default(),
+                    ),
                 };
                 words.flags.push((flag.to_owned(), value));
             } else {
@@ -66,8 +69,23 @@ impl Words {
 }
 
 const SWITCHES: &[&str] = &[
-    "R", "recurse-subpackages", "markdown", "include-subst", "required", "partial", "force", "f", "vars", "i",
-    "ignore-non-existence", "without-selector", "include-templates", "disableNameSuffixHash", "no-verify", "image", "replicas",
+    "R",
+    "recurse-subpackages",
+    "markdown",
+    "include-subst",
+    "required",
+    "partial",
+    "force",
+    "f",
+    "vars",
+    "i",
+    "ignore-non-existence",
+    "without-selector",
+    "include-templates",
+    "disableNameSuffixHash",
+    "no-verify",
+    "image",
+    "replicas",
 ];
 
 /// Runs a command line on the files of a folder.
@@ -88,7 +106,10 @@ pub(crate) fn run(arguments: &[&str], files: &BTreeMap<String, Vec<u8>>) -> Done
             files,
         };
     };
-    let edits = outcome.edits.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes()));
+    let edits = outcome
+        .edits
+        .iter()
+        .map(|(path, text)| (path.clone(), text.clone().into_bytes()));
     files.extend(edits);
     Done {
         is_success: outcome.is_success(),
@@ -127,7 +148,11 @@ fn cfg(command: &str, words: &Words, files: &BTreeMap<String, Vec<u8>>) -> Optio
             }
             Set {
                 name: name?,
-                values: if values.is_empty() { plain[2..].to_vec() } else { values },
+                values: if values.is_empty() {
+                    plain[2..].to_vec()
+                } else {
+                    values
+                },
                 set_by: words.one("set-by"),
                 description: words.one("description"),
                 recurse: words.recurse(false),
@@ -143,9 +168,11 @@ fn cfg(command: &str, words: &Words, files: &BTreeMap<String, Vec<u8>>) -> Optio
             set_by: words.one("set-by"),
             required: words.is_set("required", false),
             partial: words.is_set("partial", false),
-            schema: words
-                .one("schema-path")
-                .and_then(|path| files.get(&path).map(|text| String::from_utf8_lossy(text).into_owned())),
+            schema: words.one("schema-path").and_then(|path| {
+                files
+                    .get(&path)
+                    .map(|text| String::from_utf8_lossy(text).into_owned())
+            }),
             recurse: words.recurse(false),
         }
         .run(&package),
@@ -194,6 +221,10 @@ fn cfg(command: &str, words: &Words, files: &BTreeMap<String, Vec<u8>>) -> Optio
         "fmt" => Format::default().run(&package),
         _ => return None,
     };
-    outcome.edits = outcome.edits.into_iter().map(|(path, text)| (format!("{prefix}{path}"), text)).collect();
+    outcome.edits = outcome
+        .edits
+        .into_iter()
+        .map(|(path, text)| (format!("{prefix}{path}"), text))
+        .collect();
     Some(outcome)
 }
