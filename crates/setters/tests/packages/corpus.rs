@@ -2,8 +2,6 @@
 //! left behind, as YAML and setter comments. The corpus lies beside the repository, or where `TRAINYARD_CORPUS` says;
 //! without it nothing is checked. `ONLY=NAME` runs the cases with that in their names.
 
-mod arguments;
-
 use std::{
     collections::BTreeMap,
     fs,
@@ -12,6 +10,8 @@ use std::{
 
 use manifests::yaml::parse_documents;
 use serde_json::Value;
+
+use crate::arguments;
 
 type Files = BTreeMap<String, Vec<u8>>;
 

@@ -1,9 +1,9 @@
 //! Our own cases: a package, a command line, what it prints and what becomes of the files. Each file of `testdata` is
 //! one; `UPDATE_GOLDENS=1` writes what happens now.
 
-mod arguments;
-
 use std::{collections::BTreeMap, fs, path::Path};
+
+use crate::arguments;
 
 /// The parts of a case: `=== NAME` and the lines up to the next.
 fn parts(text: &str) -> Vec<(String, String)> {
