@@ -41,7 +41,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "unverified-tls",
         ],
     ),
-    ("plans", &["training"]),
+    ("plans", &["setters", "training"]),
     ("pure", &["kinds", "schemas", "field-docs", "packages", "resources"]),
     ("documents", &["manifests", "spdy", "websocket"]),
 ];
@@ -54,6 +54,7 @@ const PURE: &[&str] = &[
     "resources",
     "schemas",
     "spdy",
+    "setters",
     "training",
     "websocket",
 ];
