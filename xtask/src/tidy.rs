@@ -42,7 +42,10 @@ const ROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("plans", &["setters", "training"]),
-    ("pure", &["kinds", "schemas", "field-docs", "packages", "resources"]),
+    (
+        "pure",
+        &["kinds", "schemas", "field-docs", "packages", "resources"],
+    ),
     ("documents", &["manifests", "spdy", "websocket"]),
 ];
 
