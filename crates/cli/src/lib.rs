@@ -17,6 +17,7 @@ mod log;
 mod mpi_rsh;
 mod mpi_wait;
 mod mpi_worker;
+mod objects;
 mod operator;
 mod pkg;
 mod processes;
@@ -65,6 +66,8 @@ enum Command {
     Resume(jobs::stop::ResumeArguments),
     Rm(jobs::rm::Arguments),
     Render(jobs::render::Arguments),
+    Apply(Box<objects::ApplyArguments>),
+    Delete(objects::DeleteArguments),
     Pkg(Box<pkg::Arguments>),
     Image(image::Arguments),
     Operator(Box<operator::Arguments>),
@@ -140,6 +143,8 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Up(arguments) => up::run(&arguments, surroundings),
         Command::Down(arguments) => down::run(&arguments, surroundings),
         Command::Status(arguments) => status::run(&arguments, surroundings),
+        Command::Apply(arguments) => objects::apply(&arguments, surroundings),
+        Command::Delete(arguments) => objects::delete(&arguments, surroundings),
         Command::Pkg(arguments) => Ok(pkg::run(&arguments, surroundings)),
         Command::Image(arguments) => image::run(&arguments, surroundings),
         Command::Operator(arguments) => operator::run(&arguments, surroundings),

@@ -2,8 +2,8 @@
 //! machine.
 
 mod annotate;
-mod build;
-mod complaint;
+pub(crate) mod build;
+pub(crate) mod complaint;
 mod count;
 mod create_setter;
 mod create_subst;

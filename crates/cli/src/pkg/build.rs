@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
 }
 
 /// Builds a folder and passes on what should be known of it.
-pub(super) fn build(dir: &Path, options: &Options, surroundings: &Surroundings) -> Result<Built> {
+pub(crate) fn build(dir: &Path, options: &Options, surroundings: &Surroundings) -> Result<Built> {
     let folder = std::path::absolute(dir).context("cannot find the working directory")?;
     let built = packages::build(&Disk, &folder, options).map_err(|error| complain(error, surroundings))?;
     for warning in &built.warnings {

@@ -6,19 +6,19 @@ use super::snippet::snippet;
 use crate::advised;
 
 #[derive(Debug, Default)]
-pub(super) struct Complaint<'a> {
-    pub(super) message: String,
+pub(crate) struct Complaint<'a> {
+    pub(crate) message: String,
     /// The file as its user would name it.
-    pub(super) file: Option<String>,
+    pub(crate) file: Option<String>,
     /// Line and column, counted from one.
-    pub(super) place: Option<(u64, u64)>,
+    pub(crate) place: Option<(u64, u64)>,
     /// What is in the file.
-    pub(super) text: Option<&'a str>,
-    pub(super) hint: Option<String>,
+    pub(crate) text: Option<&'a str>,
+    pub(crate) hint: Option<String>,
 }
 
 impl Complaint<'_> {
-    pub(super) fn into_error(self) -> Error {
+    pub(crate) fn into_error(self) -> Error {
         let shown = self.shown();
         match self.hint {
             Some(hint) => advised(shown, hint),

@@ -4,7 +4,7 @@
 const WIDTH: usize = 100;
 
 /// The line and the caret; none where there is no such line. Lines and columns are counted from one.
-pub(crate) fn snippet(text: &str, line: u64, column: u64) -> Option<String> {
+pub(super) fn snippet(text: &str, line: u64, column: u64) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     let index = usize::try_from(line.checked_sub(1)?).ok()?;
     let column = usize::try_from(column.saturating_sub(1)).ok()?;

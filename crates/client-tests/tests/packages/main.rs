@@ -1,5 +1,6 @@
 //! Packages as their users work with them: built, parameterised and edited with the program itself.
 
+mod applying;
 mod building;
 mod editing;
 mod mistakes;
