@@ -1,7 +1,8 @@
-//! `trainyard apply` and `delete`: objects of packages and files, on any cluster.
+//! `trainyard apply`, `delete` and `diff`: objects of packages and files, on any cluster.
 
 mod apply;
 mod delete;
+mod diff;
 mod discovery;
 mod order;
 mod prune;
@@ -11,6 +12,7 @@ mod wait;
 
 pub(crate) use apply::{Arguments as ApplyArguments, run as apply};
 pub(crate) use delete::{Arguments as DeleteArguments, run as delete};
+pub(crate) use diff::{Arguments as DiffArguments, run as diff};
 
 use anyhow::Result;
 use serde_json::Value;
@@ -37,6 +39,31 @@ struct Placed {
     shown: String,
     path: String,
     object: Value,
+}
+
+/// The option that says which package objects belong to.
+#[derive(Clone, Debug, clap::Args)]
+struct Label {
+    /// The name of the package, which its objects get as a label
+    #[arg(long, value_name = "NAME", value_parser = label_value)]
+    package: Option<String>,
+}
+
+impl Label {
+    fn put_on(&self, object: &mut Value) {
+        if let Some(package) = &self.package {
+            object["metadata"]["labels"][PACKAGE] = package.as_str().into();
+        }
+    }
+}
+
+fn label_value(text: &str) -> Result<String, String> {
+    let errors = manifests::names::label_value(text);
+    match text {
+        "" => Err("it is empty".to_owned()),
+        _ if errors.is_empty() => Ok(text.to_owned()),
+        _ => Err(errors.join("; ")),
+    }
 }
 
 /// The options that say how long to wait.
@@ -96,4 +123,26 @@ fn check_namespace(place: &Place, objects: &[Object]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether the definition of an object's kind is among the objects.
+fn has_definition(objects: &[Object], object: &Object) -> bool {
+    objects.iter().any(|other| {
+        other.value["kind"] == "CustomResourceDefinition"
+            && other.value["spec"]["names"]["kind"] == object.value["kind"]
+    })
+}
+
+/// Whether the namespace of an object is among the objects.
+fn has_namespace(objects: &[Object], object: &Value) -> bool {
+    let namespace = &object["metadata"]["namespace"];
+    objects
+        .iter()
+        .any(|other| other.value["kind"] == "Namespace" && other.value["metadata"]["name"] == *namespace)
+}
+
+/// What kubectl says of a kind that the cluster does not know.
+fn unknown_kind(object: &Object) -> String {
+    let (kind, version) = (&object.value["kind"], &object.value["apiVersion"]);
+    format!("no matches for kind {kind} in version {version}")
 }

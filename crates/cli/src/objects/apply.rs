@@ -2,11 +2,11 @@
 
 use std::{process::ExitCode, time::Duration};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::Value;
 
 use super::{
-    MANAGER, PACKAGE, Patience, Placed,
+    Label, MANAGER, Patience, Placed,
     discovery::Discovery,
     order, prune,
     sources::{Object, Sources},
@@ -49,9 +49,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     force_conflicts: bool,
 
-    /// The name of the package, which its objects get as a label
-    #[arg(long, value_name = "NAME")]
-    package: Option<String>,
+    #[command(flatten)]
+    label: Label,
 
     /// Delete what was applied under the name of the package and is no longer in it
     #[arg(long, requires = "package")]
@@ -70,7 +69,6 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let mut objects = arguments.sources.read(surroundings)?;
-    check_package(arguments.package.as_deref())?;
     super::check_namespace(&arguments.place, &objects)?;
     order::sort(&mut objects);
     carry_out(&arguments.place, surroundings, async |cluster| {
@@ -85,15 +83,6 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         work.apply_all().await?;
         work.finish().await
     })
-}
-
-fn check_package(name: Option<&str>) -> Result<()> {
-    let Some(name) = name else { return Ok(()) };
-    let errors = manifests::names::label_value(name);
-    if !name.is_empty() && errors.is_empty() {
-        return Ok(());
-    }
-    bail!("`{name}` cannot be the name of a package: {}", errors.join("; "))
 }
 
 struct Work<'a> {
@@ -129,11 +118,10 @@ impl Work<'_> {
     /// Applies one; that it is refused is told, and the others have their turn.
     async fn apply(&mut self, object: &Object) -> Result<()> {
         let Some(mut placed) = super::place(&self.cluster, &mut self.discovery, object).await? else {
-            return self.without_kind(object);
+            self.without_kind(object);
+            return Ok(());
         };
-        if let Some(package) = &self.arguments.package {
-            placed.object["metadata"]["labels"][PACKAGE] = package.as_str().into();
-        }
+        self.arguments.label.put_on(&mut placed.object);
         let before = self.cluster.api.find(&placed.path).await?;
         let dry_run = if self.arguments.dry_run { "&dryRun=All" } else { "" };
         let path = format!(
@@ -160,34 +148,22 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn without_kind(&mut self, object: &Object) -> Result<()> {
-        let text = |field: &str| object.value[field].as_str().unwrap_or_default().to_owned();
-        let (version, kind) = (text("apiVersion"), text("kind"));
-        let defines = |other: &Object| {
-            other.value["kind"] == "CustomResourceDefinition"
-                && other.value["spec"]["names"]["kind"] == kind.as_str()
-        };
-        if self.arguments.dry_run && self.objects.iter().any(defines) {
+    fn without_kind(&mut self, object: &Object) {
+        if self.arguments.dry_run && super::has_definition(self.objects, object) {
             self.tell(
                 &object.named(),
                 "created, not checked before its definition is there",
             );
-            return Ok(());
+            return;
         }
-        let message = format!("no matches for kind {kind:?} in version {version:?}");
-        eprintln!("error: {}: {message}", object.source);
+        eprintln!("error: {}: {}", object.source, super::unknown_kind(object));
         eprintln!("  the definition of the kind must be applied first");
         self.refused += 1;
-        Ok(())
     }
 
     /// Whether only a dry run fails, because the namespace comes with the object.
     fn is_for_want_of_a_namespace(&self, error: &ApiError, object: &Value) -> bool {
-        let namespace = &object["metadata"]["namespace"];
-        let makes_it = |other: &Object| {
-            other.value["kind"] == "Namespace" && other.value["metadata"]["name"] == *namespace
-        };
-        self.arguments.dry_run && error.is_absent() && self.objects.iter().any(makes_it)
+        self.arguments.dry_run && error.is_absent() && super::has_namespace(self.objects, object)
     }
 
     fn refuse(&mut self, object: &Object, error: &ApiError) {
@@ -208,7 +184,13 @@ impl Work<'_> {
             // What was refused may be what something that would be pruned still serves.
             return Ok(ExitCode::from(1));
         }
-        if let Some(package) = self.arguments.package.as_deref().filter(|_| self.arguments.prune) {
+        if let Some(package) = self
+            .arguments
+            .label
+            .package
+            .as_deref()
+            .filter(|_| self.arguments.prune)
+        {
             for pruned in prune::prune(&self.cluster, package, &self.done, self.arguments.dry_run).await? {
                 self.tell(&pruned, "pruned");
             }

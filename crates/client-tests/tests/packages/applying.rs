@@ -61,6 +61,9 @@ fn a_package_is_applied_in_order_pruned_and_deleted() {
 
     let dry = shell.ok("trainyard apply -k trainer --package trainer --dry-run");
     assert!(dry.contains("namespace/lab created (dry run)\n"), "{dry}");
+    let all_new = shell.run("trainyard diff -k trainer --package trainer");
+    assert_eq!(all_new.code, 1, "{all_new:?}");
+    assert!(all_new.stdout.contains("+  seats: 4\n"), "{}", all_new.stdout);
     assert_ne!(shell.run("kubectl get namespace lab").code, 0, "nothing was made");
 
     let apply = "trainyard apply -k trainer --package trainer --prune --wait";
@@ -72,6 +75,11 @@ configmap/settings created
 wagon.rail.example/one created
 "
     );
+    assert_eq!(
+        shell.ok("trainyard diff -k trainer --package trainer"),
+        "",
+        "all is as it should be"
+    );
     let again = shell.ok(apply);
     assert_eq!(again.matches(" unchanged\n").count(), 4, "{again}");
 
@@ -81,6 +89,15 @@ wagon.rail.example/one created
             ("kustomization.yaml", &KUSTOMIZATION.replace("wagon.yaml, ", "")),
             ("settings.yaml", &FILES[2].1.replace("10", "20")),
         ],
+    );
+    let difference = shell.run("trainyard diff -k trainer --package trainer");
+    assert_eq!(difference.code, 1, "{difference:?}");
+    assert!(
+        difference
+            .stdout
+            .contains("-  epochs: \"10\"\n+  epochs: \"20\"\n"),
+        "{}",
+        difference.stdout
     );
     let changed = shell.ok(apply);
     assert!(changed.contains("configmap/settings configured\n"), "{changed}");
