@@ -57,12 +57,14 @@ fn namespace(object: &Value) -> Option<&str> {
     is_namespaced(object).then_some(namespace)
 }
 
-/// Whether objects of this kind are in namespaces. Definitions are no built-in kind; of other custom ones nothing is
-/// known, and most of them are.
+/// Whether objects of this kind are in namespaces, in whichever version. Definitions are no built-in kind; of other
+/// custom ones nothing is known, and most of them are.
 fn is_namespaced(object: &Value) -> bool {
-    let (group, version) = group_and_version(object);
+    let (group, _) = group_and_version(object);
     let kind = text(&object["kind"]);
-    kinds::resources::of_kind(group, version, kind)
+    let mut resources = kinds::resources::RESOURCES.iter();
+    resources
+        .find(|resource| resource.group == group && resource.kind == kind)
         .map_or(kind != "CustomResourceDefinition", |resource| resource.namespaced)
 }
 
@@ -127,11 +129,13 @@ mod tests {
     fn where_there_are_several_namespaces_names_begin_with_them() {
         let [one, other] = [None, Some("b")].map(|namespace| object("v1", "Service", namespace));
         let namespace = object("v1", "Namespace", None);
+        let old = object("rbac.authorization.k8s.io/v1beta1", "ClusterRole", None);
         check(
-            &[one, other, namespace],
+            &[one, other, namespace, old],
             &[
                 "out/b_v1_service_it.yaml",
                 "out/default_v1_service_it.yaml",
+                "out/rbac.authorization.k8s.io_v1beta1_clusterrole_it.yaml",
                 "out/v1_namespace_it.yaml",
             ],
         );

@@ -29,7 +29,7 @@ pub(super) fn texts(live: Option<&Value>, merged: &Value) -> (Option<String>, St
     let mut live = live.cloned();
     let mut merged = merged.clone();
     for object in live.iter_mut().chain([&mut merged]) {
-        if let Some(metadata) = object["metadata"].as_object_mut() {
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("managedFields");
         }
     }
