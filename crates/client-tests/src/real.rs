@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{BufRead as _, BufReader},
     path::Path,
-    process::{Child, Stdio},
+    process::{Child, ChildStdout, Stdio},
     time::{Duration, Instant},
 };
 
@@ -12,7 +12,11 @@ use crate::{binary::cargo, http, server::data_dir};
 
 /// A real control plane. It ends when its input does.
 #[derive(Debug)]
-pub(crate) struct Real(Child);
+pub(crate) struct Real {
+    child: Child,
+    /// Kept open: it ends when it has something to say and nobody listens.
+    _output: BufReader<ChildStdout>,
+}
 
 impl Real {
     /// Starts it where Trainyard would be; it writes a kubeconfig as Trainyard does.
@@ -27,21 +31,27 @@ impl Real {
             .stderr(log)
             .spawn()
             .expect("cargo can be started");
-        let output = child.stdout.take().expect("the output is piped");
-        let first = BufReader::new(output).lines().next();
-        assert!(first.is_some(), "the real server did not start");
-        Self(child)
+        let mut output = BufReader::new(child.stdout.take().expect("the output is piped"));
+        let first = output.read_line(&mut String::new());
+        assert!(
+            first.is_ok_and(|length| length > 0),
+            "the real server did not start"
+        );
+        Self {
+            child,
+            _output: output,
+        }
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.0.id()
+        self.child.id()
     }
 }
 
 impl Drop for Real {
     fn drop(&mut self) {
-        drop(self.0.stdin.take());
-        let _ = self.0.wait();
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
     }
 }
 

@@ -3,6 +3,7 @@
 mod admission;
 mod agent;
 mod container;
+mod container_id;
 pub mod environment;
 mod events;
 mod folders;

@@ -102,7 +102,7 @@ impl Serving {
                 .map(|stream| Box::new(stream) as _),
             resize: terminal.map(resizer),
             exit: Box::pin(async move {
-                logs::ended(&sandbox, &name).await;
+                logs::ended(&sandbox, &name, None).await;
                 Ok(0)
             }),
         })

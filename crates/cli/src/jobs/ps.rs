@@ -68,7 +68,7 @@ fn print(arguments: &Arguments, cluster: &Cluster, jobs: &[Job], ended: usize) {
         _ if jobs.is_empty() => {
             println!("No jobs");
             let hint = match ended {
-                0 => format!("`{}` starts one", cluster.command("run -- COMMAND")),
+                0 => format!("`{} -- COMMAND` starts one", cluster.command("run")),
                 1 => format!("`{}` shows the one that has ended", cluster.command("ps -a")),
                 _ => format!("`{}` shows the {ended} that have ended", cluster.command("ps -a")),
             };

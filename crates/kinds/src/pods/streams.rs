@@ -66,15 +66,8 @@ pub enum NoLogs {
     NotStarted { pod: String, container: String },
 }
 
-/// Which run of a container has the logs that are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogSource {
-    Current,
-    Previous,
-}
-
-/// The run whose logs are shown, by the pod's status as its node knows it.
-pub fn log_source(pod: &Value, container: &str, previous: bool) -> Result<LogSource, NoLogs> {
+/// The `containerID` of the run whose logs are shown, by the pod's status as its node knows it.
+pub fn log_source<'a>(pod: &'a Value, container: &str, previous: bool) -> Result<&'a str, NoLogs> {
     let name = || text(get(pod, "metadata"), "name").to_owned();
     let container_name = || container.to_owned();
     let status = get(pod, "status");
@@ -92,23 +85,20 @@ pub fn log_source(pod: &Value, container: &str, previous: bool) -> Result<LogSou
     })?;
     let state = get(found, "state");
     let last = get(get(found, "lastState"), "terminated");
-    let ran_before = !text(last, "containerID").is_empty();
+    let before = Some(text(last, "containerID")).filter(|id| !id.is_empty());
     if previous {
-        return if ran_before {
-            Ok(LogSource::Previous)
-        } else {
-            Err(NoLogs::NoPrevious {
-                pod: name(),
-                container: container_name(),
-            })
-        };
+        return before.ok_or_else(|| NoLogs::NoPrevious {
+            pod: name(),
+            container: container_name(),
+        });
     }
-    if has(state, "running") || !text(get(state, "terminated"), "containerID").is_empty() {
-        return Ok(LogSource::Current);
+    if has(state, "running") {
+        return Ok(text(found, "containerID"));
     }
-    // The run that is due has not begun: the one before it has the logs.
-    if ran_before {
-        return Ok(LogSource::Previous);
+    let ended = Some(text(get(state, "terminated"), "containerID")).filter(|id| !id.is_empty());
+    // If the run that is due has not begun, the one before it has the logs.
+    if let Some(id) = ended.or(before) {
+        return Ok(id);
     }
     if has(state, "terminated") || last.is_object() {
         return Err(NoLogs::Terminated {
@@ -203,26 +193,20 @@ mod tests {
             let mut status = status;
             status["name"] = "c".into();
             let pod = json!({"metadata": {"name": "a"}, "status": {"containerStatuses": [status]}});
-            log_source(&pod, "c", previous).map_err(|error| error.to_string())
+            log_source(&pod, "c", previous)
+                .map(str::to_owned)
+                .map_err(|error| error.to_string())
         };
-        let ended = json!({"terminated": {"containerID": "x"}});
+        let run = |id: &str| Ok(id.to_owned());
+        let ended = json!({"terminated": {"containerID": "first"}});
         let waiting = |reason: &str| json!({"waiting": {"reason": reason}});
-        assert_eq!(
-            source(json!({"state": {"running": {}}}), false),
-            Ok(LogSource::Current)
-        );
-        assert_eq!(source(json!({"state": ended}), false), Ok(LogSource::Current));
-        assert_eq!(
-            source(
-                json!({"state": waiting("CrashLoopBackOff"), "lastState": ended}),
-                false
-            ),
-            Ok(LogSource::Previous)
-        );
-        assert_eq!(
-            source(json!({"state": {"running": {}}, "lastState": ended}), true),
-            Ok(LogSource::Previous)
-        );
+        let running = json!({"containerID": "second", "state": {"running": {}}, "lastState": ended});
+        assert_eq!(source(running.clone(), false), run("second"));
+        assert_eq!(source(running, true), run("first"));
+        assert_eq!(source(json!({"state": ended}), false), run("first"));
+        let crashed = json!({"state": waiting("CrashLoopBackOff"), "lastState": ended});
+        assert_eq!(source(crashed.clone(), false), run("first"));
+        assert_eq!(source(crashed, true), run("first"));
         let refusals = [
             (
                 json!({"state": waiting("ContainerCreating")}),

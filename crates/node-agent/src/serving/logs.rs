@@ -1,10 +1,10 @@
 //! The logs of one run of a container.
 
-use std::{io, path::PathBuf, sync::Arc};
+use std::{io, sync::Arc};
 
 use containers::client::Sandbox;
 use futures_util::{StreamExt as _, stream};
-use kinds::pods::streams::{LogSource, log_source};
+use kinds::pods::streams::log_source;
 use node_api::{LogOptions, LogStream, Logs, NodeError, Pod};
 use reconcile::Key;
 use serde_json::json;
@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     agent::Agent,
+    container_id,
     folders::PodFolder,
     logs::{self, Options, Stream},
 };
@@ -29,10 +30,15 @@ pub(super) fn read(
     let known = agent.followed.pods.get(&Key::new(&pod.namespace, &pod.name));
     let known = known.filter(|known| known.metadata.uid.as_deref() == Some(&pod.uid));
     let known = known.ok_or(NodeError::NoPod)?;
-    let source = log_source(&json!(&*known), container, options.previous)
+    let known = json!(&*known);
+    let id = log_source(&known, container, options.previous)
         .map_err(|reason| NodeError::NoLogs(reason.to_string()))?;
-    let file = file(&folder, container, source)
-        .ok_or_else(|| NodeError::NoLogs(format!("unable to retrieve container logs for {container}")))?;
+    let missing = || NodeError::NoLogs(format!("unable to retrieve container logs for {id}"));
+    let attempt = container_id::attempt(id).ok_or_else(missing)?;
+    let file = folder.log(container, attempt);
+    if !file.exists() {
+        return Err(missing());
+    }
     let wanted = Options {
         follow: options.follow,
         since: options.since,
@@ -50,7 +56,7 @@ pub(super) fn read(
     let reading = tokio::spawn(async move {
         let ended = async {
             if let Ok(sandbox) = Sandbox::adopt(folder.path()).await {
-                self::ended(&sandbox, &name).await;
+                self::ended(&sandbox, &name, Some(attempt)).await;
             }
         };
         if let Err(error) = logs::read(&file, &wanted, ended, output).await {
@@ -66,23 +72,8 @@ pub(super) fn read(
     Ok(pieces.boxed())
 }
 
-/// The file of a run: they are numbered, and the last is the current one.
-fn file(folder: &PodFolder, container: &str, source: LogSource) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(folder.logs().join(container)).ok()?.flatten();
-    let numbers = entries.filter_map(|entry| {
-        let name = entry.file_name().into_string().ok()?;
-        name.strip_suffix(".log")?.parse::<u32>().ok()
-    });
-    let last = numbers.max()?;
-    let number = match source {
-        LogSource::Current => last,
-        LogSource::Previous => last.checked_sub(1)?,
-    };
-    Some(folder.log(container, number))
-}
-
-/// Resolves when the container does not run any more.
-pub(super) async fn ended(sandbox: &Sandbox, container: &str) {
+/// Resolves when the container does not run any more, or not this run of it.
+pub(super) async fn ended(sandbox: &Sandbox, container: &str, attempt: Option<u32>) {
     let Ok(mut states) = sandbox.states().await else {
         return;
     };
@@ -90,7 +81,7 @@ pub(super) async fn ended(sandbox: &Sandbox, container: &str) {
         state
             .containers
             .get(container)
-            .is_none_or(|run| !run.is_running())
+            .is_none_or(|run| !run.is_running() || attempt.is_some_and(|attempt| attempt < run.attempt))
     };
     // A sandbox that is gone runs nothing.
     let _ = states.until(is_over).await;

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     agent::Agent,
     container::{self, Start},
-    environment,
+    container_id, environment,
     folders::PodFolder,
     gpus::Access,
     images::{Image, Wish, pull_policy},
@@ -134,7 +134,7 @@ impl Worker {
     pub(super) fn absorb(&mut self, state: &containers::state::State) {
         let uid = self.pod.metadata.uid.clone().unwrap_or_default();
         let news = observe::absorb(&mut self.book.records, state, |name, attempt| {
-            container_id(&uid, name, attempt)
+            container_id::of_run(&uid, name, attempt)
         });
         for name in news.begun {
             let events = &self.agent.events;
@@ -157,7 +157,7 @@ impl Worker {
 
     fn container_id(&self, name: &str, attempt: u32) -> String {
         let uid = self.pod.metadata.uid.as_deref().unwrap_or_default();
-        container_id(uid, name, attempt)
+        container_id::of_run(uid, name, attempt)
     }
 }
 
@@ -166,10 +166,6 @@ fn signal_named(name: &str) -> i32 {
     let mut config = images::Config::default();
     name.clone_into(&mut config.config.stop_signal);
     config.stop_signal()
-}
-
-fn container_id(uid: &str, name: &str, attempt: u32) -> String {
-    format!("trainyard://{uid}-{name}-{attempt}")
 }
 
 impl Launch {

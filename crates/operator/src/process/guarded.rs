@@ -24,8 +24,8 @@ struct NotLeading;
 /// have room for.
 const CHANGES: usize = 64;
 
-/// So many events may be written at a time beside them: they tell of what was done, and are not to hold up what
-/// is to be done. A server takes half of its writes for events otherwise.
+/// So many events are written at a time while half of those turns are taken: events tell of what was done, and
+/// are not to hold up what is to be done. A busy server would take half of its writes for them.
 const EVENTS: usize = 2;
 
 #[derive(Clone)]
@@ -71,12 +71,12 @@ impl Service<Request<Body>> for Guarded {
             let method = request.method().clone();
             let mut _turn = None;
             if method != Method::GET {
-                let turns = if is_event(request.uri().path()) {
-                    events
-                } else {
-                    changes
+                let is_busy = changes.available_permits() < CHANGES / 2;
+                _turn = match (is_event(request.uri().path()), is_busy) {
+                    (false, _) => changes.acquire_owned().await.ok(),
+                    (true, true) => events.acquire_owned().await.ok(),
+                    (true, false) => None,
                 };
-                _turn = turns.acquire_owned().await.ok();
                 // After the wait: the end may have come meanwhile.
                 if !authority.holds() {
                     return Err(kube::Error::Service(NotLeading.into()));

@@ -1,6 +1,7 @@
 //! What ends and is started again, and what cannot be started.
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::{Api, api::LogParams};
 use serde_json::json;
 
 use crate::cluster::{as_everybody, container};
@@ -11,8 +12,12 @@ async fn what_crashes_is_restarted_and_then_waits_longer_and_longer() {
         let pod = cluster
             .run(
                 "crashes",
-                "echo try; exit 3",
-                json!({"restartPolicy": "OnFailure"}),
+                "echo >> /tries/list; echo try $(wc -l < /tries/list); exit 3",
+                json!({
+                    "restartPolicy": "OnFailure",
+                    "volumes": [{"name": "tries", "emptyDir": {}}],
+                    "containers": [{"volumeMounts": [{"name": "tries", "mountPath": "/tries"}]}],
+                }),
             )
             .await;
         let waiting = cluster
@@ -28,7 +33,16 @@ async fn what_crashes_is_restarted_and_then_waits_longer_and_longer() {
             message.starts_with("back-off 10s restarting failed container=main"),
             "{message}"
         );
-        assert_eq!(cluster.text(&pod, "main", 1), "try\n");
+        assert_eq!(cluster.text(&pod, "main", 1), "try 2\n");
+        // Whoever asks now means the run that is over, by either name.
+        let pods: Api<Pod> = cluster.api();
+        for previous in [false, true] {
+            let options = LogParams {
+                previous,
+                ..LogParams::default()
+            };
+            assert_eq!(pods.logs("crashes", &options).await.unwrap(), "try 2\n");
+        }
         cluster.until_event("crashes", "BackOff").await;
     })
     .await;
