@@ -41,8 +41,11 @@ const ROWS: &[(&str, &[&str])] = &[
             "unverified-tls",
         ],
     ),
-    ("plans", &["training"]),
-    ("pure", &["kinds", "schemas", "field-docs", "resources"]),
+    ("plans", &["setters", "training"]),
+    (
+        "pure",
+        &["kinds", "schemas", "field-docs", "packages", "resources"],
+    ),
     ("documents", &["manifests", "spdy", "websocket"]),
 ];
 
@@ -50,9 +53,11 @@ const ROWS: &[(&str, &[&str])] = &[
 const PURE: &[&str] = &[
     "kinds",
     "manifests",
+    "packages",
     "resources",
     "schemas",
     "spdy",
+    "setters",
     "training",
     "websocket",
 ];

@@ -1,7 +1,7 @@
 //! The commands about training jobs: those a researcher types first, and those that say what becomes of a
 //! job and why.
 
-mod api;
+pub(crate) mod api;
 mod audience;
 pub(crate) mod demo;
 mod embedded;
@@ -10,7 +10,7 @@ mod follow;
 mod job;
 pub(crate) mod logs;
 mod output;
-mod place;
+pub(crate) mod place;
 pub(crate) mod ps;
 mod removal;
 pub(crate) mod render;
@@ -19,7 +19,7 @@ pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod stop;
 mod table;
-mod terminal;
+pub(crate) mod terminal;
 mod watch;
 pub(crate) mod why;
 
@@ -31,7 +31,7 @@ use crate::Surroundings;
 use place::{Cluster, Place};
 
 /// Does the work of a command about a cluster that is there. Something that is not there is an answer: no.
-fn carry_out(
+pub(crate) fn carry_out(
     place: &Place,
     surroundings: &Surroundings,
     work: impl AsyncFnOnce(Cluster) -> Result<ExitCode>,

@@ -17,7 +17,9 @@ mod log;
 mod mpi_rsh;
 mod mpi_wait;
 mod mpi_worker;
+mod objects;
 mod operator;
+mod pkg;
 mod processes;
 mod status;
 mod trainer;
@@ -40,6 +42,7 @@ use clap::{Parser, Subcommand, ValueEnum};
   trainyard demo                             a distributed training on this machine, from start to end
   trainyard run --nodes 2 -- ./train.sh      your own program, on two nodes
   trainyard ps; trainyard why NAME           what runs, and why something does not
+  trainyard pkg build DIR                    the manifests a kustomization stands for
   trainyard up --detach; trainyard down      a Kubernetes cluster of this machine's own
 
 Exit codes: 0 done, 1 the answer is no, 2 the command could not do its work"
@@ -63,6 +66,10 @@ enum Command {
     Resume(jobs::stop::ResumeArguments),
     Rm(jobs::rm::Arguments),
     Render(jobs::render::Arguments),
+    Apply(Box<objects::ApplyArguments>),
+    Delete(objects::DeleteArguments),
+    Diff(objects::DiffArguments),
+    Pkg(Box<pkg::Arguments>),
     Image(image::Arguments),
     Operator(Box<operator::Arguments>),
     Trainer(trainer::Arguments),
@@ -137,6 +144,10 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Up(arguments) => up::run(&arguments, surroundings),
         Command::Down(arguments) => down::run(&arguments, surroundings),
         Command::Status(arguments) => status::run(&arguments, surroundings),
+        Command::Apply(arguments) => objects::apply(&arguments, surroundings),
+        Command::Delete(arguments) => objects::delete(&arguments, surroundings),
+        Command::Diff(arguments) => objects::diff(&arguments, surroundings),
+        Command::Pkg(arguments) => Ok(pkg::run(&arguments, surroundings)),
         Command::Image(arguments) => image::run(&arguments, surroundings),
         Command::Operator(arguments) => operator::run(&arguments, surroundings),
         Command::Demo(arguments) => jobs::demo::run(&arguments, surroundings),

@@ -10,6 +10,7 @@ mod patches;
 mod protobuf;
 mod quantities;
 mod selectors;
+mod setters;
 mod yaml;
 
 use serde_json::Value;
@@ -222,6 +223,30 @@ pub const TARGETS: &[Target] = &[
             "+",
             "0",
             "9223372036854775807",
+        ],
+    },
+    Target {
+        name: "setters",
+        run: setters::run,
+        corpus: || corpus::objects_and(include_str!("../corpus/setters.txt")),
+        words: &[
+            "# {\"$openapi\":\"a\"}",
+            "# kpt-set: ${a}",
+            "- ",
+            ": ",
+            "? ",
+            "|\n ",
+            ">-\n ",
+            "&a ",
+            "*a",
+            "!!str ",
+            "[a, b]",
+            "{a: b}",
+            "---\n",
+            "\r\n",
+            "# ",
+            "''",
+            "\"\"",
         ],
     },
     Target {

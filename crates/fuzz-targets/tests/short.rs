@@ -39,5 +39,6 @@ short_runs! {
     cel: 2000,
     json_path: 4000,
     quantities: 4000,
+    setters: 2000,
     custom: 1000,
 }

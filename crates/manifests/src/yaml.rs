@@ -5,13 +5,17 @@ mod nodes;
 mod problem;
 mod scalars;
 mod tabs;
+pub mod timestamps;
 mod values;
+mod write;
 
 use serde_json::Value;
 
 use crate::json;
 pub use crate::json::Parsed;
-use nodes::Documents;
+pub use nodes::{Content, Documents, Index, Node, Place, Tree};
+pub use scalars::{Meaning, Scalar, Style, resolve};
+pub use write::{compare_keys, is_plain_text, shortest_float, write};
 
 /// Mappings and lists may nest this deep. Less than in JSON: reading a level takes far more stack.
 pub const MAX_DEPTH: usize = 64;

@@ -105,6 +105,12 @@ impl Api {
             .await
     }
 
+    /// Server-side apply: what the object says becomes so, and belongs to whom the path names.
+    pub(crate) async fn apply(&self, path: &str, object: &Value) -> Answer<Value> {
+        self.ask(Method::PATCH, path, Some(object), "application/apply-patch+yaml")
+            .await
+    }
+
     pub(crate) async fn delete(&self, path: &str, options: &Value) -> Answer<Value> {
         self.ask(Method::DELETE, path, Some(options), "application/json")
             .await

@@ -107,6 +107,11 @@ impl Place {
         }
     }
 
+    /// The namespace that somebody has named.
+    pub(crate) fn named_namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
     pub(crate) fn whose(&self, surroundings: &Surroundings) -> Result<Whose> {
         let embedded = |dir: &DataDir, otherwise| {
             let dir = dir.resolve(surroundings)?;

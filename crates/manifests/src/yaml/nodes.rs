@@ -1,28 +1,32 @@
-//! From the parser's events to a tree of nodes as they were written: scalars are text still, and
-//! aliases point.
+//! From the parser's events to a tree of nodes as they were written, each with its place: scalars are
+//! text still, and aliases point.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use granit_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput, StructureStyle, Tag, YamlVersion};
 
-use super::{MAX_DEPTH, YamlError, problem, scalars::Scalar, tabs::Tabs};
+use super::{
+    MAX_DEPTH, YamlError, problem,
+    scalars::{Scalar, Style},
+    tabs::Tabs,
+};
 
 /// The number of a node in its tree.
-pub(super) type Index = usize;
+pub type Index = usize;
 
 /// One document. The nodes are in one list: an alias may point from anywhere to anywhere, and a
 /// long chain of them must not take stack.
-pub(super) struct Tree<'a> {
-    pub(super) nodes: Vec<Node<'a>>,
-    pub(super) root: Index,
+pub struct Tree<'a> {
+    pub nodes: Vec<Node<'a>>,
+    pub root: Index,
 }
 
-pub(super) struct Node<'a> {
-    pub(super) place: Place,
-    pub(super) content: Content<'a>,
+pub struct Node<'a> {
+    pub place: Place,
+    pub content: Content<'a>,
 }
 
-pub(super) enum Content<'a> {
+pub enum Content<'a> {
     Scalar(Scalar<'a>),
     Sequence(Vec<Index>),
     Mapping(Vec<(Index, Index)>),
@@ -51,10 +55,10 @@ impl Tree<'_> {
 }
 
 /// Line and column, counted from one.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) line: u64,
-    pub(super) column: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub line: u64,
+    pub column: u64,
 }
 
 impl From<&Marker> for Place {
@@ -77,7 +81,7 @@ impl Place {
 }
 
 /// Reads the documents of a text, one after the other.
-pub(super) struct Documents<'a> {
+pub struct Documents<'a> {
     text: &'a str,
     events: Parser<'a, StrInput<'a>>,
     tabs: Tabs<'a>,
@@ -87,7 +91,7 @@ pub(super) struct Documents<'a> {
 }
 
 impl<'a> Documents<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub fn new(text: &'a str) -> Self {
         let options = granit_parser::options! {
             emit_comments: false,
             flow_nesting_limit: MAX_DEPTH,
@@ -104,7 +108,11 @@ impl<'a> Documents<'a> {
     }
 
     /// The next document; none at the end of the text.
-    pub(super) fn next(&mut self) -> Result<Option<Tree<'a>>, YamlError> {
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a document may be refused, and none comes after it"
+    )]
+    pub fn next(&mut self) -> Result<Option<Tree<'a>>, YamlError> {
         loop {
             match self.event()? {
                 None | Some((Event::StreamEnd, _)) => {
@@ -156,9 +164,12 @@ impl<'a> Documents<'a> {
         let (anchor, content) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 self.tabs.scalar(&span, style, parent);
+                // The parser says `~` for a value that is not there.
+                let is_missing = style == ScalarStyle::Plain && span.start.index() == span.end.index();
+                let text = if is_missing { Cow::default() } else { text };
                 let scalar = Scalar {
                     text: self.without_added_break(text, style, &span),
-                    plain: style == ScalarStyle::Plain,
+                    style: Style::from(style),
                     tag: tag.map(|tag| full_name(&tag)),
                 };
                 (anchor, Content::Scalar(scalar))

@@ -3,21 +3,45 @@
 use std::borrow::Cow;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use granit_parser::ScalarStyle;
 use serde_json::Value;
 
 use crate::json::number;
 
 /// A scalar as it was written.
-pub(super) struct Scalar<'a> {
-    pub(super) text: Cow<'a, str>,
-    /// Whether it stands without quotes and not as a block.
-    pub(super) plain: bool,
-    pub(super) tag: Option<String>,
+pub struct Scalar<'a> {
+    pub text: Cow<'a, str>,
+    pub style: Style,
+    /// The full name of the tag it was given.
+    pub tag: Option<String>,
+}
+
+/// How a scalar stands in its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    #[default]
+    Plain,
+    SingleQuoted,
+    DoubleQuoted,
+    Literal,
+    Folded,
+}
+
+impl From<ScalarStyle> for Style {
+    fn from(style: ScalarStyle) -> Self {
+        match style {
+            ScalarStyle::Plain => Self::Plain,
+            ScalarStyle::SingleQuoted => Self::SingleQuoted,
+            ScalarStyle::DoubleQuoted => Self::DoubleQuoted,
+            ScalarStyle::Literal => Self::Literal,
+            ScalarStyle::Folded => Self::Folded,
+        }
+    }
 }
 
 /// What it means.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Meaning {
+pub enum Meaning {
     Null,
     Bool(bool),
     Integer(i64),
@@ -31,17 +55,20 @@ const CORE: &str = "tag:yaml.org,2002:";
 
 impl Scalar<'_> {
     /// Whether it stands for the entries of another mapping.
-    pub(super) fn is_merge(&self) -> bool {
+    pub fn is_merge(&self) -> bool {
         self.text == "<<"
             && self
                 .core_tag()
-                .map_or(self.plain && self.tag.is_none(), |tag| tag == "merge")
+                .map_or(self.style == Style::Plain && self.tag.is_none(), |tag| {
+                    tag == "merge"
+                })
     }
 
-    pub(super) fn meaning(&self) -> Result<Meaning, String> {
+    /// What it means to readers of YAML 1.1.
+    pub fn meaning(&self) -> Result<Meaning, String> {
         let text = || Meaning::Text(self.text.clone().into_owned());
         match self.core_tag() {
-            None if self.plain && self.tag.is_none() => Ok(resolve(&self.text)),
+            None if self.style == Style::Plain && self.tag.is_none() => Ok(resolve(&self.text)),
             Some("binary") => decode(&self.text).map(Meaning::Text),
             Some("timestamp") if is_date(&self.text) => Ok(text()),
             Some(tag @ ("bool" | "int" | "float" | "null" | "timestamp")) => self.as_tagged(tag),
@@ -106,8 +133,8 @@ impl Meaning {
     }
 }
 
-/// What plain text means.
-fn resolve(text: &str) -> Meaning {
+/// What plain text means to readers of YAML 1.1.
+pub fn resolve(text: &str) -> Meaning {
     word(text)
         .or_else(|| match text.as_bytes().first()? {
             b'.' => float(&unseparated(text)?),

@@ -1,0 +1,148 @@
+//! `trainyard apply`, `delete` and `diff`: objects of packages and files, on any cluster.
+
+mod apply;
+mod delete;
+mod diff;
+mod discovery;
+mod order;
+mod prune;
+mod readiness;
+mod sources;
+mod wait;
+
+pub(crate) use apply::{Arguments as ApplyArguments, run as apply};
+pub(crate) use delete::{Arguments as DeleteArguments, run as delete};
+pub(crate) use diff::{Arguments as DiffArguments, run as diff};
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::{
+    advised,
+    jobs::{
+        api::ApiError,
+        place::{Cluster, Place},
+    },
+};
+use discovery::Discovery;
+use sources::Object;
+
+/// Who the fields belong to that are applied here.
+const MANAGER: &str = "trainyard";
+/// Which package an object was applied with.
+const PACKAGE: &str = "trainyard.dev/package";
+
+/// An object, and where it is on the cluster.
+#[derive(Clone, Debug)]
+struct Placed {
+    /// `deployment.apps/trainer`
+    shown: String,
+    path: String,
+    object: Value,
+}
+
+/// The option that says which package objects belong to.
+#[derive(Clone, Debug, clap::Args)]
+struct Label {
+    /// The name of the package, which its objects get as a label
+    #[arg(long, value_name = "NAME", value_parser = label_value)]
+    package: Option<String>,
+}
+
+impl Label {
+    fn put_on(&self, object: &mut Value) {
+        if let Some(package) = &self.package {
+            object["metadata"]["labels"][PACKAGE] = package.as_str().into();
+        }
+    }
+}
+
+fn label_value(text: &str) -> Result<String, String> {
+    let errors = manifests::names::label_value(text);
+    match text {
+        "" => Err("it is empty".to_owned()),
+        _ if errors.is_empty() => Ok(text.to_owned()),
+        _ => Err(errors.join("; ")),
+    }
+}
+
+/// The options that say how long to wait.
+#[derive(Clone, Copy, Debug, clap::Args)]
+struct Patience {
+    /// The longest to wait, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "wait")]
+    timeout: u64,
+}
+
+/// Where an object is. Not there yet is a kind whose definition is applied first.
+async fn place(
+    cluster: &Cluster,
+    discovery: &mut Discovery,
+    object: &Object,
+) -> Result<Option<Placed>, ApiError> {
+    let Some(resource) = discovery.of(cluster, &object.value).await? else {
+        return Ok(None);
+    };
+    let mut value = object.value.clone();
+    let own = value["metadata"]["namespace"].as_str().map(str::to_owned);
+    let namespace = resource
+        .namespaced
+        .then(|| own.unwrap_or_else(|| cluster.namespace.clone()));
+    if let Some(metadata) = value["metadata"].as_object_mut() {
+        // Whoever exported an object means what it says, not who owned its fields.
+        metadata.remove("managedFields");
+    }
+    if let Some(namespace) = &namespace {
+        value["metadata"]["namespace"] = namespace.as_str().into();
+    }
+    let name = value["metadata"]["name"].as_str().unwrap_or_default();
+    Ok(Some(Placed {
+        shown: resource.shown(name),
+        path: resource.path(namespace.as_deref(), Some(name)),
+        object: value,
+    }))
+}
+
+/// Whoever names a namespace does not mean objects of others.
+fn check_namespace(place: &Place, objects: &[Object]) -> Result<()> {
+    let Some(wanted) = place.named_namespace() else {
+        return Ok(());
+    };
+    for object in objects {
+        if let Some(own) = object.value["metadata"]["namespace"].as_str()
+            && own != wanted
+        {
+            return Err(advised(
+                format!(
+                    "{}: {} is in namespace `{own}`, not in `{wanted}`",
+                    object.source,
+                    object.named()
+                ),
+                "leave `-n` out, or `trainyard pkg edit set namespace` changes that of a package",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the definition of an object's kind is among the objects.
+fn has_definition(objects: &[Object], object: &Object) -> bool {
+    objects.iter().any(|other| {
+        other.value["kind"] == "CustomResourceDefinition"
+            && other.value["spec"]["names"]["kind"] == object.value["kind"]
+    })
+}
+
+/// Whether the namespace of an object is among the objects.
+fn has_namespace(objects: &[Object], object: &Value) -> bool {
+    let namespace = &object["metadata"]["namespace"];
+    objects
+        .iter()
+        .any(|other| other.value["kind"] == "Namespace" && other.value["metadata"]["name"] == *namespace)
+}
+
+/// What kubectl says of a kind that the cluster does not know.
+fn unknown_kind(object: &Object) -> String {
+    let (kind, version) = (&object.value["kind"], &object.value["apiVersion"]);
+    format!("no matches for kind {kind} in version {version}")
+}

@@ -1,0 +1,34 @@
+//! `trainyard pkg count`: how many objects there are.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use setters::Count;
+
+use super::{
+    folder,
+    switches::{Dir, Recurse},
+};
+
+/// Count the objects of a package, by kind
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    dir: Dir,
+
+    /// Of each kind; `--kind=false` counts all together
+    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", action = clap::ArgAction::Set)]
+    kind: bool,
+
+    #[command(flatten)]
+    recurse: Recurse,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let command = Count {
+        by_kind: arguments.kind,
+        recurse: arguments.recurse.or(true),
+    };
+    folder::carry_out(&arguments.dir.dir, |package| command.run(package))
+}

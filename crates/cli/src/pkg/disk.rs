@@ -1,0 +1,33 @@
+//! The files of this machine, for builds.
+
+use std::{fs, io, path::Path};
+
+use packages::{Entry, FileError, Files};
+
+pub(super) struct Disk;
+
+impl Files for Disk {
+    fn resolve(&self, path: &Path) -> Result<Entry, FileError> {
+        let resolved = fs::canonicalize(path).map_err(|error| told(&error))?;
+        Ok(if resolved.is_dir() {
+            Entry::Folder(resolved)
+        } else {
+            Entry::File(resolved)
+        })
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>, FileError> {
+        // A pipe or a terminal would have the build wait for somebody.
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(FileError::Unreadable("it is no regular file".to_owned()));
+        }
+        fs::read(path).map_err(|error| told(&error))
+    }
+}
+
+fn told(error: &io::Error) -> FileError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::NotFound,
+        _ => FileError::Unreadable(error.to_string()),
+    }
+}

@@ -1,0 +1,184 @@
+//! A package on disk: what is read of it, and how what a command says becomes files again.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context as _, Result, anyhow};
+use setters::{Outcome, Package, Problem};
+
+use super::{complaint::Complaint, replace::Replacements};
+use crate::advised;
+
+/// A folder with the texts of its files.
+#[derive(Debug)]
+pub(super) struct Folder {
+    /// As its user names it.
+    name: String,
+    /// Where it is, without links.
+    root: PathBuf,
+    package: Package,
+}
+
+/// Runs a command on everything in a folder.
+pub(super) fn carry_out(dir: &Path, command: impl FnOnce(&Package) -> Outcome) -> Result<ExitCode> {
+    let mut files = BTreeMap::new();
+    let root = resolve(dir)?;
+    collect(&root, &root, &mut files)?;
+    let folder = Folder::new(dir, root, files)?;
+    let outcome = command(&folder.package);
+    folder.conclude(outcome)
+}
+
+impl Folder {
+    /// A folder of which only some files matter, and only those of them that are there.
+    pub(super) fn with(dir: &Path, names: &[&str]) -> Result<Self> {
+        let root = resolve(dir)?;
+        let mut files = BTreeMap::new();
+        for name in names {
+            let path = root.join(name);
+            if path.exists() {
+                files.insert((*name).to_owned(), read(&root, &path)?);
+            }
+        }
+        Self::new(dir, root, files)
+    }
+
+    fn new(dir: &Path, root: PathBuf, files: BTreeMap<String, Vec<u8>>) -> Result<Self> {
+        let name = dir.display().to_string();
+        match Package::new(&name, files) {
+            Ok(package) => Ok(Self { name, root, package }),
+            Err(problem) => {
+                // A file that is no text is not in any package, so it is looked at once more.
+                let bytes = problem
+                    .file
+                    .as_ref()
+                    .and_then(|file| fs::read(root.join(file)).ok());
+                let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+                Err(complain(&name, &problem, text.as_deref()))
+            }
+        }
+    }
+
+    pub(super) fn package(&self) -> &Package {
+        &self.package
+    }
+
+    /// Writes what is to be written, and only then says that it was.
+    pub(super) fn conclude(&self, outcome: Outcome) -> Result<ExitCode> {
+        for note in &outcome.notes {
+            eprintln!("{note}");
+        }
+        if let Some(problem) = &outcome.problem {
+            print!("{}", outcome.output);
+            let text = problem.file.as_deref().and_then(|file| self.package.text(file));
+            return Err(complain(&self.name, problem, text));
+        }
+        self.write(&outcome.edits)?;
+        print!("{}", outcome.output);
+        Ok(if outcome.is_success() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(1)
+        })
+    }
+
+    fn write(&self, edits: &BTreeMap<String, String>) -> Result<()> {
+        let mut targets: BTreeMap<PathBuf, (&str, &String)> = BTreeMap::new();
+        for (path, text) in edits {
+            // Through a link, what it leads to is changed, and the link stays.
+            let target = match self.package.text(path) {
+                Some(_) => within(&self.root, &self.root.join(path))?,
+                None => self.root.join(path),
+            };
+            let first = targets.entry(target).or_insert((path, text));
+            if first.1 != text {
+                let other = first.0;
+                return Err(anyhow!(
+                    "`{path}` and `{other}` are one file, and would have to be two"
+                ));
+            }
+        }
+        let mut replacements = Replacements::default();
+        for (target, (path, text)) in targets {
+            replacements.add(&target, self.package.text(path), text)?;
+        }
+        replacements.commit()
+    }
+}
+
+fn complain(folder: &str, problem: &Problem, text: Option<&str>) -> anyhow::Error {
+    let shown = |file: &String| {
+        let path = Path::new(folder).join(file);
+        path.strip_prefix(".").unwrap_or(&path).display().to_string()
+    };
+    Complaint {
+        message: problem.message.clone(),
+        file: problem.file.as_ref().map(shown),
+        place: problem.place,
+        text,
+        hint: problem.hint.clone(),
+    }
+    .into_error()
+}
+
+fn resolve(dir: &Path) -> Result<PathBuf> {
+    let root = fs::canonicalize(dir).with_context(|| format!("cannot open `{}`", dir.display()))?;
+    if root.is_dir() {
+        return Ok(root);
+    }
+    Err(advised(
+        format!("`{}` is a file", dir.display()),
+        "name the folder of the package",
+    ))
+}
+
+/// Everything below a folder that a command may ask for. Links to folders are not followed, as in kustomize.
+fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) -> Result<()> {
+    let unreadable = || format!("cannot read the folder `{}`", folder.display());
+    for entry in fs::read_dir(folder).with_context(unreadable)? {
+        let entry = entry.with_context(unreadable)?;
+        let path = entry.path();
+        if entry.file_type().with_context(unreadable)?.is_dir() {
+            collect(root, &path, files)?;
+            continue;
+        }
+        let name = path.strip_prefix(root).unwrap_or(&path);
+        if !Package::wants(&name.to_string_lossy()) || path.is_dir() {
+            continue;
+        }
+        let Some(name) = name.to_str() else {
+            return Err(anyhow!("the name of `{}` is not UTF-8", path.display()));
+        };
+        files.insert(name.to_owned(), read(root, &path)?);
+    }
+    Ok(())
+}
+
+fn read(root: &Path, path: &Path) -> Result<Vec<u8>> {
+    let file = within(root, path)?;
+    if !file.is_file() {
+        return Err(anyhow!("`{}` is no regular file", path.display()));
+    }
+    fs::read(&file).with_context(|| format!("cannot read `{}`", path.display()))
+}
+
+/// Where a path leads; out of the package it may not.
+fn within(root: &Path, path: &Path) -> Result<PathBuf> {
+    let file = fs::canonicalize(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    if file.starts_with(root) {
+        return Ok(file);
+    }
+    Err(advised(
+        format!(
+            "security: `{}` leads to `{}`, which is not in or below `{}`",
+            path.display(),
+            file.display(),
+            root.display()
+        ),
+        "put the file itself in the place of the link",
+    ))
+}

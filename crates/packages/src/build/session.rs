@@ -1,0 +1,119 @@
+//! What lasts for one build: files that were read, schemas in use, warnings.
+
+use std::{
+    cell::{RefCell, RefMut},
+    collections::HashMap,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use super::{
+    Options,
+    node::{At, Documents, ReadProblem, read_documents},
+    problem::{BuildError, Outcome, Problem},
+    schema::{Definitions, Schemas},
+};
+use crate::files::{FileError, Files};
+
+pub(super) struct Session<'f> {
+    pub(super) files: &'f dyn Files,
+    pub(super) options: &'f Options,
+    /// Files by their numbers.
+    names: RefCell<Vec<PathBuf>>,
+    /// A base may be built many times; its files are parsed once.
+    parsed: RefCell<HashMap<PathBuf, Rc<Documents>>>,
+    warnings: RefCell<Vec<String>>,
+    schemas: RefCell<Schemas>,
+}
+
+impl<'f> Session<'f> {
+    pub(super) fn new(files: &'f dyn Files, options: &'f Options) -> Self {
+        Self {
+            files,
+            options,
+            names: RefCell::default(),
+            parsed: RefCell::default(),
+            warnings: RefCell::default(),
+            schemas: RefCell::default(),
+        }
+    }
+
+    pub(super) fn warn(&self, warning: impl Into<String>) {
+        self.warnings.borrow_mut().push(warning.into());
+    }
+
+    pub(super) fn take_warnings(&self) -> Vec<String> {
+        self.warnings.take()
+    }
+
+    pub(super) fn schemas(&self) -> RefMut<'_, Schemas> {
+        self.schemas.borrow_mut()
+    }
+
+    /// The definitions in use now.
+    pub(super) fn definitions(&self) -> Definitions {
+        self.schemas().in_use()
+    }
+
+    /// The beginning of a file.
+    pub(super) fn start_of(&self, path: &Path) -> At {
+        let mut names = self.names.borrow_mut();
+        let number = names.iter().position(|name| name == path).unwrap_or_else(|| {
+            names.push(path.to_owned());
+            names.len() - 1
+        });
+        At {
+            file: u16::try_from(number).unwrap_or(u16::MAX),
+            line: 0,
+            column: 0,
+        }
+    }
+
+    pub(super) fn error(&self, problem: Problem) -> BuildError {
+        let names = self.names.borrow();
+        problem.into_error(|file| names.get(usize::from(file)).map(PathBuf::as_path))
+    }
+
+    pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>, FileError> {
+        self.files.read(path)
+    }
+
+    /// The text of a file.
+    pub(super) fn read_text(&self, path: &Path, at: At) -> Outcome<String> {
+        let bytes = self.read(path).map_err(|error| unreadable(path, &error).at(at))?;
+        String::from_utf8(bytes).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let before = &error.as_bytes()[..valid];
+            let line = before.iter().filter(|byte| **byte == b'\n').count();
+            let column = before.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len);
+            Problem::new("the file is not UTF-8")
+                .at(At {
+                    line: line as u32 + 1,
+                    column: u16::try_from(column + 1).unwrap_or(u16::MAX),
+                    ..self.start_of(path)
+                })
+                .help("save it as UTF-8; other bytes can be in files of a generator only")
+        })
+    }
+
+    /// The documents of a file.
+    pub(super) fn documents(&self, path: &Path, at: At) -> Outcome<Rc<Documents>> {
+        if let Some(documents) = self.parsed.borrow().get(path) {
+            return Ok(Rc::clone(documents));
+        }
+        let text = self.read_text(path, at)?;
+        let file = self.start_of(path).file;
+        let documents = Rc::new(read_documents(&text, file).map_err(malformed)?);
+        let mut parsed = self.parsed.borrow_mut();
+        parsed.insert(path.to_owned(), Rc::clone(&documents));
+        Ok(documents)
+    }
+}
+
+pub(super) fn malformed(problem: ReadProblem) -> Problem {
+    Problem::new(format!("malformed YAML: {}", problem.message)).at(problem.at)
+}
+
+pub(super) fn unreadable(path: &Path, error: &FileError) -> Problem {
+    Problem::new(format!("`{}`: {error}", path.display()))
+}

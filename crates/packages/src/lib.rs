@@ -1,0 +1,8 @@
+//! Packages of manifests. [`build`] makes of a kustomization, and of what it names, the objects it stands
+//! for, exactly as `kubectl kustomize` does. Pure: files come through [`Files`].
+
+pub mod build;
+mod files;
+
+pub use build::{BuildError, Built, LoadRestrictor, Options, Place, build};
+pub use files::{Entry, FileError, Files, MemoryFiles};

@@ -1,0 +1,157 @@
+//! Packages of our own: what they come to, and what is said of those that do not build. The folders of
+//! `testdata` hold what `kubectl kustomize` made of their `top`.
+
+#[path = "support/disk.rs"]
+mod disk;
+
+use std::{fs, path::Path};
+
+use disk::Disk;
+use packages::{LoadRestrictor, MemoryFiles, Options, build};
+
+#[test]
+fn packages_build_as_recorded() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    for case in fs::read_dir(&testdata)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
+        let built = build(&Disk, &case.join("top"), &Options::default()).unwrap();
+        let expected = fs::read_to_string(case.join("expected.yaml")).unwrap();
+        assert_eq!(built.to_yaml(), expected, "{}", case.display());
+    }
+}
+
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers: []\n";
+
+/// A package of a kustomization and a pod.
+fn package(kustomization: &str) -> MemoryFiles {
+    MemoryFiles::default()
+        .with("/p/kustomization.yaml", kustomization)
+        .with("/p/pod.yaml", POD)
+}
+
+/// What is said of a package that does not build.
+fn complaint(files: &MemoryFiles) -> String {
+    let error = build(files, Path::new("/p"), &Options::default()).unwrap_err();
+    let place = error.place.map(|place| format!("{place}: ")).unwrap_or_default();
+    let help = error
+        .help
+        .map(|help| format!("\nhint: {help}"))
+        .unwrap_or_default();
+    format!("{place}{}{help}", error.message)
+}
+
+#[track_caller]
+fn refused(kustomization: &str, expected: &str) {
+    assert_eq!(complaint(&package(kustomization)), expected);
+}
+
+#[test]
+fn an_unknown_field_is_shown_with_the_one_that_was_meant() {
+    refused(
+        "resources: [pod.yaml]\nnamePrefx: a-\n",
+        "/p/kustomization.yaml:2:1: a kustomization has no field `namePrefx`\nhint: did you mean `namePrefix`?",
+    );
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_shown_where_it_stands() {
+    refused(
+        "resources: pod.yaml\n",
+        "/p/kustomization.yaml:1:12: `resources` must be a list, but is `pod.yaml`\n\
+         hint: put a dash and a space in front of each element",
+    );
+    refused(
+        "resources: [pod.yaml]\ncommonAnnotations:\n  a: 1\n",
+        "/p/kustomization.yaml:3:6: `commonAnnotations` must be text, but is `1`\nhint: put it in quotes: \"1\"",
+    );
+}
+
+#[test]
+fn a_patch_for_something_else_is_told_what_there_is() {
+    refused(
+        "resources: [pod.yaml]\npatches:\n- patch: |-\n    kind: Pod\n    apiVersion: v1\n    metadata: {name: wbe}\n",
+        "/p/kustomization.yaml:4:5: the patch is for Pod/v1 `wbe`, which is not there\nhint: did you mean `web`?",
+    );
+}
+
+#[test]
+fn two_objects_with_one_name_are_both_shown() {
+    refused(
+        "resources: [pod.yaml, pod.yaml]\n",
+        "/p/pod.yaml:1:1: Pod/v1 `web` is there already\nhint: the other one is at /p/pod.yaml:1:1; \
+         remove one of them, or change one by a patch instead of adding it again",
+    );
+}
+
+#[test]
+fn remote_bases_and_charts_are_refused_with_a_way_out() {
+    refused(
+        "resources:\n- github.com/example/repository?ref=v1\n",
+        "/p/kustomization.yaml:2:3: `github.com/example/repository?ref=v1` is not on this machine, and nothing is \
+         fetched\nhint: put a copy of it into the package (clone it, keep what is needed) and name that folder",
+    );
+    refused(
+        "resources: [pod.yaml]\nhelmCharts:\n- name: chart\n",
+        "/p/kustomization.yaml:3:3: Helm charts are not inflated\nhint: run `helm template NAME CHART --values FILE > \
+         chart.yaml` and list `chart.yaml` under `resources`",
+    );
+}
+
+#[test]
+fn malformed_yaml_is_shown_by_its_line() {
+    let files = package("resources: [pod.yaml, bad.yaml]\n").with("/p/bad.yaml", "---\nkind: A\n  b: c\n");
+    let complaint = complaint(&files);
+    assert!(complaint.starts_with("/p/bad.yaml:3:"), "{complaint}");
+}
+
+#[test]
+fn a_base_that_leads_back_is_a_cycle() {
+    let files = package("resources: [a]\n").with("/p/a/kustomization.yaml", "resources: [..]\n");
+    assert_eq!(
+        complaint(&files),
+        "/p/a/kustomization.yaml:1:13: cycle: `..` is or contains `/p`, which is being built\n\
+         hint: a base must not lead back to what is built from it"
+    );
+}
+
+#[test]
+fn files_outside_the_package_need_permission() {
+    let files = package("resources: [../outside.yaml]\n").with("/outside.yaml", POD);
+    assert!(complaint(&files).contains("security: `../outside.yaml` is not in or below `/p`"));
+    let options = Options {
+        load_restrictor: LoadRestrictor::None,
+    };
+    assert!(build(&files, Path::new("/p"), &options).is_ok());
+}
+
+#[test]
+fn deprecated_fields_work_and_are_told_of() {
+    let files = package("bases: [base]\n")
+        .with("/p/base/kustomization.yaml", "resources: [pod.yaml]\n")
+        .with("/p/base/pod.yaml", POD);
+    let built = build(&files, Path::new("/p"), &Options::default()).unwrap();
+    assert_eq!(
+        built.warnings,
+        [
+            "# Warning: 'bases' is deprecated. Please use 'resources' instead. \
+          Run 'kustomize edit fix' to update your Kustomization automatically."
+        ]
+    );
+    assert_eq!(built.objects.len(), 1);
+}
+
+#[test]
+fn aliases_that_explode_are_refused() {
+    let mut bomb = String::from("kind: A\nmetadata: {name: a}\nl0: &l0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..12 {
+        let alias = format!("*l{}", level - 1);
+        bomb.push_str(&format!(
+            "l{level}: &l{level} [{}]\n",
+            [alias.as_str(); 10].join(", ")
+        ));
+    }
+    let files = package("resources: [bomb.yaml]\n").with("/p/bomb.yaml", &bomb);
+    assert!(complaint(&files).contains("excessive aliasing"));
+}

@@ -1,0 +1,40 @@
+//! Files of this machine, for tests: packages themselves know of none.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use packages::{Entry, FileError, Files};
+
+pub(crate) struct Disk;
+
+impl Files for Disk {
+    fn resolve(&self, path: &Path) -> Result<Entry, FileError> {
+        let resolved = fs::canonicalize(path).map_err(|error| told(&error))?;
+        Ok(if resolved.is_dir() {
+            Entry::Folder(resolved)
+        } else {
+            Entry::File(resolved)
+        })
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>, FileError> {
+        fs::read(path).map_err(|error| told(&error))
+    }
+}
+
+fn told(error: &io::Error) -> FileError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::NotFound,
+        _ => FileError::Unreadable(error.to_string()),
+    }
+}
+
+/// A folder of the corpus, which lies beside the repository or where `TRAINYARD_CORPUS` says.
+#[allow(dead_code, reason = "only some of the tests that share this file need it")]
+pub(crate) fn corpus(folder: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let corpus = std::env::var_os("TRAINYARD_CORPUS").map_or(beside, PathBuf::from);
+    Some(corpus.join(folder)).filter(|folder| folder.is_dir())
+}

@@ -1,0 +1,5 @@
+//! Commands on whole packages: our own cases, and with the corpus present those recorded from kustomize.
+
+mod arguments;
+mod cases;
+mod corpus;
