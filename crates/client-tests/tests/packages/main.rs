@@ -1,5 +1,7 @@
 //! Packages as their users work with them: built, parameterised and edited with the program itself.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 mod applying;
 mod building;
 mod editing;
@@ -72,9 +74,12 @@ impl Workbench {
 
 fn collect(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        match entry.file_type().unwrap().is_dir() {
-            true => collect(&entry.path(), files),
-            false => drop(files.insert(entry.path(), fs::read(entry.path()).unwrap_or_default())),
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            collect(&path, files);
+        } else {
+            let content = fs::read(&path).unwrap_or_default();
+            files.insert(path, content);
         }
     }
 }

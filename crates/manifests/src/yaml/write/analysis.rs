@@ -95,8 +95,7 @@ fn is_base_60(text: &str) -> bool {
     let (places, fraction) = rest.split_once('.').unwrap_or((rest, ""));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
     let is_place = |place: &str| match place.as_bytes() {
-        [digit] => digit.is_ascii_digit(),
-        [b'0'..=b'5', digit] => digit.is_ascii_digit(),
+        [digit] | [b'0'..=b'5', digit] => digit.is_ascii_digit(),
         _ => false,
     };
     first.starts_with(|c: char| c.is_ascii_digit())
