@@ -60,6 +60,7 @@ enum Command {
 
 /// What kustomize calls `cfg`.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::enum_variant_names, reason = "the commands' names")]
 enum Setters {
     ListSetters(list_setters::Arguments),
     Set(set::Arguments),

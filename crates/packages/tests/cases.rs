@@ -33,7 +33,7 @@ fn package(kustomization: &str) -> MemoryFiles {
 
 /// What is said of a package that does not build.
 fn complaint(files: &MemoryFiles) -> String {
-    let error = build(files, Path::new("/p"), &Options::default()).unwrap_err();
+    let error = build(files, Path::new("/p"), &Options::default()).expect_err("it cannot be built");
     let place = error.place.map(|place| format!("{place}: ")).unwrap_or_default();
     let help = error
         .help

@@ -37,18 +37,17 @@ impl Draft {
 
     /// Puts a value at the end of a path, whatever is there.
     pub(crate) fn put(&mut self, path: &[&str], value: Fragment) -> Result<(), Problem> {
-        match self.root() {
-            Some(root) => self.replace(self.document.put(root, path, value)),
-            None => {
-                let text = self.document.text().to_owned();
-                let separator = if text.is_empty() || text.ends_with('\n') {
-                    ""
-                } else {
-                    "\n"
-                };
-                let lines = value.below(path).to_lines();
-                self.replace(format!("{text}{separator}{lines}\n"))
-            }
+        if let Some(root) = self.root() {
+            self.replace(self.document.put(root, path, value))
+        } else {
+            let text = self.document.text().to_owned();
+            let separator = if text.is_empty() || text.ends_with('\n') {
+                ""
+            } else {
+                "\n"
+            };
+            let lines = value.below(path).to_lines();
+            self.replace(format!("{text}{separator}{lines}\n"))
         }
     }
 

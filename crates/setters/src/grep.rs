@@ -100,11 +100,14 @@ impl Grep {
     }
 }
 
+/// A sign and what it asks of two values.
+type Comparison = (&'static str, fn(Ordering) -> bool);
+
 impl Query {
     fn parse(query: &str) -> Result<Self, Problem> {
         let mut parts = parts(query)?;
         let last = parts.pop().unwrap_or_default();
-        let tests: [(&str, fn(Ordering) -> bool); 4] = [
+        let tests: [Comparison; 4] = [
             (">=", Ordering::is_ge),
             ("<=", Ordering::is_le),
             (">", Ordering::is_gt),

@@ -144,9 +144,10 @@ fn set_in(package: &Package, path: &str, set: &Set) -> Result<(usize, String), P
         else {
             continue;
         };
-        let new = match setter.is_partial {
-            true => current.replace(&setter.value, value),
-            false => value.to_owned(),
+        let new = if setter.is_partial {
+            current.replace(&setter.value, value)
+        } else {
+            value.to_owned()
         };
         check(&setter.kind, &new).map_err(|message| document.problem(path, field.id, message))?;
         let target = if setter.kind == "string" {

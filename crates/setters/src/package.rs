@@ -178,7 +178,7 @@ fn clean(path: &str) -> String {
 
 fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
     let valid = str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
-    let line = bytes[..valid].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+    let line = bytes[..valid].split(|byte| *byte == b'\n').count() as u64;
     let before = bytes[..valid]
         .rsplit(|byte| *byte == b'\n')
         .next()

@@ -166,7 +166,7 @@ fn validate_number(name: &str, number: f64, schema: &Value, problems: &mut Vec<S
     if let Some(least) = schema["minimum"].as_f64() {
         match schema["exclusiveMinimum"] == true {
             true if number <= least => {
-                problems.push(format!("{name} in body should be greater than {least}"))
+                problems.push(format!("{name} in body should be greater than {least}"));
             }
             false if number < least => {
                 problems.push(format!(

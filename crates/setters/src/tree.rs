@@ -61,8 +61,8 @@ impl Tree {
         let shown = self.shown()?;
         let scope = package.scope("");
         let is_named = |name: &str| {
-            name.ends_with(".yaml")
-                || name.ends_with(".yml")
+            let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+            matches!(extension, Some("yaml" | "yml"))
                 || ["Krmfile", "Kptfile", "Kustomization"].contains(&name)
         };
         let files = read(package, &package.matching(&scope, is_named))?;

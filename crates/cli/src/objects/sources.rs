@@ -68,7 +68,7 @@ impl Sources {
     pub(super) fn read(&self, surroundings: &Surroundings) -> Result<Vec<Object>> {
         let mut objects = Vec::new();
         if let Some(folder) = &self.kustomize {
-            let built = build::build(folder, &Options::default(), surroundings)?;
+            let built = build::build(folder, Options::default(), surroundings)?;
             let source = folder.display().to_string();
             objects.extend(built.objects.into_iter().map(|value| Object::new(&source, value)));
         }

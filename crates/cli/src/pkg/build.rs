@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
             Restrictor::None => LoadRestrictor::None,
         },
     };
-    let built = build(&arguments.dir, &options, surroundings)?;
+    let built = build(&arguments.dir, options, surroundings)?;
     match &arguments.output {
         None => print!("{}", built.to_yaml()),
         Some(path) => output::write(path, &built)?,
@@ -65,9 +65,9 @@ pub(super) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
 }
 
 /// Builds a folder and passes on what should be known of it.
-pub(crate) fn build(dir: &Path, options: &Options, surroundings: &Surroundings) -> Result<Built> {
+pub(crate) fn build(dir: &Path, options: Options, surroundings: &Surroundings) -> Result<Built> {
     let folder = std::path::absolute(dir).context("cannot find the working directory")?;
-    let built = packages::build(&Disk, &folder, options).map_err(|error| complain(error, surroundings))?;
+    let built = packages::build(&Disk, &folder, &options).map_err(|error| complain(error, surroundings))?;
     for warning in &built.warnings {
         eprintln!("{warning}");
     }

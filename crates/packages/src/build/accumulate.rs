@@ -118,7 +118,9 @@ impl<'s, 'f> Target<'s, 'f> {
                     let mut resources = objects(self.root.session, &documents)?;
                     if let Some(folder) = &self.origin {
                         let origin = Origin::File(origin::join(folder, &path.text));
-                        resources.iter_mut().for_each(|resource| origin.set_on(resource));
+                        for resource in &mut resources {
+                            origin.set_on(resource);
+                        }
                     }
                     so_far.resources.extend(resources)?;
                 }
@@ -227,7 +229,9 @@ impl<'s, 'f> Target<'s, 'f> {
             };
             if let Some(folder) = &self.origin {
                 let origin = Origin::File(origin::join(folder, self.file_name));
-                inline.iter_mut().for_each(|resource| origin.set_on(resource));
+                for resource in &mut inline {
+                    origin.set_on(resource);
+                }
             }
             configs.resources.extend(inline)?;
         }

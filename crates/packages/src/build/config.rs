@@ -106,13 +106,11 @@ impl FieldSpecs {
             .name_reference
             .iter_mut()
             .find(|existing| existing.gvk == reference.gvk);
-        match existing {
-            Some(existing) => field_spec::merge(&mut existing.field_specs, reference.field_specs),
-            None => {
-                self.name_reference.push(reference);
-                Ok(())
-            }
+        if let Some(existing) = existing {
+            return field_spec::merge(&mut existing.field_specs, reference.field_specs);
         }
+        self.name_reference.push(reference);
+        Ok(())
     }
 
     /// The order of the reference, in which a later field sees what an earlier one changed.

@@ -225,7 +225,7 @@ fn key(key: &Scalar, rules: Rules) -> String {
     key.text.clone()
 }
 
-fn json<'n>(node: &'n Node, rules: Rules) -> Json<'n> {
+fn json(node: &Node, rules: Rules) -> Json<'_> {
     let scalar = match &node.content {
         Content::Scalar(scalar) => scalar,
         Content::List(_) => return Json::List,

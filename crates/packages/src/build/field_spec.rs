@@ -139,13 +139,14 @@ fn entry<'m>(map: &'m mut Map, step: &Step, is_last: bool, create: Create) -> Ou
         _ => Some(Create::Map),
     };
     let Some(make) = make else {
-        let found = map.get_mut(name);
-        return Ok(found.map(|node| {
-            if step.is_list && node.is_null() {
-                node.content = Content::List(Vec::new());
-            }
-            node
-        }));
+        let mut found = map.get_mut(name);
+        if let Some(node) = &mut found
+            && step.is_list
+            && node.is_null()
+        {
+            node.content = Content::List(Vec::new());
+        }
+        return Ok(found);
     };
     let node = map.get_or_insert(name, || match make {
         Create::Scalar => Node::bare(""),

@@ -157,6 +157,8 @@ fn is_remote(name: &str) -> bool {
         || prefixes.iter().any(|prefix| name.starts_with(prefix))
         || name.contains("?ref=")
         || name.contains("?version=")
-        || name.ends_with(".git")
+        || name
+            .rsplit_once('.')
+            .is_some_and(|(_, extension)| extension == "git")
         || name.contains("_git/")
 }

@@ -58,13 +58,11 @@ impl Schemas {
         if let Some(is_namespaced) = kinds::is_namespaced(api_version, kind) {
             return !is_namespaced;
         }
-        match &self.custom {
-            Some(custom) => custom.is_namespaced(api_version, kind) == Some(false),
-            None => {
-                self.has_built_in = true;
-                false
-            }
-        }
+        let Some(custom) = &self.custom else {
+            self.has_built_in = true;
+            return false;
+        };
+        custom.is_namespaced(api_version, kind) == Some(false)
     }
 
     /// The definitions as they are now, for a patch.

@@ -84,11 +84,11 @@ impl<'f> Session<'f> {
         String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let before = &error.as_bytes()[..valid];
-            let line = before.iter().filter(|byte| **byte == b'\n').count();
+            let line = before.split(|byte| *byte == b'\n').count();
             let column = before.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len);
             Problem::new("the file is not UTF-8")
                 .at(At {
-                    line: line as u32 + 1,
+                    line: line as u32,
                     column: u16::try_from(column + 1).unwrap_or(u16::MAX),
                     ..self.start_of(path)
                 })

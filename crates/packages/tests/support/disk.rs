@@ -1,9 +1,6 @@
 //! Files of this machine, for tests: packages themselves know of none.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, path::Path};
 
 use packages::{Entry, FileError, Files};
 
@@ -29,12 +26,4 @@ fn told(error: &io::Error) -> FileError {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::NotFound,
         _ => FileError::Unreadable(error.to_string()),
     }
-}
-
-/// A folder of the corpus, which lies beside the repository or where `TRAINYARD_CORPUS` says.
-#[allow(dead_code, reason = "only some of the tests that share this file need it")]
-pub(crate) fn corpus(folder: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let corpus = std::env::var_os("TRAINYARD_CORPUS").map_or(beside, PathBuf::from);
-    Some(corpus.join(folder)).filter(|folder| folder.is_dir())
 }

@@ -320,7 +320,7 @@ impl Generator {
         if self.one_in(2) {
             out.push_str(
                 &format!("  args: [{}, \"$(NAME)\"]\n", self.random.u32(0..9))
-                    .replace("[", "[\"")
+                    .replace('[', "[\"")
                     .replacen(", ", "\", ", 1),
             );
         }
@@ -503,10 +503,12 @@ impl Generator {
         }
     }
 
+    #[expect(clippy::unused_self, reason = "one of a table of features")]
     fn common_labels(&mut self, _: &str, out: &mut String) {
         out.push_str("commonLabels:\n  common: \"1\"\n");
     }
 
+    #[expect(clippy::unused_self, reason = "one of a table of features")]
     fn common_annotations(&mut self, _: &str, out: &mut String) {
         out.push_str("commonAnnotations:\n  note: \"true\"\n");
     }
@@ -632,7 +634,7 @@ impl Generator {
             0 => out.push_str("    name: .*\n"),
             1 => out.push_str("    labelSelector: app=web,tier!=x\n"),
             2 => out.push_str("    annotationSelector: note\n"),
-            3 => out = "  target:\n    kind: Deploy.*|Pod\n".to_owned(),
+            3 => "  target:\n    kind: Deploy.*|Pod\n".clone_into(&mut out),
             _ => out.push_str(&format!("    name: {name}\n")),
         }
         out
@@ -689,7 +691,7 @@ impl Generator {
             9 => "initContainers: null\n".to_owned(),
             10 => "imagePullSecrets:\n- name: web\ntolerations:\n- key: x\n".to_owned(),
             11 => "containers:\n- name: main\n  $patch: replace\n  image: replaced\n".to_owned(),
-            _ => format!("containers:\n- name: main\n  args: [\"{}\"]\n  command:\n", choice),
+            _ => format!("containers:\n- name: main\n  args: [\"{choice}\"]\n  command:\n"),
         }
     }
 

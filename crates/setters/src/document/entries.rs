@@ -75,8 +75,7 @@ impl Document {
     pub(crate) fn replace_value(&self, entry: &Entry, value: &Fragment) -> Vec<Edit> {
         let node = &self.nodes[entry.value];
         let scalar = match value {
-            Fragment::Text(text) => Some((text, Target::Text)),
-            Fragment::Quoted(text) => Some((text, Target::Text)),
+            Fragment::Text(text) | Fragment::Quoted(text) => Some((text, Target::Text)),
             Fragment::Plain(text) => Some((text, Target::Plain)),
             _ => None,
         };
@@ -136,7 +135,10 @@ impl Document {
                         .end
                         .max(self.nodes[entry.key].span.end)
             };
-            return Edit::remove(self.flow_part(entries.iter().map(bounds).collect(), index));
+            return Edit::remove(Self::flow_part(
+                &entries.iter().map(bounds).collect::<Vec<_>>(),
+                index,
+            ));
         }
         let start = self.entry_start(&entries[index]);
         let end = self.next_line(self.entry_end(&entries[index]));
@@ -160,7 +162,7 @@ impl Document {
     }
 
     /// A part of a flow and the comma it has with a neighbour.
-    pub(super) fn flow_part(&self, parts: Vec<Range<usize>>, index: usize) -> Range<usize> {
+    pub(super) fn flow_part(parts: &[Range<usize>], index: usize) -> Range<usize> {
         match (parts.get(index.wrapping_sub(1)), parts.get(index + 1)) {
             (_, Some(next)) => parts[index].start..next.start,
             (Some(previous), None) => previous.end..parts[index].end,

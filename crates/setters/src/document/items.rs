@@ -39,7 +39,10 @@ impl Document {
         let item = &items[index];
         if *is_flow {
             let bounds = |item: &Item| self.nodes[item.value].start..self.nodes[item.value].span.end;
-            return Edit::remove(self.flow_part(items.iter().map(bounds).collect(), index));
+            return Edit::remove(Self::flow_part(
+                &items.iter().map(bounds).collect::<Vec<_>>(),
+                index,
+            ));
         }
         let start = item.dash.unwrap_or(self.nodes[item.value].start);
         if self.begins_line(start) {
@@ -59,9 +62,10 @@ impl Document {
         let by_lines = !is_flow && items.iter().all(owns_lines);
         let part = |item: &Item| -> Range<usize> {
             let start = item.dash.unwrap_or(self.nodes[item.value].start);
-            match by_lines {
-                true => self.head_lines(start).start..self.line_end(self.item_end(item)),
-                false => start..self.item_end(item),
+            if by_lines {
+                self.head_lines(start).start..self.line_end(self.item_end(item))
+            } else {
+                start..self.item_end(item)
             }
         };
         let parts: Vec<Range<usize>> = items.iter().map(part).collect();

@@ -1,6 +1,6 @@
 //! `edit set|add|remove configmap` and `secret`: elements of the generators.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::{Found, file::File};
 use crate::{
@@ -254,7 +254,7 @@ pub(super) fn remove(
         }
     };
     let names: Vec<&str> = argument.split(',').collect();
-    let mut removed: BTreeMap<&str, ()> = BTreeMap::new();
+    let mut removed: BTreeSet<&str> = BTreeSet::new();
     loop {
         let items = file.items(field(is_secret));
         let Some(index) = items
@@ -264,14 +264,14 @@ pub(super) fn remove(
             break;
         };
         let name = file.document().text_at(items[index], &["name"]);
-        removed.extend(names.iter().find(|one| **one == name).map(|name| (*name, ())));
+        removed.extend(names.iter().find(|one| **one == name));
         file.remove_item(field(is_secret), index)?;
     }
     if removed.is_empty() {
         let message = format!("no specified {kind}(s) were found in the kustomization.yaml file");
         return Err(Problem::new(message).in_file(file.path()));
     }
-    let missing = names.iter().filter(|name| !removed.contains_key(**name));
+    let missing = names.iter().filter(|name| !removed.contains(**name));
     notes.extend(missing.map(|name| format!("{kind} {name} doesn't exist in kustomization file")));
     Ok(true)
 }

@@ -53,12 +53,11 @@ pub(super) fn replicas(file: &mut File, arguments: &[String]) -> Result<bool, Pr
     for (name, count) in wanted {
         let count = Fragment::Plain(count.to_string());
         let named = |item: &usize| file.document().text_at(*item, &["name"]) == name;
-        match file.items("replicas").into_iter().find(named) {
-            Some(item) => file.put_below(item, &["count"], count)?,
-            None => {
-                let replica = Fragment::map([("name", Some(Fragment::text(name))), ("count", Some(count))]);
-                file.append("replicas", replica)?;
-            }
+        if let Some(item) = file.items("replicas").into_iter().find(named) {
+            file.put_below(item, &["count"], count)?;
+        } else {
+            let replica = Fragment::map([("name", Some(Fragment::text(name))), ("count", Some(count))]);
+            file.append("replicas", replica)?;
         }
     }
     sort_by_name(file, "replicas")?;

@@ -204,7 +204,7 @@ impl Var {
                 [group, version] => {
                     (exact.gvk.group, exact.gvk.version) = ((*group).to_owned(), (*version).to_owned());
                 }
-                [version] if !version.is_empty() => exact.gvk.version = (*version).to_owned(),
+                [version] if !version.is_empty() => (*version).clone_into(&mut exact.gvk.version),
                 _ => {}
             }
             fields.finish()?;

@@ -96,11 +96,10 @@ fn or(at: At, other: At) -> At {
 
 fn is_text_key(key: &Scalar) -> bool {
     match key.tag {
-        Tag::Text | Tag::Merge => true,
         Tag::None if key.style == Style::Plain => {
             matches!(resolve(&key.text), Resolved::Text | Resolved::Merge)
         }
-        Tag::None => true,
+        Tag::Text | Tag::Merge | Tag::None => true,
         _ => false,
     }
 }
