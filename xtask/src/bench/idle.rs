@@ -7,6 +7,8 @@ use anyhow::{Context as _, Result};
 /// From ready to settled: what was needed only for starting has been given back by then.
 const SETTLE: Duration = Duration::from_secs(10);
 const WINDOW: Duration = Duration::from_secs(10);
+/// Whoever is busy longer after his work is measured as he is.
+const PATIENCE: Duration = Duration::from_mins(1);
 /// The kernel counts processor time in these.
 const TICKS_PER_SECOND: f64 = 100.0;
 
@@ -19,6 +21,21 @@ pub(super) struct Idle {
 pub(super) fn settle() {
     eprintln!("idle for {} seconds", (SETTLE + WINDOW).as_secs());
     thread::sleep(SETTLE);
+}
+
+/// Waits until a process does nothing any more, or for so long that it will not come to rest.
+pub(super) fn at_rest(pid: u32) -> Result<()> {
+    let mut before = cpu_ticks(pid)?;
+    for _ in 0..PATIENCE.as_secs() {
+        thread::sleep(Duration::from_secs(1));
+        let now = cpu_ticks(pid)?;
+        // Its timers may take a little.
+        if now <= before + 1 {
+            return Ok(());
+        }
+        before = now;
+    }
+    Ok(())
 }
 
 /// Looks at several servers, each a group of processes, at the same time.

@@ -176,6 +176,8 @@ impl Bench {
         self.generator.training_ready(&place, kind)?;
         let before = idle::memory(operator.pid())?;
         let measured = self.generator.training(&place, kind, jobs, pods)?;
+        // What is told of the work, events above all, is not yet told when it is done.
+        idle::at_rest(operator.pid())?;
         let after = idle::memory(operator.pid())?;
         let figure = |name: &str| measured[name][server.name()][0].as_f64().unwrap_or_default();
         Ok(Figures {
