@@ -106,6 +106,19 @@ fn a_program_that_fails_and_is_started_again_is_heard_each_time() {
     }
 }
 
+#[test]
+fn a_program_that_fails_at_once_is_heard_too() {
+    const FAILS_ONCE: &str = "echo begin; [ -e once ] && exit; touch once; echo no; exit 7";
+    for user in User::all() {
+        let server = Server::start_with_pods(user);
+        let run = ["run", "--retries", "1", "--", "sh", "-c", FAILS_ONCE];
+        let ended = trainyard(&server, &run).output().unwrap();
+        let heard = text(&ended.stdout);
+        assert_eq!(heard, "begin\nno\nbegin\n", "{}", text(&ended.stderr));
+        assert_eq!(ended.status.code(), Some(0));
+    }
+}
+
 /// Follows a job that stays, goes by a signal, and finds that it goes on.
 fn leave(server: &Server, shell: &Shell<'_>, name: &str, signal: &str, code: i32) {
     let words = ["run", "--name", name, "-o", "json", "--", "sh", "-c", STAYS];
