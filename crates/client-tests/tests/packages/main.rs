@@ -2,6 +2,7 @@
 
 mod applying;
 mod building;
+mod checking;
 mod editing;
 mod mistakes;
 mod safety;
