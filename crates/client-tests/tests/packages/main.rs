@@ -7,6 +7,7 @@ mod editing;
 mod mistakes;
 mod safety;
 mod setting;
+mod walkthroughs;
 
 use std::{
     collections::BTreeMap,
