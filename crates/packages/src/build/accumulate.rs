@@ -138,7 +138,7 @@ impl<'s, 'f> Target<'s, 'f> {
     }
 
     fn child(&self, root: Root<'s, 'f>, path: &Text) -> Outcome<Self> {
-        let mut child = Self::load(root, false)?;
+        let mut child = Self::load(root, false).map_err(|problem| problem.at(path.at))?;
         child.origin = self
             .origin
             .as_ref()
