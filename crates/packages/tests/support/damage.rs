@@ -12,7 +12,7 @@ pub(crate) type Damaged = BTreeMap<String, Vec<u8>>;
 /// What YAML has a meaning for, or has not.
 const SIGNS: &[&str] = &[
     ": ", "- ", "{", "}", "[", "]", "\"", "'", "|", ">", "&a ", "*a", "!!str ", "!x ", "\t", "%", "@", "`",
-    "#", " #", "? ", "---\n", "...\n", "\u{7}", "\u{85}", "<<: ", ",", "\r", "\u{feff}",
+    "#", " #", "? ", "---\n", "...\n", "\u{7}", "\u{85}", "<<: ", ",",
 ];
 const WRONG: &[&str] = &[
     "1", "true", "null", "~", "[]", "{}", "[a]", "{a: b}", "text", "\"1\"", "1.5", "", "[1]", "- a",

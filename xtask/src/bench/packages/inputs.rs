@@ -101,7 +101,7 @@ fn overlays(folder: &Path) -> io::Result<PathBuf> {
         let mut members = String::from("resources:\n");
         for overlay in 0..OVERLAYS_A_GROUP {
             let text = format!(
-                "resources:\n- ../../base\nnamespace: team-{group}\nnameSuffix: -{overlay}\nlabels:\n- pairs:\n    \
+                "resources:\n- ../../base\nnamespace: team-{group}\nnameSuffix: -m{overlay}\nlabels:\n- pairs:\n    \
                  member: m{overlay}\n  includeSelectors: true\nimages:\n- name: trainer\n  newTag: \"{overlay}\"\npatches:\n{}",
                 replicas("app")
             );
