@@ -67,7 +67,7 @@ fn is_ci() -> bool {
 
 /// How many seeds to try where nothing else is said: thousands at the merge gate, and as many as nobody minds
 /// waiting for elsewhere.
-const SEEDS_AT_GATE: u64 = 2500;
+const SEEDS_AT_GATE: u64 = 2000;
 const SEEDS: u64 = 300;
 
 /// What a seed led to: whether it is a package that builds, or how the two differ.
