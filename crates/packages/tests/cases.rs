@@ -77,6 +77,25 @@ fn a_patch_for_something_else_is_told_what_there_is() {
 }
 
 #[test]
+fn a_transformer_is_configured_once() {
+    refused(
+        "resources: [pod.yaml]\ntransformers:\n- |-\n  apiVersion: builtin\n  kind: HashTransformer\n  kind: HashTransformer\n  \
+         metadata: {name: a}\n",
+        "/p/kustomization.yaml:4:3: the key `kind` is there twice\nhint: keep one of them",
+    );
+}
+
+#[test]
+fn a_base_without_a_kustomization_is_told_where_it_is_named() {
+    let files = package("resources:\n- pod.yaml\n- base\n").with("/p/base/pod.yaml", POD);
+    let complaint = complaint(&files);
+    assert!(
+        complaint.starts_with("/p/kustomization.yaml:3:3: `/p/base` has no kustomization file"),
+        "{complaint}"
+    );
+}
+
+#[test]
 fn two_objects_with_one_name_are_both_shown() {
     refused(
         "resources: [pod.yaml, pod.yaml]\n",
