@@ -170,7 +170,9 @@ fn run(session: &Session<'_>, folder: &Path) -> Outcome<Vec<Resource>> {
     checked.extend(resources)?;
     let mut resources = checked.into_list();
     sort::sort(&mut resources, top.sort_options.as_ref())?;
-    resources.iter_mut().for_each(|resource| top.finish(resource));
+    for resource in &mut resources {
+        top.finish(resource);
+    }
     Ok(resources)
 }
 
