@@ -1,5 +1,7 @@
 //! What is found in packages, and where.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use std::path::Path;
 
 use package_check::{Severity, check};

@@ -1,6 +1,8 @@
 //! Packages of our own: what they come to, and what is said of those that do not build. The folders of
 //! `testdata` hold what `kubectl kustomize` made of their `top`.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 #[path = "support/disk.rs"]
 mod disk;
 

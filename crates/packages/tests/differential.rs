@@ -3,6 +3,11 @@
 //! is what makes each comparison stand for itself: kustomize keeps schemas for the life of its process.
 //! `TRAINYARD_DIFFERENTIAL` says how many packages, `TRAINYARD_SEED` where the seeds begin.
 
+#![expect(
+    clippy::print_stdout,
+    reason = "a test says what it skips, and how much it compared"
+)]
+
 #[path = "support/damage.rs"]
 mod damage;
 #[path = "support/disk.rs"]

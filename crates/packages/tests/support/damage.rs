@@ -39,6 +39,9 @@ const UNKNOWN: &[&str] = &[
     "resources: []",
 ];
 
+/// One way to damage a text; it may not apply.
+type Way = fn(&str, &mut Rng) -> Option<Vec<u8>>;
+
 /// The package with one thing wrong, and what that is.
 pub(crate) fn damaged(package: &Package, seed: u64) -> (Damaged, String) {
     let mut random = Rng::with_seed(seed);
@@ -59,7 +62,7 @@ pub(crate) fn damaged(package: &Package, seed: u64) -> (Damaged, String) {
         paths[random.usize(0..paths.len())]
     };
     let text = &package[path];
-    let ways: [fn(&str, &mut Rng) -> Option<Vec<u8>>; 13] = [
+    let ways: [Way; 13] = [
         |text, random| Some(at_random(text, "", 1, random)),
         |text, random| Some(at_random(text, pick(SIGNS, random), 0, random)),
         |text, random| Some(text.as_bytes()[..random.usize(0..=text.len())].to_vec()),
