@@ -110,8 +110,11 @@ impl Unit {
 
 /// Places for all members that have room, if those are enough; otherwise for none.
 fn settle(draft: &mut Draft<'_>, unit: &Unit) -> Result<Vec<Decision>, Vec<Refused>> {
+    if let Some(obstacle) = &unit.obstacle {
+        return Err(held_back(unit, obstacle));
+    }
     if !unit.is_missing_nobody() {
-        return Err(incomplete(unit));
+        return Err(held_back(unit, &incomplete(unit)));
     }
     let mut places = Vec::new();
     let mut failures: Vec<(Arc<Demand>, Arc<Explained>)> = Vec::new();
@@ -156,16 +159,19 @@ fn arrangements(cluster: &Cluster, demand: &Demand, node: &str) -> Vec<Arrangeme
         .unwrap_or_default()
 }
 
-fn incomplete(unit: &Unit) -> Vec<Refused> {
+fn incomplete(unit: &Unit) -> String {
     let there = unit.placed + unit.members.len();
-    let message = format!(
+    format!(
         "pod group {} needs {} pods and has {there}; they are placed together when the others exist",
         unit.name, unit.size
-    );
-    unit.members
-        .iter()
+    )
+}
+
+fn held_back(unit: &Unit, message: &str) -> Vec<Refused> {
+    let members = unit.members.iter();
+    members
         .map(|demand| Refused {
-            decision: wait(demand.clone(), message.clone(), None),
+            decision: wait(demand.clone(), message.to_owned(), None),
             can_hope: false,
         })
         .collect()

@@ -228,6 +228,7 @@ fn group(name: &str, members: Vec<Arc<Demand>>, size: usize) -> Unit {
         members,
         placed: 0,
         size,
+        obstacle: None,
     }
 }
 
@@ -264,6 +265,18 @@ fn a_group_waits_for_its_members_to_exist() {
     );
     let wanted = "x: pod group g needs 3 pods and has 1; they are placed together when the others exist";
     assert_eq!(outline(&decisions), [wanted]);
+}
+
+#[test]
+fn a_group_of_unknown_size_waits_and_nobody_waits_behind_it() {
+    let mut cluster = cluster([node("a1", 8, json!({}))]);
+    let unknown = Unit {
+        obstacle: Some("PodGroup n/g not found".into()),
+        ..group("g", vec![gpu_pod("x", "1", 0)], 1)
+    };
+    let units = vec![unknown, Unit::pod(gpu_pod("small", "1", 5))];
+    let decisions = decide(&mut cluster, units, at(60));
+    assert_eq!(outline(&decisions), ["x: PodGroup n/g not found", "small>a1"]);
 }
 
 #[test]

@@ -67,6 +67,8 @@ pub struct Unit {
     pub placed: usize,
     /// How many must have a place for any to get one.
     pub size: usize,
+    /// Why that is not known, so that none gets one.
+    pub obstacle: Option<String>,
 }
 
 impl Unit {
@@ -77,6 +79,7 @@ impl Unit {
             members: vec![demand],
             placed: 0,
             size: 1,
+            obstacle: None,
         }
     }
 
