@@ -95,6 +95,17 @@ impl Unit {
             .unwrap_or_default()
     }
 
+    /// Nobody who is more important than any of them leaves for a group.
+    pub fn least_priority(&self) -> i32 {
+        let priorities = self.members.iter().map(|member| member.priority);
+        priorities.min().unwrap_or_default()
+    }
+
+    /// How many of the members must get a place for any to get one.
+    pub fn missing(&self) -> usize {
+        self.size.saturating_sub(self.placed)
+    }
+
     /// Since when the first of them waits.
     pub fn since(&self) -> Option<Timestamp> {
         let created = self

@@ -1,7 +1,7 @@
 //! Groups of pods, which are placed together: on nodes that only seem to run them.
 
 use k8s_openapi::{
-    api::core::v1::Pod,
+    api::{core::v1::Pod, scheduling::v1::PriorityClass},
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
@@ -51,6 +51,33 @@ fn told(pod: &Pod) -> &str {
     scheduled
         .and_then(|condition| condition.message.as_deref())
         .unwrap_or_default()
+}
+
+#[tokio::test]
+async fn less_important_pods_make_room_for_a_whole_group() {
+    let cluster = with_two_nodes().await;
+    let class = json!({"metadata": {"name": "urgent"}, "value": 1000});
+    let classes: Api<PriorityClass> = Api::all(cluster.client());
+    let class = serde_json::from_value(class).unwrap();
+    classes.create(&PostParams::default(), &class).await.unwrap();
+    for name in ["idle-0", "idle-1"] {
+        cluster.create::<Pod>(large(name, &json!({}), &json!({}))).await;
+    }
+    for name in ["idle-0", "idle-1"] {
+        cluster.until_phase(name, "Running").await;
+    }
+    let group = json!({"trainyard.dev/pod-group": "g", "trainyard.dev/pod-group-size": "2"});
+    let urgent = json!({"priorityClassName": "urgent"});
+    for name in ["urgent-0", "urgent-1"] {
+        cluster.create::<Pod>(large(name, &group, &urgent)).await;
+    }
+    for name in ["urgent-0", "urgent-1"] {
+        cluster.until_phase(name, "Running").await;
+    }
+    for name in ["idle-0", "idle-1"] {
+        cluster.until_gone::<Pod>(name).await;
+        cluster.until_event(name, "Preempted").await;
+    }
 }
 
 #[tokio::test]
