@@ -5,6 +5,7 @@ mod idle;
 mod load;
 mod measures;
 mod operator;
+mod packages;
 mod pods;
 mod report;
 mod work;
@@ -42,7 +43,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_delimiter = ',')]
     operators: Vec<operator::Name>,
 
-    /// Take `trainyard` and `bench` from this folder as they are, for `operator`: `target/debug` for a quick try
+    /// Take `trainyard` and `bench` from this folder as they are, for `operator` and `packages`: `target/debug` for a
+    /// quick try
     #[arg(long, value_name = "DIR")]
     binaries: Option<PathBuf>,
 
@@ -67,6 +69,8 @@ enum Group {
     Pods,
     /// The training operator: many jobs, one large job, beside the Go operators as shipped and unthrottled
     Operator,
+    /// `pkg build` beside `kubectl kustomize`: small, large, deep and much patched packages, the same bytes
+    Packages,
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
@@ -82,6 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let report = match arguments.group {
         Group::Operator => return operator::run(arguments),
         Group::Api => api::run(arguments)?,
+        Group::Packages => packages::run(arguments)?,
         Group::Pods => pods::run(arguments)?,
     };
     match arguments.output {

@@ -30,10 +30,11 @@ pub(crate) enum Component {
     Agnhost,
     MpiOperator,
     TrainingOperator,
+    Kustomize,
 }
 
 impl Component {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::KubeApiserver,
         Self::Etcd,
         Self::Kubectl,
@@ -45,6 +46,7 @@ impl Component {
         Self::Agnhost,
         Self::MpiOperator,
         Self::TrainingOperator,
+        Self::Kustomize,
     ];
 
     fn binary(self) -> &'static str {
@@ -60,6 +62,7 @@ impl Component {
             Self::Agnhost => "agnhost",
             Self::MpiOperator => "mpi-operator",
             Self::TrainingOperator => "training-operator",
+            Self::Kustomize => "kustomize",
         }
     }
 
@@ -98,6 +101,12 @@ impl Component {
                 module: "github.com/kubeflow/training-operator",
                 version: "v1.9.4",
                 package: "./cmd/training-operator.v1",
+            },
+            // Older than the one in kubectl: packages are built as this release does.
+            Self::Kustomize => Source {
+                module: "sigs.k8s.io/kustomize/kustomize/v5",
+                version: "v5.5.0",
+                package: "sigs.k8s.io/kustomize/kustomize/v5",
             },
         }
     }

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 
 use crate::{
     real_kubernetes::{self, Component},
-    run::{cargo, target_dir},
+    run::{cargo, is_installed, target_dir},
 };
 
 #[derive(Default, clap::Args)]
@@ -58,6 +58,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         // For the tests of `trainyard` cargo builds the program, before any test runs. When only some are
         // wanted, those that need it build it themselves.
         tests.env(PROGRAM, target_dir().join("debug/trainyard"));
+        // What packages are compared with; without Go their test says that it has nothing to compare with.
+        if is_installed("go") {
+            real_kubernetes::ensure(Component::Kustomize)?;
+        }
     }
     count(&mut tests)
 }

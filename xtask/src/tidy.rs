@@ -41,6 +41,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "unverified-tls",
         ],
     ),
+    ("verdicts", &["package-check"]),
     ("plans", &["setters", "training"]),
     (
         "pure",
@@ -53,6 +54,7 @@ const ROWS: &[(&str, &[&str])] = &[
 const PURE: &[&str] = &[
     "kinds",
     "manifests",
+    "package-check",
     "packages",
     "resources",
     "schemas",

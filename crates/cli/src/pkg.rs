@@ -3,6 +3,7 @@
 
 mod annotate;
 pub(crate) mod build;
+mod check;
 pub(crate) mod complaint;
 mod count;
 mod create_setter;
@@ -34,6 +35,7 @@ use crate::Surroundings;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   trainyard pkg build overlays/team-a             what `kubectl kustomize` prints
+  trainyard pkg check overlays/team-a             what a cluster would refuse, before it does
   trainyard pkg list-setters .                    the parameters of a package
   trainyard pkg set . replicas 4                  another value for one of them
   trainyard pkg edit set namespace team-a         a change to the kustomization of this folder
@@ -50,6 +52,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Build(build::Arguments),
+    Check(check::Arguments),
     #[command(flatten)]
     Setters(Setters),
     Edit(edit::Arguments),
@@ -87,6 +90,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> ExitCod
 fn carry_out(command: &Command, surroundings: &Surroundings) -> Result<ExitCode> {
     match command {
         Command::Build(arguments) => build::run(arguments, surroundings),
+        Command::Check(arguments) => check::run(arguments, surroundings),
         Command::Setters(setters) | Command::Cfg(setters) => setters.run(),
         Command::Edit(arguments) => edit::run(arguments),
     }

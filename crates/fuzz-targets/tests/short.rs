@@ -40,5 +40,6 @@ short_runs! {
     json_path: 4000,
     quantities: 4000,
     setters: 2000,
+    kustomizations: 2000,
     custom: 1000,
 }

@@ -44,17 +44,84 @@ const MAX_UNKNOWN: usize = 100;
 /// Normalizes a value of the type and answers with its unknown fields, each as the real server
 /// words it: `unknown field "spec.containers[0].foo"`.
 pub fn normalize(ty: TypeRef, value: &mut Value) -> Result<Vec<String>, DecodeError> {
-    let mut decoder = Decoder { unknown: Vec::new() };
+    let mut decoder = Decoder::default();
     decoder.value(&Position::ROOT, ty, value)?;
-    Ok(decoder.unknown)
+    let unknown = decoder.unknown.iter();
+    Ok(unknown
+        .map(|field| format!("unknown field {}", manifests::field::quoted(&field.path)))
+        .collect())
 }
 
+/// Everything about a value that does not fit its type, for those who want to know all of it at once. What does
+/// not fit is left out of the value.
+pub fn faults(ty: TypeRef, value: &mut Value) -> Faults {
+    let mut decoder = Decoder {
+        misfits: Some(Vec::new()),
+        ..Decoder::default()
+    };
+    // With a list to put them on, no misfit is left to end the work.
+    let _ = decoder.value(&Position::ROOT, ty, value);
+    Faults {
+        unknown: decoder.unknown,
+        misfits: decoder.misfits.unwrap_or_default(),
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Faults {
+    pub unknown: Vec<Unknown>,
+    pub misfits: Vec<Misfit>,
+}
+
+impl Faults {
+    pub fn is_empty(&self) -> bool {
+        self.unknown.is_empty() && self.misfits.is_empty()
+    }
+}
+
+/// A field that its type does not have.
+#[derive(Clone, Debug)]
+pub struct Unknown {
+    pub path: String,
+    /// The fields it has.
+    pub owner: &'static Struct,
+}
+
+/// A value that is none of its field's type.
+#[derive(Clone, Debug)]
+pub struct Misfit {
+    pub path: String,
+    pub value: Value,
+    /// What the field holds: `int64`, `[]string`.
+    pub wanted: String,
+    pub error: DecodeError,
+}
+
+#[derive(Default)]
 struct Decoder {
-    unknown: Vec<String>,
+    unknown: Vec<Unknown>,
+    /// Where misfits are noted, unless the first one ends it all.
+    misfits: Option<Vec<Misfit>>,
 }
 
 impl Decoder {
     fn value(&mut self, at: &Position<'_>, ty: TypeRef, value: &mut Value) -> Result<(), DecodeError> {
+        let result = self.fit(at, ty, value);
+        match (result, &mut self.misfits) {
+            (Err(error), Some(misfits)) => {
+                misfits.push(Misfit {
+                    path: at.path(),
+                    value: std::mem::replace(value, ty.zero()),
+                    wanted: ty.go_name(),
+                    error,
+                });
+                Ok(())
+            }
+            (result, _) => result,
+        }
+    }
+
+    fn fit(&mut self, at: &Position<'_>, ty: TypeRef, value: &mut Value) -> Result<(), DecodeError> {
         match (ty.form(), &mut *value) {
             (Form::Struct(described), Value::Object(map)) => self.object(at, described, map),
             (Form::List(element), Value::Array(items)) => self.list(at, element, items),
@@ -78,7 +145,7 @@ impl Decoder {
         let mut result = Ok(());
         map.retain(|name, value| {
             let Some(field) = described.field(name) else {
-                self.unknown_field(at, name);
+                self.unknown_field(at, described, name);
                 return false;
             };
             if result.is_err() {
@@ -174,12 +241,11 @@ impl Decoder {
         }
     }
 
-    fn unknown_field(&mut self, at: &Position<'_>, name: &str) {
+    fn unknown_field(&mut self, at: &Position<'_>, owner: &'static Struct, name: &str) {
         if self.unknown.len() < MAX_UNKNOWN
             && let Some(path) = at.path_of_unknown(name)
         {
-            self.unknown
-                .push(format!("unknown field {}", manifests::field::quoted(&path)));
+            self.unknown.push(Unknown { path, owner });
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod labels;
 pub mod merge_patch;
 pub mod names;
 pub mod shape;
+pub mod spelling;
 pub mod strategic_merge;
 pub mod yaml;
 

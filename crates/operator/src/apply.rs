@@ -10,6 +10,7 @@ use k8s_openapi::api::{
 use kube::{
     Resource as _,
     api::{DeleteParams, Preconditions},
+    core::DynamicObject,
 };
 use reconcile::Key;
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ use crate::{
     requests::{self, status},
     seen::{Seen, Watched},
     ssh_key,
-    stored_job::{KeptJob, StoredJob},
+    stored_job::StoredJob,
 };
 
 /// So much of a job is made at a time.
@@ -228,7 +229,7 @@ impl Controller {
             "spec": job.object["spec"],
             "status": new,
         });
-        let folder = KeptJob::url_path(&self.resource, Some(job.namespace()));
+        let folder = DynamicObject::url_path(&self.resource, Some(job.namespace()));
         match requests::replace_status(&self.world.client, &folder, job.name(), &object).await {
             Ok(written) => {
                 self.jobs.wrote(written);
@@ -242,7 +243,7 @@ impl Controller {
     }
 
     pub(crate) async fn delete_job(&self, job: &StoredJob) -> kube::Result<()> {
-        let folder = KeptJob::url_path(&self.resource, Some(job.namespace()));
+        let folder = DynamicObject::url_path(&self.resource, Some(job.namespace()));
         let parameters = DeleteParams::background().preconditions(only(job.uid()));
         match requests::delete::<Value>(&self.world.client, &folder, job.name(), &parameters).await {
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),

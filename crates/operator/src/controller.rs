@@ -11,9 +11,9 @@ use k8s_openapi::api::{
     batch::v1::Job,
     core::v1::{ConfigMap, Pod, Service},
 };
-use kube::core::ApiResource;
+use kube::core::{ApiResource, DynamicObject};
 use parking_lot::Mutex;
-use reconcile::{Change, Informer, Key, Next, Queue, Recorder, Unread, run};
+use reconcile::{Cached as _, Change, Informer, Key, Next, Queue, Recorder, Unread, run};
 use resources::{Kind, kinds::MPI_JOB};
 use tokio::task::JoinSet;
 use training::{Plan, Refusal, Settings, plan};
@@ -91,7 +91,7 @@ impl Start {
         }
         definitions::served(&world.client, &resource).await;
         let mut watches = JoinSet::new();
-        let api = Unread::of::<KeptJob>(world.client.clone(), &resource, world.namespace.as_deref());
+        let api = Unread::of::<DynamicObject>(world.client.clone(), &resource, world.namespace.as_deref());
         let jobs = Informer::start(api, &mut watches);
         let queue = Queue::new();
         world.synced().await;

@@ -8,6 +8,7 @@ mod closing;
 mod controller;
 mod definitions;
 mod deployment;
+mod identity;
 mod metrics;
 mod milestones;
 mod observe;

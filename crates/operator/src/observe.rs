@@ -36,12 +36,12 @@ pub(crate) fn observe(
         match kind {
             "Pod" => observed
                 .pods
-                .extend(in_the_way(world.pods.get(&key).map(|pod| pod.form.clone()), job)),
+                .extend(in_the_way(world.pods.get(&key).map(|pod| pod.form()), job)),
             "Job" => observed.jobs.extend(
                 world
                     .jobs
                     .get(&key)
-                    .map(|found| found.form.clone())
+                    .map(|found| found.form())
                     .filter(|found| is_foreign(found.controller.as_deref(), job)),
             ),
             kind => observed
@@ -67,12 +67,12 @@ pub(crate) fn has_foreign(observed: &Observed, job: &StoredJob) -> bool {
 
 fn pods_of(world: &World, uid: &str) -> Vec<Pod> {
     let pods = world.pods.controlled_by(uid);
-    pods.iter().map(|pod| pod.form.clone()).collect()
+    pods.iter().map(|pod| pod.form()).collect()
 }
 
 fn jobs_of(world: &World, uid: &str) -> Vec<BatchJob> {
     let jobs = world.jobs.controlled_by(uid);
-    jobs.iter().map(|job| job.form.clone()).collect()
+    jobs.iter().map(|job| job.form()).collect()
 }
 
 fn in_the_way(pod: Option<Pod>, job: &StoredJob) -> Option<Pod> {
@@ -99,7 +99,7 @@ fn existing(world: &World, gang: &Gang, kind: &str, key: &Key) -> Option<Existin
 }
 
 fn find<K: Watched<Form = Existing>>(world: &World, key: &Key) -> Option<Existing> {
-    K::informer(world).get(key).map(|found| found.form.clone())
+    K::informer(world).get(key).map(|found| found.form())
 }
 
 #[cfg(test)]

@@ -1,103 +1,115 @@
 //! Children as the operator remembers them: who they belong to, and of the rest what decisions need.
 
-use std::borrow::Cow;
-
-use k8s_openapi::{
-    api::{
-        autoscaling::v2::HorizontalPodAutoscaler,
-        batch::v1::Job,
-        core::v1::{ConfigMap, Pod, Secret, Service, ServiceAccount},
-        rbac::v1::{Role, RoleBinding},
-    },
-    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+use k8s_openapi::api::{
+    autoscaling::v2::HorizontalPodAutoscaler,
+    batch::v1::Job,
+    core::v1::{ConfigMap, Pod, Secret, Service, ServiceAccount},
+    rbac::v1::{Role, RoleBinding},
 };
 use kube::{Resource, core::NamespaceResourceScope};
-use reconcile::Informer;
+use reconcile::{Cached, Controller, Informer};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use training::{BatchJob, Existing};
 
-use crate::world::World;
+use crate::{identity::Identity, world::World};
 
 /// A kind of children.
 pub(crate) trait Watched:
     Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Send + Sync + 'static
 {
     /// What is kept of an object.
-    type Form: Clone + Send + Sync + 'static;
+    type Form: Form;
 
     fn read(object: &Value) -> Self::Form;
 
     fn informer(world: &World) -> &Informer<Seen<Self>>;
 }
 
+/// What decisions need to know of an object.
+pub(crate) trait Form: Clone + Send + Sync + 'static {
+    /// Says which object it is and what controls it.
+    fn identify(&mut self, name: String, uid: String, controller: Option<String>);
+}
+
 /// A child that is there.
 #[derive(Clone)]
 pub(crate) struct Seen<K: Watched> {
-    metadata: ObjectMeta,
-    pub form: K::Form,
+    identity: Identity,
+    /// Without what the identity says.
+    form: K::Form,
+}
+
+impl<K: Watched> Seen<K> {
+    pub(crate) fn form(&self) -> K::Form {
+        let mut form = self.form.clone();
+        let controller = self.identity.controller();
+        form.identify(
+            self.identity.name().to_owned(),
+            self.identity.uid().to_owned(),
+            controller.map(|controller| controller.uid.to_owned()),
+        );
+        form
+    }
 }
 
 impl<K: Watched> std::fmt::Debug for Seen<K> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = self.metadata.name.as_deref().unwrap_or_default();
-        write!(formatter, "{} {name}", K::kind(&()))
+        write!(formatter, "{} {}", K::kind(&()), self.identity.name())
     }
 }
 
 impl<'de, K: Watched> Deserialize<'de> for Seen<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let object = Value::deserialize(deserializer)?;
+        let mut form = K::read(&object);
+        form.identify(String::new(), String::new(), None);
         Ok(Self {
-            metadata: identity(&object["metadata"]),
-            form: K::read(&object),
+            identity: Identity::read(&object["metadata"]),
+            form,
         })
     }
 }
 
-impl<K: Watched> Resource for Seen<K> {
-    type DynamicType = ();
-    type Scope = NamespaceResourceScope;
-
-    fn kind((): &()) -> Cow<'_, str> {
-        K::kind(&())
+impl<K: Watched> Cached for Seen<K> {
+    fn namespace(&self) -> &str {
+        self.identity.namespace()
     }
 
-    fn group((): &()) -> Cow<'_, str> {
-        K::group(&())
+    fn name(&self) -> &str {
+        self.identity.name()
     }
 
-    fn version((): &()) -> Cow<'_, str> {
-        K::version(&())
+    fn uid(&self) -> &str {
+        self.identity.uid()
     }
 
-    fn plural((): &()) -> Cow<'_, str> {
-        K::plural(&())
+    fn version(&self) -> u64 {
+        self.identity.version()
     }
 
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
+    fn controller(&self) -> Option<Controller<'_>> {
+        self.identity.controller()
     }
 
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
+    fn trim(&mut self) {}
+}
+
+impl Form for training::Pod {
+    fn identify(&mut self, name: String, uid: String, controller: Option<String>) {
+        (self.name, self.uid, self.controller) = (name, uid, controller);
     }
 }
 
-/// Which object it is, and what controls it.
-pub(crate) fn identity(meta: &Value) -> ObjectMeta {
-    let text = |field: &str| meta[field].as_str().map(str::to_owned);
-    let owners = meta["ownerReferences"].as_array().into_iter().flatten();
-    let controller = owners
-        .filter(|owner| owner["controller"] == true)
-        .find_map(|owner| OwnerReference::deserialize(owner).ok());
-    ObjectMeta {
-        name: text("name"),
-        namespace: text("namespace"),
-        uid: text("uid"),
-        resource_version: text("resourceVersion"),
-        owner_references: controller.map(|controller| vec![controller]),
-        ..ObjectMeta::default()
+impl Form for BatchJob {
+    fn identify(&mut self, name: String, uid: String, controller: Option<String>) {
+        (self.name, self.uid, self.controller) = (name, uid, controller);
+    }
+}
+
+impl Form for Existing {
+    fn identify(&mut self, name: String, _uid: String, controller: Option<String>) {
+        (self.name, self.controller) = (name, controller);
     }
 }
 

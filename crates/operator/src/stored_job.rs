@@ -1,23 +1,21 @@
 //! A training job of any kind: as it is stored, and as it is remembered while nobody looks at it.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::ObjectMeta};
-use kube::{
-    Resource,
-    core::{ApiResource, DynamicResourceScope},
-};
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::core::ApiResource;
+use reconcile::{Cached, Controller};
 use resources::Kind;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::seen::identity;
+use crate::identity::Identity;
 
 /// A job as it is remembered: text, which takes a fraction of the memory of a tree, and of most jobs
 /// nothing is wanted for hours.
 #[derive(Clone, Debug)]
 pub(crate) struct KeptJob {
-    metadata: ObjectMeta,
+    identity: Identity,
     text: Box<str>,
 }
 
@@ -41,16 +39,6 @@ pub(crate) fn resource(kind: &Kind) -> ApiResource {
     }
 }
 
-impl KeptJob {
-    pub(crate) fn namespace(&self) -> &str {
-        self.metadata.namespace.as_deref().unwrap_or_default()
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        self.metadata.name.as_deref().unwrap_or_default()
-    }
-}
-
 impl StoredJob {
     pub(crate) fn of(kept: Arc<KeptJob>) -> Self {
         // What was written by us can be read.
@@ -67,12 +55,21 @@ impl StoredJob {
     }
 
     pub(crate) fn uid(&self) -> &str {
-        self.kept.metadata.uid.as_deref().unwrap_or_default()
+        self.kept.uid()
     }
 
     /// What events about it refer to.
     pub(crate) fn reference(&self, resource: &ApiResource) -> ObjectReference {
-        self.kept.object_ref(resource)
+        let version = self.object["metadata"]["resourceVersion"].as_str();
+        ObjectReference {
+            api_version: Some(resource.api_version.clone()),
+            kind: Some(resource.kind.clone()),
+            namespace: Some(self.namespace().to_owned()),
+            name: Some(self.name().to_owned()),
+            uid: Some(self.uid().to_owned()),
+            resource_version: version.map(str::to_owned),
+            field_path: None,
+        }
     }
 }
 
@@ -84,39 +81,34 @@ impl<'de> Deserialize<'de> for KeptJob {
             writer.remove("fieldsV1");
         }
         Ok(Self {
-            metadata: identity(&object["metadata"]),
+            identity: Identity::read(&object["metadata"]),
             text: object.to_string().into_boxed_str(),
         })
     }
 }
 
-impl Resource for KeptJob {
-    type DynamicType = ApiResource;
-    type Scope = DynamicResourceScope;
-
-    fn kind(resource: &ApiResource) -> Cow<'_, str> {
-        resource.kind.as_str().into()
+impl Cached for KeptJob {
+    fn namespace(&self) -> &str {
+        self.identity.namespace()
     }
 
-    fn group(resource: &ApiResource) -> Cow<'_, str> {
-        resource.group.as_str().into()
+    fn name(&self) -> &str {
+        self.identity.name()
     }
 
-    fn version(resource: &ApiResource) -> Cow<'_, str> {
-        resource.version.as_str().into()
+    fn uid(&self) -> &str {
+        self.identity.uid()
     }
 
-    fn plural(resource: &ApiResource) -> Cow<'_, str> {
-        resource.plural.as_str().into()
+    fn version(&self) -> u64 {
+        self.identity.version()
     }
 
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
+    fn controller(&self) -> Option<Controller<'_>> {
+        self.identity.controller()
     }
 
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
+    fn trim(&mut self) {}
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ struct View<'a> {
 
 impl View<'_> {
     fn follow<K: Watched>(&mut self) -> Informer<Seen<K>> {
-        let api = Unread::of::<Seen<K>>(self.client.clone(), &(), self.namespace);
+        let api = Unread::of::<K>(self.client.clone(), &(), self.namespace);
         Informer::start(api, self.watches)
     }
 

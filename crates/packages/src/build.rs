@@ -24,10 +24,11 @@ mod root;
 mod schema;
 mod session;
 mod sort;
+mod source;
 mod transform;
 mod vars;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use manifests::yaml;
 use serde_json::Value;
@@ -44,6 +45,7 @@ use self::{
 use crate::files::Files;
 
 pub use problem::{BuildError, Place};
+pub use source::Source;
 
 /// Objects with this annotation are for the build only.
 const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
@@ -88,17 +90,64 @@ impl Built {
     }
 }
 
+/// What a package stands for, and where all of it is written.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// In the order they are to be applied.
+    pub objects: Vec<TracedObject>,
+    /// Lines for the user, in the words of the reference.
+    pub warnings: Vec<String>,
+    /// The kustomizations and manifests that were read.
+    pub files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+pub struct TracedObject {
+    pub value: Value,
+    pub source: Source,
+}
+
 /// Builds the package of a folder.
 pub fn build(files: &dyn Files, folder: &Path, options: &Options) -> Result<Built, BuildError> {
     let session = Session::new(files, options);
-    let objects = run(&session, folder).map_err(|problem| session.error(problem))?;
+    let values = |resources: Vec<Resource>| {
+        let nodes = resources.into_iter().map(|resource| resource.node);
+        nodes.map(node::into_value).collect()
+    };
+    let objects = run(&session, folder)
+        .and_then(values)
+        .map_err(|problem| session.error(problem))?;
     Ok(Built {
         objects,
         warnings: session.take_warnings(),
     })
 }
 
-fn run(session: &Session<'_>, folder: &Path) -> Outcome<Vec<Value>> {
+/// Builds the package of a folder for those who have something to say of its fields.
+pub fn trace(files: &dyn Files, folder: &Path, options: &Options) -> Result<Traced, BuildError> {
+    let session = Session::new(files, options);
+    let traced = |resources: Vec<Resource>| {
+        let names = session.file_names();
+        let object = |resource: Resource| {
+            Ok(TracedObject {
+                source: Source::of(&resource.node, &names),
+                value: node::into_value(resource.node)?,
+            })
+        };
+        resources.into_iter().map(object).collect()
+    };
+    let objects = run(&session, folder)
+        .and_then(traced)
+        .map_err(|problem| session.error(problem))?;
+    Ok(Traced {
+        objects,
+        warnings: session.take_warnings(),
+        files: session.file_names().to_vec(),
+    })
+}
+
+/// The objects of a package, as they are to be written.
+fn run(session: &Session<'_>, folder: &Path) -> Outcome<Vec<Resource>> {
     let mut target = Target::load(Root::top(session, folder)?, true)?;
     if !target.kustomization.build_metadata.is_empty() {
         target.note_origins();
@@ -121,13 +170,10 @@ fn run(session: &Session<'_>, folder: &Path) -> Outcome<Vec<Value>> {
     checked.extend(resources)?;
     let mut resources = checked.into_list();
     sort::sort(&mut resources, top.sort_options.as_ref())?;
-    resources
-        .into_iter()
-        .map(|mut resource| {
-            top.finish(&mut resource);
-            node::into_value(resource.node)
-        })
-        .collect()
+    for resource in &mut resources {
+        top.finish(resource);
+    }
+    Ok(resources)
 }
 
 fn is_local(resource: &Resource) -> bool {

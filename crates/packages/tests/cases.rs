@@ -1,13 +1,15 @@
 //! Packages of our own: what they come to, and what is said of those that do not build. The folders of
 //! `testdata` hold what `kubectl kustomize` made of their `top`.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 #[path = "support/disk.rs"]
 mod disk;
 
 use std::{fs, path::Path};
 
 use disk::Disk;
-use packages::{LoadRestrictor, MemoryFiles, Options, build};
+use packages::{LoadRestrictor, MemoryFiles, Options, build, trace};
 
 #[test]
 fn packages_build_as_recorded() {
@@ -73,6 +75,25 @@ fn a_patch_for_something_else_is_told_what_there_is() {
     refused(
         "resources: [pod.yaml]\npatches:\n- patch: |-\n    kind: Pod\n    apiVersion: v1\n    metadata: {name: wbe}\n",
         "/p/kustomization.yaml:4:5: the patch is for Pod/v1 `wbe`, which is not there\nhint: did you mean `web`?",
+    );
+}
+
+#[test]
+fn a_transformer_is_configured_once() {
+    refused(
+        "resources: [pod.yaml]\ntransformers:\n- |-\n  apiVersion: builtin\n  kind: HashTransformer\n  kind: HashTransformer\n  \
+         metadata: {name: a}\n",
+        "/p/kustomization.yaml:4:3: the key `kind` is there twice\nhint: keep one of them",
+    );
+}
+
+#[test]
+fn a_base_without_a_kustomization_is_told_where_it_is_named() {
+    let files = package("resources:\n- pod.yaml\n- base\n").with("/p/base/pod.yaml", POD);
+    let complaint = complaint(&files);
+    assert!(
+        complaint.starts_with("/p/kustomization.yaml:3:3: `/p/base` has no kustomization file"),
+        "{complaint}"
     );
 }
 
@@ -154,4 +175,34 @@ fn aliases_that_explode_are_refused() {
     }
     let files = package("resources: [bomb.yaml]\n").with("/p/bomb.yaml", &bomb);
     assert!(complaint(&files).contains("excessive aliasing"));
+}
+
+/// Where a field of the first object is written.
+#[track_caller]
+fn written(files: &MemoryFiles, field: &str, expected: &str) {
+    let traced = trace(files, Path::new("/p"), &Options::default()).unwrap();
+    let source = &traced.objects[0].source;
+    assert_eq!(source.place_of(field).unwrap().to_string(), expected, "{field}");
+}
+
+#[test]
+fn every_field_is_known_by_the_place_where_somebody_wrote_it() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  labels: {a.b/c: d}\nspec:\n  containers:\n  - name: web\n    image: $(IMAGE)\n";
+    let patch = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: web\n    tty: true\n  - name: log\n    tty: false\n";
+    let files = MemoryFiles::default()
+        .with(
+            "/p/kustomization.yaml",
+            "resources: [pod.yaml]\nnamePrefix: a-\npatches:\n- path: patch.yaml\n- patch: |-\n    - {op: add, path: /spec/hostname, value: h}\n  target: {kind: Pod}\n",
+        )
+        .with("/p/pod.yaml", pod)
+        .with("/p/patch.yaml", patch);
+    written(&files, "spec.containers[0].image", "/p/pod.yaml:9:12");
+    written(&files, "spec.containers[0].tty", "/p/patch.yaml:8:10");
+    written(&files, "spec.containers[1].tty", "/p/patch.yaml:10:10");
+    written(&files, "metadata.labels[a.b/c]", "/p/pod.yaml:5:19");
+    written(&files, "metadata.labels.a.b/c", "/p/pod.yaml:5:19");
+    // A name that was changed is where it was; what is not there is where it would be.
+    written(&files, "metadata.name", "/p/pod.yaml:4:9");
+    written(&files, "spec.containers[0].ports", "/p/pod.yaml:8:5");
+    written(&files, "spec.hostname", "/p/kustomization.yaml:6:5");
 }

@@ -6,18 +6,16 @@
 //! seen come *and go* must not bring it back. The version the watch has reached decides.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
 };
 
-use kube::Resource;
-
-use crate::Key;
+use crate::{Cached, Key};
 
 pub(crate) struct Cache<K> {
     objects: BTreeMap<Key, Arc<K>>,
-    /// Keys by the uid of the object that controls them.
-    controlled: HashMap<String, HashSet<Key>>,
+    /// Keys, each after the uid of the object that controls it.
+    controlled: BTreeSet<(Arc<str>, Key)>,
     /// How far the watch has come.
     reached: u64,
     /// Uids we know to be gone although the watch has not said so yet.
@@ -27,11 +25,11 @@ pub(crate) struct Cache<K> {
 /// What an object was and is.
 pub(crate) type Transition<K> = (Option<Arc<K>>, Option<Arc<K>>);
 
-impl<K: Resource> Cache<K> {
+impl<K: Cached> Cache<K> {
     pub(crate) fn new() -> Self {
         Self {
             objects: BTreeMap::new(),
-            controlled: HashMap::new(),
+            controlled: BTreeSet::new(),
             reached: 0,
             gone: HashSet::new(),
         }
@@ -39,20 +37,12 @@ impl<K: Resource> Cache<K> {
 
     /// The watch says that an object is like this.
     pub(crate) fn seen(&mut self, object: K) -> Option<Transition<K>> {
-        let version = version(&object);
+        let version = object.version();
         self.reached = self.reached.max(version);
         let key = Key::of(&object);
-        let is_gone = object
-            .meta()
-            .uid
-            .as_ref()
-            .is_some_and(|uid| self.gone.contains(uid));
+        let is_gone = self.gone.contains(object.uid());
         let before = self.objects.get(&key).cloned();
-        if is_gone
-            || before
-                .as_deref()
-                .is_some_and(|known| self::version(known) > version)
-        {
+        if is_gone || before.as_deref().is_some_and(|known| known.version() > version) {
             return None;
         }
         let after = Arc::new(object);
@@ -62,23 +52,21 @@ impl<K: Resource> Cache<K> {
 
     /// The watch says that an object is no more.
     pub(crate) fn seen_gone(&mut self, object: &K) -> Option<Transition<K>> {
-        self.reached = self.reached.max(version(object));
-        if let Some(uid) = &object.meta().uid {
-            self.gone.remove(uid);
-        }
+        self.reached = self.reached.max(object.version());
+        self.gone.remove(object.uid());
         self.take(object).map(|before| (Some(before), None))
     }
 
     /// We wrote an object and this is the server's answer.
     pub(crate) fn wrote(&mut self, object: K) -> Option<Transition<K>> {
-        if version(&object) <= self.reached {
+        if object.version() <= self.reached {
             return None;
         }
         let key = Key::of(&object);
         let before = self.objects.get(&key).cloned();
         if before
             .as_deref()
-            .is_some_and(|known| version(known) >= version(&object))
+            .is_some_and(|known| known.version() >= object.version())
         {
             return None;
         }
@@ -90,9 +78,7 @@ impl<K: Resource> Cache<K> {
     /// We deleted an object and it is gone at once.
     pub(crate) fn removed(&mut self, object: &K) -> Option<Transition<K>> {
         let before = self.take(object)?;
-        if let Some(uid) = &object.meta().uid {
-            self.gone.insert(uid.clone());
-        }
+        self.gone.insert(object.uid().to_owned());
         Some((Some(before), None))
     }
 
@@ -135,23 +121,32 @@ impl<K: Resource> Cache<K> {
     }
 
     pub(crate) fn controlled_by(&self, uid: &str) -> Vec<Arc<K>> {
-        let keys = self.controlled.get(uid).into_iter().flatten();
-        let mut objects: Vec<_> = keys.filter_map(|key| self.objects.get(key)).cloned().collect();
-        objects.sort_by(|one, other| one.meta().name.cmp(&other.meta().name));
-        objects
+        let controlled = self.entries_of(uid);
+        controlled
+            .filter_map(|(_, key)| self.objects.get(key))
+            .cloned()
+            .collect()
+    }
+
+    fn entries_of(&self, uid: &str) -> impl Iterator<Item = &(Arc<str>, Key)> {
+        let first = (Arc::from(uid), Key::new("", ""));
+        let until = uid.to_owned();
+        self.controlled
+            .range(first..)
+            .take_while(move |(controller, _)| **controller == *until)
     }
 
     fn put(&mut self, key: Key, object: Arc<K>) {
-        if let Some(uid) = controller(&*object) {
-            self.controlled
-                .entry(uid.to_owned())
-                .or_default()
-                .insert(key.clone());
+        if let Some(controller) = object.controller() {
+            let known = self.entries_of(controller.uid).next();
+            // All that one object controls share its uid.
+            let uid = known.map_or_else(|| controller.uid.into(), |(uid, _)| uid.clone());
+            self.controlled.insert((uid, key.clone()));
         }
         if let Some(before) = self.objects.insert(key.clone(), object.clone())
             && controller(&*before) != controller(&*object)
         {
-            self.forget_controller(&key, &before);
+            self.forget_controller(key, &before);
         }
     }
 
@@ -159,38 +154,23 @@ impl<K: Resource> Cache<K> {
     fn take(&mut self, object: &K) -> Option<Arc<K>> {
         let key = Key::of(object);
         let known = self.objects.get(&key)?;
-        if known.meta().uid != object.meta().uid {
+        if known.uid() != object.uid() {
             return None;
         }
         let before = self.objects.remove(&key)?;
-        self.forget_controller(&key, &before);
+        self.forget_controller(key, &before);
         Some(before)
     }
 
-    fn forget_controller(&mut self, key: &Key, object: &K) {
-        let Some(uid) = controller(object) else { return };
-        if let Some(keys) = self.controlled.get_mut(uid) {
-            keys.remove(key);
-            if keys.is_empty() {
-                self.controlled.remove(uid);
-            }
+    fn forget_controller(&mut self, key: Key, object: &K) {
+        if let Some(controller) = object.controller() {
+            self.controlled.remove(&(controller.uid.into(), key));
         }
     }
 }
 
-/// The uid of the object that controls this one.
-fn controller(object: &impl Resource) -> Option<&str> {
-    let owners = object.meta().owner_references.as_ref()?;
-    let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
-    Some(&owner.uid)
-}
-
-/// Versions of one kind grow; that is what a watch is ordered by.
-fn version(object: &impl Resource) -> u64 {
-    let version = object.meta().resource_version.as_deref();
-    version
-        .and_then(|version| version.parse().ok())
-        .unwrap_or_default()
+fn controller(object: &impl Cached) -> Option<&str> {
+    object.controller().map(|controller| controller.uid)
 }
 
 #[cfg(test)]

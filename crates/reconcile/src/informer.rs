@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream::BoxStream};
 use kube::{
-    Api, Resource, ResourceExt as _,
+    Api,
     runtime::{WatchStreamExt as _, watcher},
 };
 use parking_lot::{Mutex, RwLock};
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use tokio::{sync::watch, task::JoinSet};
 
 use crate::{
-    Key, Unread,
+    Cached, Key, Unread,
     cache::{Cache, Transition},
 };
 
@@ -54,7 +54,7 @@ impl<K> Clone for Informer<K> {
 
 impl<K> Informer<K>
 where
-    K: Resource + DeserializeOwned + Send + Sync + 'static,
+    K: Cached + DeserializeOwned + Send + Sync + 'static,
 {
     /// Follows all objects the client can see through `api`, which has this kind, until the task is dropped.
     pub fn start(api: Api<Unread>, tasks: &mut JoinSet<()>) -> Self {
@@ -121,7 +121,7 @@ where
 
     /// Puts the server's answer to our own write into the cache, ahead of the watch.
     pub fn wrote(&self, mut object: K) {
-        trim(&mut object);
+        object.trim();
         self.publish(|cache| cache.wrote(object).into_iter().collect());
     }
 
@@ -145,11 +145,6 @@ where
     }
 }
 
-/// Nobody who plans reads them, and they are half of an object.
-fn trim(object: &mut impl Resource) {
-    object.managed_fields_mut().clear();
-}
-
 type Event = watcher::Result<watcher::Event<Unread>>;
 
 /// What happens to the objects, from a list on; starts again by itself.
@@ -162,7 +157,7 @@ fn events(api: Api<Unread>) -> BoxStream<'static, Event> {
 
 async fn follow<K>(informer: Informer<K>, mut events: BoxStream<'static, Event>)
 where
-    K: Resource + DeserializeOwned + Send + Sync + 'static,
+    K: Cached + DeserializeOwned + Send + Sync + 'static,
 {
     let mut listed = Vec::new();
     while let Some(event) = events.next().await {
@@ -190,9 +185,9 @@ where
     }
 }
 
-fn read<K: Resource + DeserializeOwned>(object: &Unread) -> Option<K> {
-    let mut object = object.read()?;
-    trim(&mut object);
+fn read<K: Cached + DeserializeOwned>(object: &Unread) -> Option<K> {
+    let mut object: K = object.read()?;
+    object.trim();
     Some(object)
 }
 
@@ -204,6 +199,7 @@ mod tests {
     };
 
     use k8s_openapi::api::core::v1::Pod;
+    use kube::ResourceExt as _;
     use serde_json::json;
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use kube::{Resource, ResourceExt as _};
+use crate::Cached;
 
 /// Namespace and name; the namespace is empty for what belongs to the whole cluster.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,23 +19,14 @@ impl Key {
         }
     }
 
-    pub fn of(object: &impl Resource) -> Self {
-        Self::new(
-            object.meta().namespace.as_deref().unwrap_or_default(),
-            &object.name_any(),
-        )
+    pub fn of(object: &impl Cached) -> Self {
+        Self::new(object.namespace(), object.name())
     }
 
     /// The object that controls this one, if it is of the kind.
-    pub fn of_controller(object: &impl Resource, kind: &str) -> Option<Self> {
-        let owners = object.meta().owner_references.as_ref()?;
-        let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
-        (owner.kind == kind).then(|| {
-            Self::new(
-                object.meta().namespace.as_deref().unwrap_or_default(),
-                &owner.name,
-            )
-        })
+    pub fn of_controller(object: &impl Cached, kind: &str) -> Option<Self> {
+        let owner = object.controller()?;
+        (owner.kind == kind).then(|| Self::new(object.namespace(), owner.name))
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod amounts;
 mod cache;
+mod cached;
 pub mod demands;
 mod events;
 mod informer;
@@ -16,6 +17,7 @@ pub mod taints;
 mod unread;
 pub mod volumes;
 
+pub use cached::{Cached, Controller};
 pub use events::Recorder;
 pub use informer::{Change, Informer};
 pub use informers::Informers;

@@ -85,6 +85,48 @@ pub(super) const PODS: &[Measure] = &[
     ),
 ];
 
+/// What `bench packages` measures.
+pub(super) const PACKAGES: &[Measure] = &[
+    less("small_time", "small package", Milliseconds, &[Times(10.0)]),
+    less("small_memory", "small package: peak memory", Megabytes, &[]),
+    less(
+        "tree_time",
+        "1,000 resources in 10 bases",
+        Milliseconds,
+        &[Times(5.0)],
+    ),
+    less(
+        "tree_memory",
+        "1,000 resources in 10 bases: peak memory",
+        Megabytes,
+        &[],
+    ),
+    less(
+        "overlays_time",
+        "200 overlays of a base",
+        Milliseconds,
+        &[Times(5.0)],
+    ),
+    less(
+        "overlays_memory",
+        "200 overlays of a base: peak memory",
+        Megabytes,
+        &[],
+    ),
+    less(
+        "patches_time",
+        "10,000 lines of patches",
+        Milliseconds,
+        &[Times(5.0)],
+    ),
+    less(
+        "patches_memory",
+        "10,000 lines of patches: peak memory",
+        Megabytes,
+        &[],
+    ),
+];
+
 /// What `bench api` measures.
 pub(super) const API: &[Measure] = &[
     less("start_fresh", "start, new directory", Milliseconds, &[]),

@@ -163,14 +163,12 @@ pub(super) fn another_version(kind: &Kind, sent: &str) -> ApiError {
     ))
 }
 
-/// The namespace of an object must be the one in the path, or be left out.
+/// The namespace of an object must be the one in the path, or be left out. What has none loses it.
 pub(crate) fn settle_namespace(kind: &Kind, request_namespace: &str, object: &mut Value) -> Result<()> {
     let sent = object::namespace(object);
     if !kind.namespaced {
         if !sent.is_empty() {
-            let path = Path::new("metadata").child("namespace");
-            let error = FieldError::forbidden(&path, "not allowed on this type");
-            return Err(kind.invalid(object, &[error]));
+            object::set_meta(object, "namespace", None);
         }
         return Ok(());
     }

@@ -33,13 +33,20 @@ pub(super) struct Arguments {
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
+    #[command(flatten)]
+    restrictor: Restrictor,
+}
+
+/// The option that says which files are read.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct Restrictor {
     /// Which files a kustomization may name
     #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
-    load_restrictor: Restrictor,
+    load_restrictor: Which,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Restrictor {
+enum Which {
     /// Those in or below its folder
     #[default]
     #[value(name = "LoadRestrictionsRootOnly")]
@@ -49,13 +56,19 @@ enum Restrictor {
     None,
 }
 
+impl Restrictor {
+    pub(super) fn options(self) -> Options {
+        Options {
+            load_restrictor: match self.load_restrictor {
+                Which::RootOnly => LoadRestrictor::RootOnly,
+                Which::None => LoadRestrictor::None,
+            },
+        }
+    }
+}
+
 pub(super) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
-    let options = Options {
-        load_restrictor: match arguments.load_restrictor {
-            Restrictor::RootOnly => LoadRestrictor::RootOnly,
-            Restrictor::None => LoadRestrictor::None,
-        },
-    };
+    let options = arguments.restrictor.options();
     let built = build(&arguments.dir, options, surroundings)?;
     match &arguments.output {
         None => print!("{}", built.to_yaml()),
@@ -90,7 +103,7 @@ fn complain(error: BuildError, surroundings: &Surroundings) -> Error {
 }
 
 /// A path as short as it can be named from here.
-fn shown(path: &Path, surroundings: &Surroundings) -> String {
+pub(super) fn shown(path: &Path, surroundings: &Surroundings) -> String {
     let here = surroundings.directory.as_ref();
     let here = here.and_then(|here| fs::canonicalize(here).ok());
     let relative = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));

@@ -26,7 +26,8 @@ impl Complaint<'_> {
         }
     }
 
-    fn shown(&self) -> String {
+    /// Without the hint.
+    pub(super) fn shown(&self) -> String {
         let Some(file) = &self.file else {
             return self.message.clone();
         };

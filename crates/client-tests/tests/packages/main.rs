@@ -4,10 +4,12 @@
 
 mod applying;
 mod building;
+mod checking;
 mod editing;
 mod mistakes;
 mod safety;
 mod setting;
+mod walkthroughs;
 
 use std::{
     collections::BTreeMap,

@@ -134,6 +134,21 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     Check::new(
         AREA,
+        "what belongs to no namespace loses the one it names",
+        |cx| {
+            cx.create_cluster(
+                "scheduling.k8s.io/v1",
+                "priorityclasses",
+                json!({"metadata": {"name": cx.unique("placeless"), "namespace": "elsewhere"}, "value": 1}),
+            )?
+            .satisfies("no metadata.namespace", |answer| {
+                answer.at("/metadata/namespace").is_null()
+            })?
+            .done()
+        },
+    ),
+    Check::new(
+        AREA,
         "an object in a namespace that does not exist is refused",
         |cx| {
             cx.post(

@@ -56,7 +56,11 @@ fn plan(volume: &PersistentVolume, claim: Option<&PersistentVolumeClaim>) -> Ste
     }
     let claim = claim.filter(|claim| claim.metadata.uid.as_deref() == Some(uid));
     match claim.map(|claim| volume_name(claim)) {
-        None if meta.deletion_timestamp.is_some() => leave(volume),
+        // As long as it is bound it is protected, also from a deletion that was asked for before its claim's.
+        None if meta.deletion_timestamp.is_some() => match leave(volume) {
+            Step::Nothing => Step::Released(Policy::Keep),
+            step => step,
+        },
         None => Step::Released(policy(volume)),
         // The binder is about to finish the other side.
         Some(None) => Step::Nothing,
@@ -268,5 +272,13 @@ mod tests {
         };
         assert_eq!(plan(&deleted("Retain"), None), Step::KeepDirectory);
         assert_eq!(plan(&deleted("Delete"), None), Step::RemoveDirectory);
+    }
+
+    #[test]
+    fn a_volume_that_is_deleted_before_its_claim_is_released_when_that_is_gone() {
+        let deleted = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["kubernetes.io/pv-protection"]});
+        let deleted = volume("Delete", deleted);
+        assert_eq!(plan(&deleted, Some(&claim("u", "v"))), Step::Bound);
+        assert_eq!(plan(&deleted, None), Step::Released(Policy::Keep));
     }
 }

@@ -79,19 +79,27 @@ impl<'a> Position<'a> {
 
     /// The path of a field that is not known here, unless it lies in a part that is not looked at.
     pub(super) fn path_of_unknown(&self, name: &str) -> Option<String> {
+        if self.steps().iter().any(|step| matches!(step, Step::Hidden)) {
+            return None;
+        }
+        let mut path = self.path();
+        push_name(&mut path, name);
+        Some(path)
+    }
+
+    /// `spec.containers[0].image`
+    pub(super) fn path(&self) -> String {
         let mut path = String::new();
-        for step in self.steps() {
+        for step in self.visible_steps() {
             match step {
-                Step::Root => {}
+                Step::Root | Step::Hidden => {}
                 Step::Field(_, name) | Step::Key(name) => push_name(&mut path, name),
                 Step::Index(index) => {
                     let _ = write!(path, "[{index}]");
                 }
-                Step::Hidden => return None,
             }
         }
-        push_name(&mut path, name);
-        Some(path)
+        path
     }
 
     fn visible_steps(&self) -> impl Iterator<Item = Step<'_>> {

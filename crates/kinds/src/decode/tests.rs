@@ -170,3 +170,29 @@ fn an_empty_object_of_free_json_is_kept() {
     );
     assert_eq!(value["data"], json!({}));
 }
+
+#[test]
+fn everything_that_does_not_fit_is_found_at_once() {
+    let mut value = json!({"metadata": {"name": 7}, "spec": {"hots": "a", "containers": [
+        {"name": "c", "securityContext": {"runAsUser": "0", "runAsNonRoot": "no", "fsGroup": 1}},
+    ]}});
+    let faults = faults(types::by_name(POD).unwrap(), &mut value);
+    let misfits: Vec<_> = faults
+        .misfits
+        .iter()
+        .map(|misfit| format!("{} {} {}", misfit.path, misfit.value, misfit.wanted))
+        .collect();
+    assert_eq!(
+        misfits,
+        [
+            "metadata.name 7 string",
+            "spec.containers[0].securityContext.runAsNonRoot \"no\" bool",
+            "spec.containers[0].securityContext.runAsUser \"0\" int64",
+        ]
+    );
+    let unknown: Vec<_> = faults.unknown.iter().map(|field| field.path.as_str()).collect();
+    assert_eq!(
+        unknown,
+        ["spec.containers[0].securityContext.fsGroup", "spec.hots"]
+    );
+}

@@ -140,7 +140,7 @@ impl<'s, 'f> Target<'s, 'f> {
     }
 
     fn child(&self, root: Root<'s, 'f>, path: &Text) -> Outcome<Self> {
-        let mut child = Self::load(root, false)?;
+        let mut child = Self::load(root, false).map_err(|problem| problem.at(path.at))?;
         child.origin = self
             .origin
             .as_ref()
@@ -369,7 +369,8 @@ impl<'s, 'f> Target<'s, 'f> {
     }
 }
 
-fn snapshot(resources: &Resources) -> Outcome<Vec<serde_json::Value>> {
+/// Objects, and how many names and parts of names are noted on each: to note one is a change too.
+fn snapshot(resources: &Resources) -> Outcome<Vec<(serde_json::Value, [usize; 3])>> {
     let values = resources.iter().map(|resource| {
         let mut value = to_value(&resource.node)?;
         if let Some(labels) = value["metadata"]["labels"].as_object_mut() {
@@ -380,7 +381,12 @@ fn snapshot(resources: &Resources) -> Outcome<Vec<serde_json::Value>> {
                 metadata.remove("labels");
             }
         }
-        Ok(value)
+        let notes = [
+            resource.previous.len(),
+            resource.prefixes.len(),
+            resource.suffixes.len(),
+        ];
+        Ok((value, notes))
     });
     values.collect()
 }

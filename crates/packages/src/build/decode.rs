@@ -3,11 +3,14 @@
 
 use std::{cell::RefCell, collections::BTreeMap};
 
-use manifests::yaml::{self, Meaning, Style};
+use manifests::{
+    spelling::nearest,
+    yaml::{self, Meaning, Style},
+};
 
 use super::{
     node::{At, Content, Map, Node, Resolved, Scalar, Tag, resolve},
-    problem::{Outcome, Problem, nearest},
+    problem::{Outcome, Problem},
 };
 
 /// How a document is read.

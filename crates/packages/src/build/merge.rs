@@ -6,6 +6,8 @@ mod directive;
 mod elements;
 mod lists;
 
+use std::collections::HashSet;
+
 use self::directive::Directive;
 use super::{
     node::{At, Content, Node, Scalar, Tag},
@@ -160,8 +162,11 @@ impl<'d> Merger<'d> {
         let Some(patch) = patch else {
             return Ok(());
         };
+        // Of a name that the patch has twice the first counts, also where it was null and nothing is left of it.
+        let mut names = HashSet::new();
         for entry in &mut patch.entries {
-            if ours.get(&entry.key.text).is_some() || is_taken(&entry.value) {
+            let is_first = names.insert(entry.key.text.as_str());
+            if !is_first || ours.get(&entry.key.text).is_some() || is_taken(&entry.value) {
                 continue;
             }
             let schema = field_schema(&entry.key.text);

@@ -207,6 +207,33 @@ impl Node {
         self.content = Content::Scalar(scalar);
     }
 
+    /// What was there before is where it was; everything else comes from a place.
+    pub(super) fn place_after(&mut self, before: &Node, at: At) {
+        self.at = before.at;
+        match (&mut self.content, &before.content) {
+            (Content::Scalar(own), Content::Scalar(old)) if own.text == old.text => {}
+            (Content::List(items), Content::List(old)) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    match old.get(index) {
+                        Some(before) => item.place_after(before, at),
+                        None => item.place_at(at),
+                    }
+                }
+            }
+            (Content::Map(map), Content::Map(old)) => {
+                for entry in &mut map.entries {
+                    let before = old.entries.iter().find(|it| it.key.text == entry.key.text);
+                    entry.at = before.map_or(at, |before| before.at);
+                    match before {
+                        Some(before) => entry.value.place_after(&before.value, at),
+                        None => entry.value.place_at(at),
+                    }
+                }
+            }
+            _ => self.place_at(at),
+        }
+    }
+
     /// Everything below it comes from this place.
     pub(super) fn place_at(&mut self, at: At) {
         self.at = at;
@@ -255,6 +282,10 @@ impl Map {
                 let own = existing.as_scalar().map(|own| (own.style, own.link));
                 if let Content::Scalar(scalar) = &mut value.content {
                     (scalar.style, scalar.link) = own.unwrap_or_default();
+                }
+                // What nobody wrote anew is where that stood which it takes the place of.
+                if value.at.line == 0 || own.is_some() && value.text() == existing.text() {
+                    value.at = existing.at;
                 }
                 *existing = value;
             }

@@ -84,7 +84,7 @@ impl Origin {
     }
 
     pub(super) fn set_on(&self, resource: &mut Resource) {
-        resource.set_annotation(ORIGIN, &self.text());
+        note(resource, ORIGIN, &self.text());
     }
 
     /// Notes a transformer on an object; one without an origin must have been made by it.
@@ -102,8 +102,14 @@ impl Origin {
             text.push_str(line);
             text.push('\n');
         }
-        resource.set_annotation(TRANSFORMATIONS, &text);
+        note(resource, TRANSFORMATIONS, &text);
     }
+}
+
+/// The reference writes all annotations anew with this one: they are texts then, and linked to nothing.
+fn note(resource: &mut Resource, annotation: &str, text: &str) {
+    resource.set_annotation(annotation, text);
+    resource.make_texts("annotations");
 }
 
 /// A path below the folder of an origin.

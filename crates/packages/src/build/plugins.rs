@@ -5,7 +5,7 @@ use super::{
     field_spec::FieldSpec,
     generate, hash,
     kustomization::{GeneratorArgs, Image, Patch, ReplacementEntry, Replica, Selector, read_field_spec},
-    node::{At, Node},
+    node::{At, Node, to_value},
     problem::{Outcome, Problem},
     resource::Resource,
     resources::Resources,
@@ -127,6 +127,8 @@ fn fields(config: &Resource) -> Outcome<Fields<'_>> {
         .at(config.node.at)
         .help("only transformers and generators of apiVersion `builtin` can be used; run others yourself"));
     }
+    // The reference writes it and reads that, so what cannot be written is no configuration.
+    to_value(&config.node)?;
     Fields::of(&config.node, "a transformer", PLUGIN)
 }
 

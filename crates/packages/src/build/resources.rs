@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use manifests::spelling::nearest;
+
 use super::{
     identity::Id,
-    problem::{Outcome, Problem, nearest},
+    problem::{Outcome, Problem},
     resource::Resource,
 };
 

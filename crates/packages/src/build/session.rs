@@ -69,6 +69,11 @@ impl<'f> Session<'f> {
         }
     }
 
+    /// The files by their numbers.
+    pub(super) fn file_names(&self) -> Rc<[PathBuf]> {
+        self.names.borrow().as_slice().into()
+    }
+
     pub(super) fn error(&self, problem: Problem) -> BuildError {
         let names = self.names.borrow();
         problem.into_error(|file| names.get(usize::from(file)).map(PathBuf::as_path))

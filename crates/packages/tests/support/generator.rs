@@ -134,7 +134,7 @@ impl Generator {
             out.push_str("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n");
         }
         self.resources(folder, children, role, &mut out);
-        let fields: [fn(&mut Self, &str, &mut String); 18] = [
+        let fields: [fn(&mut Self, &str, &mut String); 20] = [
             Self::namespace,
             Self::affixes,
             Self::labels,
@@ -152,6 +152,8 @@ impl Generator {
             Self::vars,
             Self::configurations,
             Self::transformers,
+            Self::generators,
+            Self::validators,
             Self::top_fields,
         ];
         for field in fields {
@@ -806,8 +808,36 @@ impl Generator {
             "apiVersion: builtin\nkind: LabelTransformer\nmetadata:\n  name: l\nlabels:\n  from: transformer\nfieldSpecs:\n- path: metadata/labels\n  create: true\n",
             "apiVersion: builtin\nkind: ValueAddTransformer\nmetadata:\n  name: v\nvalue: added\ntargets:\n- fieldPath: metadata/annotations/value\n",
             "apiVersion: builtin\nkind: ImageTagTransformer\nmetadata:\n  name: i\nimageTag:\n  name: nginx\n  newTag: t\n",
+            "apiVersion: builtin\nkind: SuffixTransformer\nmetadata:\n  name: s\nsuffix: -t\nfieldSpecs:\n- path: metadata/name\n  kind: Service\n",
+            "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata:\n  name: a\nannotations:\n  note: other\nfieldSpecs:\n- path: metadata/annotations\n  create: true\n",
+            "apiVersion: builtin\nkind: ReplicaCountTransformer\nmetadata:\n  name: r\nreplica:\n  name: web\n  count: 7\nfieldSpecs:\n- path: spec/replicas\n  create: true\n  kind: Deployment\n",
+            "apiVersion: builtin\nkind: PatchTransformer\nmetadata:\n  name: p\npatch: '[{\"op\": \"add\", \"path\": \"/metadata/patched\", \"value\": 1}]'\ntarget:\n  kind: Service|Pod\n",
+            "apiVersion: builtin\nkind: ReplacementTransformer\nmetadata:\n  name: r\nreplacements:\n- source:\n    kind: ConfigMap\n    fieldPath: metadata.name\n  targets:\n  - select:\n      kind: Pod\n    fieldPaths: [metadata.annotations.map]\n    options:\n      create: true\n",
+            "apiVersion: builtin\nkind: HashTransformer\nmetadata:\n  name: h\n",
         ]);
         out.push_str(&format!("transformers:\n- |-\n{}", indented(config, 2)));
+    }
+
+    fn generators(&mut self, _: &str, out: &mut String) {
+        let config = self.pick(&[
+            "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata:\n  name: made\nliterals:\n- k=v\n- n=1\n",
+            "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata:\n  name: web\nbehavior: merge\nliterals:\n- k=merged\n",
+            "apiVersion: builtin\nkind: SecretGenerator\nmetadata:\n  name: made\n  namespace: team\ntype: Opaque\nliterals:\n- k=v\n",
+            "apiVersion: builtin\nkind: SecretGenerator\nmetadata:\n  name: made\nliterals: [k=v]\noptions:\n  disableNameSuffixHash: true\n",
+        ]);
+        out.push_str(&format!("generators:\n- |-\n{}", indented(config, 2)));
+    }
+
+    fn validators(&mut self, _: &str, out: &mut String) {
+        let config = self.pick(&[
+            "apiVersion: builtin\nkind: NamespaceTransformer\nmetadata:\n  name: n\n  namespace: team\n",
+            "apiVersion: builtin\nkind: HashTransformer\nmetadata:\n  name: h\n",
+            "apiVersion: builtin\nkind: LabelTransformer\nmetadata:\n  name: l\nlabels:\n  app: web\nfieldSpecs:\n- path: metadata/labels\n",
+        ]);
+        // What changes something is no validator, so most of these fail.
+        if self.one_in(3) {
+            out.push_str(&format!("validators:\n- |-\n{}", indented(config, 2)));
+        }
     }
 
     fn top_fields(&mut self, _: &str, out: &mut String) {

@@ -7,6 +7,8 @@ use k8s_openapi::{
     jiff::{SignedDuration, Timestamp},
 };
 
+use xxhash_rust::xxh3::Xxh3;
+
 use super::{Reporter, Told, event};
 
 /// So many different events are remembered.
@@ -25,11 +27,11 @@ pub(super) enum Write {
     },
 }
 
-/// The object, the kind of event, the reason and the words.
-type Words = (String, &'static str, String, String);
+/// Stands for the object, the kind of event, the reason and the words.
+type Words = u128;
 
 struct Entry {
-    name: String,
+    name: Box<str>,
     count: i32,
     last: Timestamp,
 }
@@ -44,11 +46,7 @@ pub(super) struct History {
 impl History {
     pub(super) fn next(&mut self, told: &Told, reporter: &Reporter) -> Write {
         let about = &told.about;
-        let object = about.uid.clone().unwrap_or_else(|| {
-            let [kind, namespace, name] = [&about.kind, &about.namespace, &about.name];
-            format!("{kind:?}/{namespace:?}/{name:?}")
-        });
-        let words = (object, told.kind, told.reason.clone(), told.note.clone());
+        let words = words(told);
         if let Some(entry) = self.entries.get_mut(&words)
             && told.at.duration_since(entry.last) < FRESH
         {
@@ -56,7 +54,7 @@ impl History {
             entry.last = told.at;
             return Write::Again {
                 namespace: about.namespace.clone().unwrap_or_else(|| "default".to_owned()),
-                name: entry.name.clone(),
+                name: entry.name.to_string(),
                 count: entry.count,
                 at: told.at,
             };
@@ -69,11 +67,11 @@ impl History {
 
     fn remember(&mut self, words: Words, name: &str, at: Timestamp) {
         let entry = Entry {
-            name: name.to_owned(),
+            name: name.into(),
             count: 1,
             last: at,
         };
-        if self.entries.insert(words.clone(), entry).is_none() {
+        if self.entries.insert(words, entry).is_none() {
             self.order.push_back(words);
         }
         if self.order.len() > REMEMBERED
@@ -82,6 +80,19 @@ impl History {
             self.entries.remove(&oldest);
         }
     }
+}
+
+fn words(told: &Told) -> Words {
+    let about = &told.about;
+    let object = [&about.uid, &about.kind, &about.namespace, &about.name].map(Option::as_deref);
+    let said = [told.kind, &told.reason, &told.note].map(Some);
+    let mut hash = Xxh3::new();
+    for part in object.into_iter().chain(said) {
+        // No text holds this byte, so that none runs into the next.
+        hash.update(part.unwrap_or_default().as_bytes());
+        hash.update(&[0xff]);
+    }
+    hash.digest128()
 }
 
 #[cfg(test)]

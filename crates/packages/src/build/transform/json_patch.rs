@@ -28,6 +28,16 @@ pub(super) struct JsonPatch {
     pub(super) at: At,
 }
 
+impl JsonPatch {
+    fn first_line(&self) -> At {
+        At {
+            line: self.at.line.max(1),
+            column: self.at.column.max(1),
+            ..self.at
+        }
+    }
+}
+
 impl JsonPatches {
     pub(in super::super) fn new(
         root: &Root<'_, '_>,
@@ -113,10 +123,9 @@ pub(super) fn apply(resource: &mut Resource, session: &Session<'_>, patch: &Json
     if !value.is_object() {
         return Err(Problem::new(format!("nothing would be left of {}", resource.id())).at(patch.at));
     }
-    let at = resource.node.at;
-    resource.node = from_value(value);
+    let before = std::mem::replace(&mut resource.node, from_value(value));
     resource.links.clear();
-    resource.node.place_at(at);
+    resource.node.place_after(&before, patch.first_line());
     resource.make_texts("annotations");
     resource.look_up_scope(&mut session.schemas());
     Ok(())

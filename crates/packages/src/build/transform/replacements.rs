@@ -1,5 +1,7 @@
 //! Copies a field of one object into fields of others.
 
+use manifests::spelling::nearest;
+
 use super::{Transformer, select::Texts};
 use crate::build::{
     decode::{LENIENT, Text},
@@ -8,7 +10,7 @@ use crate::build::{
     links,
     node::{Content, Node, read_first},
     path::{self, Make},
-    problem::{Outcome, Problem, nearest},
+    problem::{Outcome, Problem},
     resource::Resource,
     resources::Resources,
     root::Root,
