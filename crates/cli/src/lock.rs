@@ -22,7 +22,7 @@ pub(crate) struct Lock {
 
 const FILE: &str = "lock";
 
-/// How long a lock may be held by somebody who only asks who holds it.
+/// How long a lock may be held by somebody who only asks who holds it, or who was killed and is not gone yet.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Lock {
@@ -37,10 +37,8 @@ impl Lock {
             .mode(0o600)
             .open(&path)
             .with_context(|| format!("cannot open `{}`", path.display()))?;
-        if !lock(&file) {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            return Err(in_use(dir, holder.trim()));
+        if !lock(&mut file) {
+            return Err(in_use(dir, &written(&mut file)));
         }
         file.set_len(0)
             .and_then(|()| file.rewind())
@@ -50,16 +48,60 @@ impl Lock {
     }
 }
 
-/// Takes the lock, unless a server has it. Those who ask share it for a moment, which is waited out.
-fn lock(file: &File) -> bool {
+/// Takes the lock, unless a server has it. Those who ask share it for a moment, and one that was killed
+/// has it until its memory is given back, which is waited out.
+fn lock(file: &mut File) -> bool {
     let deadline = Instant::now() + PATIENCE;
-    while flock(file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        if !is_free(file) || Instant::now() > deadline {
+    while flock(&*file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let is_held = !is_free(file) && !is_ending(&written(file));
+        if is_held || Instant::now() > deadline {
             return false;
         }
         thread::sleep(Duration::from_millis(1));
     }
     true
+}
+
+/// Who the file says has the lock.
+fn written(file: &mut File) -> String {
+    let mut holder = String::new();
+    let _ = file.rewind().and_then(|()| file.read_to_string(&mut holder));
+    holder.trim().to_owned()
+}
+
+/// Whether the process has ended or cannot but end.
+fn is_ending(pid: &str) -> bool {
+    if pid.is_empty() {
+        return false;
+    }
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}"));
+    match (read("stat"), read("status")) {
+        (Ok(stat), Ok(status)) => is_exiting(&stat) || is_killed(&status),
+        _ => true,
+    }
+}
+
+/// From `/proc/PID/stat`: a zombie, or with the kernel's mark of a process that exits.
+fn is_exiting(stat: &str) -> bool {
+    const PF_EXITING: u32 = 4;
+    let Some((_, fields)) = stat.rsplit_once(')') else {
+        return false;
+    };
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let flags = fields.get(6).and_then(|flags| flags.parse::<u32>().ok());
+    matches!(fields.first(), Some(&("Z" | "X"))) || flags.is_some_and(|flags| flags & PF_EXITING != 0)
+}
+
+/// From `/proc/PID/status`: the signal that nobody survives is on its way.
+fn is_killed(status: &str) -> bool {
+    const KILL: u64 = 1 << 8;
+    let pending = |line: &str| {
+        let set = line
+            .strip_prefix("SigPnd:")
+            .or_else(|| line.strip_prefix("ShdPnd:"))?;
+        u64::from_str_radix(set.trim(), 16).ok()
+    };
+    status.lines().filter_map(pending).any(|set| set & KILL != 0)
 }
 
 /// Whether no server has the lock.
@@ -138,6 +180,19 @@ mod tests {
         assert_eq!(holder(&dir.path).unwrap(), Some(std::process::id()));
         drop(lock);
         Lock::take(&dir).unwrap();
+    }
+
+    #[test]
+    fn who_was_killed_is_waited_for_and_who_lives_is_not() {
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let pid = child.id().to_string();
+        assert!(!is_ending(&pid));
+        child.kill().unwrap();
+        assert!(is_ending(&pid), "from the moment it is killed");
+        child.wait().unwrap();
+        assert!(is_ending(&pid), "to the end");
+        assert!(!is_ending(&std::process::id().to_string()));
+        assert!(!is_ending(""), "who has just taken it has not written who it is");
     }
 
     #[test]

@@ -7,7 +7,10 @@ use std::{
     io::{self, Read as _, Seek as _, SeekFrom, Write},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use rustix::{fs::fstat, stdio};
@@ -18,22 +21,42 @@ const LIMIT: u64 = 8 << 20;
 /// The file that standard error is, in a server that has one.
 static KEPT: Mutex<Option<PathBuf>> = Mutex::new(None);
 
+/// Lines that could not be written since the log could be written last.
+static LOST: AtomicU64 = AtomicU64::new(0);
+
 /// Standard error, for what is logged. In a server in the background this keeps its file small.
+/// A log that cannot be written never stops who writes it: the disk may be full, and it is the store
+/// that says so.
 #[derive(Debug, Default)]
 pub struct LogWriter;
 
 impl Write for LogWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = io::stderr().write(bytes)?;
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        deliver(&mut io::stderr().lock(), line, &LOST);
         if fstat(stdio::stderr()).is_ok_and(|file| file.st_size as u64 > LIMIT) {
             // Where it cannot be set aside it grows, which is better than to lose it.
             let _ = turn_over(LIMIT);
         }
-        Ok(written)
+        Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
+        Ok(())
+    }
+}
+
+/// Writes a line, and before it how many were lost. One that cannot be written is counted.
+fn deliver(log: &mut impl Write, line: &[u8], lost: &AtomicU64) {
+    let missing = lost.load(Ordering::Relaxed);
+    if missing > 0 {
+        // What was lost last may have been written in part.
+        let note = format!("\n{missing} lines of this log are missing here: they could not be written\n");
+        if log.write_all(note.as_bytes()).is_ok() {
+            lost.fetch_sub(missing, Ordering::Relaxed);
+        }
+    }
+    if log.write_all(line).is_err() {
+        lost.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -96,6 +119,47 @@ impl Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A disk with so much space.
+    struct Disk {
+        written: Vec<u8>,
+        space: usize,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let length = bytes.len().min(self.space - self.written.len());
+            if length == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.written.extend(&bytes[..length]);
+            Ok(length)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_that_find_no_space_are_counted_and_told_of_when_there_is_space_again() {
+        let mut disk = Disk {
+            written: Vec::new(),
+            space: 6,
+        };
+        let lost = AtomicU64::new(0);
+        for line in ["one\n", "two\n", "three\n"] {
+            deliver(&mut disk, line.as_bytes(), &lost);
+        }
+        disk.space = 1000;
+        for line in ["four\n", "five\n"] {
+            deliver(&mut disk, line.as_bytes(), &lost);
+        }
+        assert_eq!(
+            String::from_utf8(disk.written).unwrap(),
+            "one\ntw\n2 lines of this log are missing here: they could not be written\nfour\nfive\n"
+        );
+    }
 
     #[test]
     fn what_an_earlier_run_wrote_is_not_told_again() {

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use find::Parent;
+pub use find::{Parent, remove_unused};
 
 use crate::state::Usage;
 

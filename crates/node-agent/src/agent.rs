@@ -1,7 +1,7 @@
 //! What all workers of a node share, and how the node comes up.
 
 use std::{
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::PathBuf,
     sync::Arc,
 };
@@ -50,6 +50,19 @@ pub struct Settings {
     pub api_server: SocketAddr,
     /// How pods are kept apart.
     pub tier: Decision,
+}
+
+impl Settings {
+    /// Where the API server is reached on the host's network.
+    pub(crate) fn api_server_on_host(&self) -> SocketAddr {
+        let mut address = self.api_server;
+        match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+            _ => {}
+        }
+        address
+    }
 }
 
 /// How this machine can keep pods apart, and no better than is wanted. Takes a process or two to find out.
@@ -180,6 +193,7 @@ impl Agent {
         HostFiles {
             hosts: read("/etc/hosts").await,
             resolver: read("/etc/resolv.conf").await,
+            api_server: self.settings.api_server_on_host().ip(),
         }
     }
 }

@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container, EnvVar, EnvVarSource, Pod
 
 pub use expansion::expand;
 pub use fields::{Resources, field, resource};
+pub(crate) use services::at;
 
 /// Where values come from. The agent answers from its caches.
 pub trait Sources {

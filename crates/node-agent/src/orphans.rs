@@ -86,5 +86,6 @@ pub async fn leave_nothing_running(data_dir: &Path) -> Leftovers {
         left.network = true;
         let _ = network.stop().await;
     }
+    containers::cgroups::remove_unused();
     left
 }

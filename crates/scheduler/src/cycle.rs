@@ -8,9 +8,9 @@ use crate::{
     cluster::Cluster,
     demand::Demand,
     draft::Draft,
-    explain::{behind, explain_for_now},
+    explain::{Help, behind, told},
     filters::Volumes,
-    preemption::{Preemption, preempt},
+    preemption::{Preemption, make_room_for_group, preempt, would_fit_without},
     shortlist::Explained,
     storage::Arrangement,
     unit::Unit,
@@ -60,9 +60,8 @@ pub fn decide(cluster: &mut Cluster, mut units: Vec<Unit>, now: Timestamp) -> Ve
         match settle(&mut draft, &unit) {
             Ok(places) => decisions.extend(places),
             Err(refusals) => {
-                // Only what could be free some day is held for it.
-                let is_possible = unit.is_missing_nobody() && refusals.iter().all(|refusal| refusal.can_hope);
-                if has_waited && is_possible {
+                let can_hope = unit.is_missing_nobody() && refusals.iter().all(|refusal| refusal.can_hope);
+                if has_waited && can_hope && is_possible(draft.cluster, &unit) {
                     for device in unit.devices() {
                         let told = || behind(draft.cluster, &unit, device);
                         claimed.entry(device.to_owned()).or_insert_with(told);
@@ -89,6 +88,13 @@ pub fn decide(cluster: &mut Cluster, mut units: Vec<Unit>, now: Timestamp) -> Ve
     decisions
 }
 
+/// Only what could be free some day is held for a unit. Each of a group's pods may have a hope that all of
+/// them together do not have.
+fn is_possible(cluster: &Cluster, unit: &Unit) -> bool {
+    let asks_for_devices = unit.devices().next().is_some();
+    asks_for_devices && (!unit.is_group() || would_fit_without(cluster, unit, |_| true))
+}
+
 struct Refused {
     decision: Decision,
     can_hope: bool,
@@ -110,8 +116,11 @@ impl Unit {
 
 /// Places for all members that have room, if those are enough; otherwise for none.
 fn settle(draft: &mut Draft<'_>, unit: &Unit) -> Result<Vec<Decision>, Vec<Refused>> {
+    if let Some(obstacle) = &unit.obstacle {
+        return Err(held_back(unit, obstacle));
+    }
     if !unit.is_missing_nobody() {
-        return Err(incomplete(unit));
+        return Err(held_back(unit, &incomplete(unit)));
     }
     let mut places = Vec::new();
     let mut failures: Vec<(Arc<Demand>, Arc<Explained>)> = Vec::new();
@@ -136,7 +145,10 @@ fn settle(draft: &mut Draft<'_>, unit: &Unit) -> Result<Vec<Decision>, Vec<Refus
             });
         let mut decisions: Vec<Decision> = bound.collect();
         let failures = failures.into_iter();
-        decisions.extend(failures.map(|(demand, why)| wait(demand, why.message.clone(), None)));
+        decisions.extend(failures.map(|(demand, why)| {
+            let message = message(&demand, &why, Help::None);
+            wait(demand, message, None)
+        }));
         // A single pod that found nothing is not enough, so `decisions` is never empty here.
         return Ok(decisions);
     }
@@ -156,16 +168,19 @@ fn arrangements(cluster: &Cluster, demand: &Demand, node: &str) -> Vec<Arrangeme
         .unwrap_or_default()
 }
 
-fn incomplete(unit: &Unit) -> Vec<Refused> {
+fn incomplete(unit: &Unit) -> String {
     let there = unit.placed + unit.members.len();
-    let message = format!(
+    format!(
         "pod group {} needs {} pods and has {there}; they are placed together when the others exist",
         unit.name, unit.size
-    );
-    unit.members
-        .iter()
+    )
+}
+
+fn held_back(unit: &Unit, message: &str) -> Vec<Refused> {
+    let members = unit.members.iter();
+    members
         .map(|demand| Refused {
-            decision: wait(demand.clone(), message.clone(), None),
+            decision: wait(demand.clone(), message.to_owned(), None),
             can_hope: false,
         })
         .collect()
@@ -186,30 +201,41 @@ fn refusals(
     } else {
         String::new()
     };
-    let reason = failures.first().map(|(_, why)| why.message.as_str());
-    let held = places.into_iter().map(|demand| {
-        let message = format!("{}{together}", reason.unwrap_or_default());
-        Refused {
-            decision: wait(demand, message, None),
-            can_hope: true,
-        }
-    });
-    let mut refused: Vec<Refused> = held.collect();
-    for (demand, why) in failures {
-        // A group's members would have to make room for each other as well: not attempted.
-        let preemption = if unit.is_group() {
-            None
-        } else {
-            preempt(cluster, &demand, &why.failure)
-        };
-        let message = match &preemption {
-            Some(_) => explain_for_now(cluster, &demand, &why.failure),
-            None => format!("{}{together}", why.message),
-        };
+    let mut rooms = if unit.is_group() {
+        make_room_for_group(cluster, unit)
+    } else {
+        let alone = failures.iter().filter_map(|(demand, why)| {
+            let room = preempt(cluster, demand, &why.failure)?;
+            Some((demand.uid().to_owned(), room))
+        });
+        alone.collect()
+    };
+    let help = match rooms.is_empty() {
+        false => Help::Coming,
+        true if unit.is_group() && cluster.has_below(unit.least_priority()) => Help::NotEnough,
+        true => Help::None,
+    };
+    let mut refused: Vec<Refused> = Vec::with_capacity(unit.members.len());
+    let reason = failures.first().map(|(demand, why)| message(demand, why, help));
+    for demand in places {
+        let room = rooms.remove(demand.uid());
+        let message = format!("{}{together}", reason.as_deref().unwrap_or_default());
         refused.push(Refused {
-            decision: wait(demand, message, preemption),
+            decision: wait(demand, message, room),
+            can_hope: true,
+        });
+    }
+    for (demand, why) in failures {
+        let room = rooms.remove(demand.uid());
+        let message = message(&demand, &why, help) + &together;
+        refused.push(Refused {
+            decision: wait(demand, message, room),
             can_hope: !why.failure.hopeful.is_empty(),
         });
     }
     refused
+}
+
+fn message(demand: &Demand, why: &Explained, help: Help) -> String {
+    told(demand, &why.failure, &why.shortages, help)
 }

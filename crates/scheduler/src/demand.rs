@@ -47,4 +47,9 @@ impl Demand {
     pub fn uid(&self) -> &str {
         self.pod.metadata.uid.as_deref().unwrap_or_default()
     }
+
+    /// Whether both are members of one group.
+    pub(crate) fn is_of_same_group(&self, other: &Self) -> bool {
+        self.group.is_some() && self.group == other.group && self.namespace() == other.namespace()
+    }
 }

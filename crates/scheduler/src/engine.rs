@@ -92,18 +92,32 @@ async fn run(engine: Arc<Engine>) {
     let mut sizes = Sizes::default();
     let mut last: Option<Instant> = None;
     loop {
-        engine.heard.notified().await;
+        let is_due = tokio::select! {
+            () = engine.heard.notified() => false,
+            () = due(sizes.next_look()) => true,
+        };
         if let Some(rest) = last.and_then(|last| PERIOD.checked_sub(last.elapsed())) {
             tokio::time::sleep(rest).await;
         }
-        if !engine.take_in_news(&mut picture) {
+        let may_matter = engine.take_in_news(&mut picture);
+        if !may_matter && !is_due {
             continue;
         }
         last = Some(Instant::now());
-        sizes.learn(&engine.client, picture.groups()).await;
+        let has_learned = sizes.learn(&engine.client, &picture.groups()).await;
+        if !may_matter && !has_learned {
+            continue;
+        }
         for decision in decide_all(&mut picture, &sizes) {
             engine.clone().carry_out(decision).await;
         }
+    }
+}
+
+async fn due(at: Option<tokio::time::Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -8,20 +8,36 @@ mod shortages;
 use crate::{cluster::Cluster, demand::Demand, placement::Unplaceable, preemption::may_not_preempt};
 
 pub(crate) use queue::behind;
-use shortages::shortages;
+pub(crate) use shortages::shortages;
+
+/// What is done for a pod that finds no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Help {
+    /// Nobody leaves for it.
+    None,
+    /// Others are leaving for it.
+    Coming,
+    /// Others could leave, but their places are not enough for its group.
+    NotEnough,
+}
 
 /// Why the pod waits and nobody makes room for it.
 pub fn explain(cluster: &Cluster, demand: &Demand, failure: &Unplaceable) -> String {
-    let mut message = counts(failure);
-    if failure.nodes > 0 {
-        message.push_str(&format!(" preemption: {}", without_preemption(demand, failure)));
-    }
-    message + &shortages(cluster, demand, failure)
+    told(demand, failure, &shortages(cluster, demand, failure), Help::None)
 }
 
-/// Why the pod waits while others leave for it.
-pub(crate) fn explain_for_now(cluster: &Cluster, demand: &Demand, failure: &Unplaceable) -> String {
-    counts(failure) + &shortages(cluster, demand, failure)
+/// Why the pod waits, with the numbers as they were when it found no place.
+pub(crate) fn told(demand: &Demand, failure: &Unplaceable, shortages: &str, help: Help) -> String {
+    let nodes = failure.nodes;
+    let preemption = match help {
+        Help::Coming => String::new(),
+        _ if nodes == 0 => String::new(),
+        Help::NotEnough if !may_not_preempt(demand) => format!(
+            " preemption: 0/{nodes} nodes are available: {nodes} Preemption is not helpful for scheduling."
+        ),
+        _ => format!(" preemption: {}", without_preemption(demand, failure)),
+    };
+    counts(failure) + &preemption + shortages
 }
 
 /// `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.`

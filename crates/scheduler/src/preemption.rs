@@ -1,10 +1,14 @@
 //! Pods of lower priority make room for a pod of higher priority.
 
+mod groups;
+
 use std::{cmp::Reverse, sync::Arc};
 
 use reconcile::selectors;
 
 use crate::{cluster::Cluster, demand::Demand, filters::Prepared, placement::Unplaceable};
+
+pub(crate) use groups::{make_room_for_group, would_fit_without};
 
 /// So many nodes are looked at; in a large cluster the best of them is good enough.
 const LOOKED_AT: usize = 100;
@@ -34,10 +38,15 @@ pub fn preempt(cluster: &mut Cluster, demand: &Demand, failure: &Unplaceable) ->
             victims: Vec::new(),
         });
     }
+    cheapest(cluster, demand, demand.priority, failure)
+}
+
+/// The node that becomes free at the least cost when only pods below this priority leave.
+fn cheapest(cluster: &mut Cluster, demand: &Demand, below: i32, failure: &Unplaceable) -> Option<Preemption> {
     let mut best: Option<(Cost, Preemption)> = None;
     let mut found = 0;
     for name in &failure.hopeful {
-        let Some(victims) = victims(cluster, demand, name) else {
+        let Some(victims) = victims(cluster, demand, below, name) else {
             continue;
         };
         let cost = cost(cluster, &victims, name);
@@ -57,18 +66,21 @@ pub fn preempt(cluster: &mut Cluster, demand: &Demand, failure: &Unplaceable) ->
 fn awaited(cluster: &Cluster, demand: &Demand) -> Option<String> {
     let status = demand.pod.status.as_ref()?;
     let node = cluster.node(status.nominated_node_name.as_deref()?)?;
-    let is_leaving =
-        |pod: &Arc<Demand>| pod.priority < demand.priority && pod.pod.metadata.deletion_timestamp.is_some();
-    node.pods.iter().any(is_leaving).then(|| node.name.to_string())
+    let makes_room = |pod: &Arc<Demand>| pod.priority < demand.priority && is_leaving(pod);
+    node.pods.iter().any(makes_room).then(|| node.name.to_string())
+}
+
+fn is_leaving(pod: &Demand) -> bool {
+    pod.pod.metadata.deletion_timestamp.is_some()
 }
 
 /// The fewest and least important pods whose leaving makes room on the node.
-fn victims(cluster: &mut Cluster, demand: &Demand, node: &str) -> Option<Vec<Arc<Demand>>> {
+fn victims(cluster: &mut Cluster, demand: &Demand, below: i32, node: &str) -> Option<Vec<Arc<Demand>>> {
     let mut lower: Vec<Arc<Demand>> = cluster
         .node(node)?
         .pods
         .iter()
-        .filter(|pod| pod.priority < demand.priority)
+        .filter(|pod| pod.priority < below && !pod.is_of_same_group(demand))
         .cloned()
         .collect();
     if lower.is_empty() {
@@ -80,8 +92,17 @@ fn victims(cluster: &mut Cluster, demand: &Demand, node: &str) -> Option<Vec<Arc
     let mut victims = Vec::new();
     let is_possible = fits(cluster, demand, node);
     if is_possible {
-        // Those a budget protects are brought back first, then the most important, while the pod fits.
-        lower.sort_by_key(|pod| (!is_protected(cluster, pod), Reverse(pod.priority), started(pod)));
+        // Those a budget protects are brought back first, then the most important, while the pod fits;
+        // and last those who leave anyway.
+        lower.sort_by_key(|pod| {
+            let is_protected = is_protected(cluster, pod);
+            (
+                is_leaving(pod),
+                !is_protected,
+                Reverse(pod.priority),
+                started(pod),
+            )
+        });
         for pod in &lower {
             cluster.put(pod.clone(), node);
             if !fits(cluster, demand, node) {
@@ -123,7 +144,7 @@ fn started(pod: &Demand) -> Option<k8s_openapi::jiff::Timestamp> {
         .map(|time| time.0)
 }
 
-/// Broken budgets, the importance of the most important victim, then of all, then their number, then
+/// Of those who do not leave anyway: broken budgets, the importance of the most important victim, then of all, then their number, then
 /// how long the most important has run.
 type Cost = (
     usize,
@@ -135,6 +156,7 @@ type Cost = (
 );
 
 fn cost(cluster: &Cluster, victims: &[Arc<Demand>], node: &str) -> Cost {
+    let victims: Vec<&Arc<Demand>> = victims.iter().filter(|pod| !is_leaving(pod)).collect();
     let highest = victims.iter().map(|pod| pod.priority).max();
     let sum: i64 = victims.iter().map(|pod| i64::from(pod.priority)).sum();
     let broken = victims.iter().filter(|pod| is_protected(cluster, pod)).count();

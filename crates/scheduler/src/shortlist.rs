@@ -9,7 +9,7 @@ use std::{
 use crate::{
     cluster::Cluster,
     demand::Demand,
-    explain::explain,
+    explain::shortages,
     filters::Prepared,
     node::Node,
     placement::{Unplaceable, place, refusals},
@@ -33,16 +33,16 @@ struct Shortlist {
     failure: Option<(u64, Arc<Explained>)>,
 }
 
-/// Why no node will do, and how that is told.
+/// Why no node will do, and what is missing where.
 pub(crate) struct Explained {
     pub failure: Unplaceable,
-    pub message: String,
+    pub shortages: String,
 }
 
 impl Explained {
     fn new(cluster: &Cluster, demand: &Demand, failure: Unplaceable) -> Arc<Self> {
-        let message = explain(cluster, demand, &failure);
-        Arc::new(Self { failure, message })
+        let shortages = shortages(cluster, demand, &failure);
+        Arc::new(Self { failure, shortages })
     }
 }
 

@@ -228,6 +228,7 @@ fn group(name: &str, members: Vec<Arc<Demand>>, size: usize) -> Unit {
         members,
         placed: 0,
         size,
+        obstacle: None,
     }
 }
 
@@ -267,6 +268,18 @@ fn a_group_waits_for_its_members_to_exist() {
 }
 
 #[test]
+fn a_group_of_unknown_size_waits_and_nobody_waits_behind_it() {
+    let mut cluster = cluster([node("a1", 8, json!({}))]);
+    let unknown = Unit {
+        obstacle: Some("PodGroup n/g not found".into()),
+        ..group("g", vec![gpu_pod("x", "1", 0)], 1)
+    };
+    let units = vec![unknown, Unit::pod(gpu_pod("small", "1", 5))];
+    let decisions = decide(&mut cluster, units, at(60));
+    assert_eq!(outline(&decisions), ["x: PodGroup n/g not found", "small>a1"]);
+}
+
+#[test]
 fn small_ones_pass_a_group_at_first_and_wait_behind_it_in_the_end() {
     let mut cluster = cluster([node("a1", 8, json!({}))]);
     put(
@@ -286,6 +299,109 @@ fn small_ones_pass_a_group_at_first_and_wait_behind_it_in_the_end() {
         "{:?}",
         outline(&late)
     );
+}
+
+#[test]
+fn nobody_waits_behind_a_group_that_the_whole_cluster_is_too_small_for() {
+    let mut cluster = cluster([node("a1", 8, json!({})), node("b1", 8, json!({}))]);
+    let trio = ["x", "y", "z"].map(|name| gpu_pod(name, "8", 0)).to_vec();
+    let units = vec![group("g", trio, 3), Unit::pod(gpu_pod("small", "1", 5))];
+    let decisions = decide(&mut cluster, units, at(60));
+    assert!(
+        outline(&decisions).iter().any(|told| told.starts_with("small>")),
+        "{:?}",
+        outline(&decisions)
+    );
+}
+
+/// A pod that asks for four devices.
+fn of_priority(name: &str, priority: i32) -> Demand {
+    let spec = json!({"priority": priority});
+    pod(name, json!({"nvidia.com/gpu": "4"}), spec)
+}
+
+/// Which node each member is promised, and who leaves for it.
+fn promises(decisions: &[Decision]) -> Vec<String> {
+    let show = |decision: &Decision| match decision {
+        Decision::Wait {
+            demand,
+            preemption: Some(preemption),
+            ..
+        } => {
+            let victims: Vec<_> = preemption.victims.iter().map(|pod| pod.name()).collect();
+            Some(format!(
+                "{}>{} {}",
+                demand.name(),
+                preemption.node,
+                victims.join(",")
+            ))
+        }
+        _ => None,
+    };
+    decisions.iter().filter_map(show).collect()
+}
+
+#[test]
+fn the_least_important_make_room_for_a_whole_group() {
+    let mut cluster = cluster(["a1", "b1", "c1"].map(|name| node(name, 4, json!({}))));
+    put(&mut cluster, of_priority("low", 0), "a1");
+    put(&mut cluster, of_priority("middle", 5), "b1");
+    put(&mut cluster, of_priority("lower", -1), "c1");
+    let duo = ["x", "y"].map(|name| Arc::new(of_priority(name, 10))).to_vec();
+    let decisions = decide(&mut cluster, vec![group("g", duo, 2)], at(1));
+    assert_eq!(promises(&decisions), ["x>c1 lower", "y>a1 low"]);
+    let told = &outline(&decisions)[0];
+    assert!(!told.contains("preemption:"), "{told}");
+    assert_eq!(cluster.placed().count(), 3, "the cluster is as it was");
+}
+
+#[test]
+fn nobody_leaves_for_a_group_that_would_not_fit_even_so_and_it_is_told_the_truth() {
+    let mut cluster = cluster(["a1", "b1"].map(|name| node(name, 4, json!({}))));
+    put(&mut cluster, of_priority("low", 0), "a1");
+    put(&mut cluster, of_priority("high", 10), "b1");
+    let duo = ["x", "y"].map(|name| Arc::new(of_priority(name, 10))).to_vec();
+    let decisions = decide(&mut cluster, vec![group("g", duo, 2)], at(1));
+    assert_eq!(promises(&decisions), [""; 0]);
+    let told = &outline(&decisions)[0];
+    let wanted = "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.";
+    assert!(told.contains(wanted), "{told}");
+}
+
+#[test]
+fn only_as_many_leave_as_the_group_needs_to_run() {
+    let mut cluster = cluster(["a1", "b1", "c1"].map(|name| node(name, 4, json!({}))));
+    for (name, place) in [("one", "a1"), ("two", "b1")] {
+        put(&mut cluster, of_priority(name, 0), place);
+    }
+    let trio = ["x", "y", "z"]
+        .map(|name| Arc::new(of_priority(name, 10)))
+        .to_vec();
+    let decisions = decide(&mut cluster, vec![group("g", trio, 2)], at(1));
+    assert_eq!(promises(&decisions), ["x>c1 ", "y>a1 one"]);
+}
+
+#[test]
+fn while_victims_leave_a_group_keeps_the_places_it_was_promised() {
+    let mut cluster = cluster(["a1", "b1", "c1"].map(|name| node(name, 4, json!({}))));
+    for (name, place) in [("one", "a1"), ("two", "b1"), ("three", "c1")] {
+        let mut object = (*of_priority(name, 0).pod).clone();
+        if name == "three" {
+            object.metadata.deletion_timestamp = serde_json::from_value(json!(at(1))).unwrap();
+        }
+        put(&mut cluster, Demand::of(Arc::new(object)), place);
+    }
+    let promised = |name: &str, node: &str| {
+        let mut object = (*of_priority(name, 10).pod).clone();
+        object.status = serde_json::from_value(json!({"nominatedNodeName": node})).unwrap();
+        Arc::new(Demand::of(Arc::new(object)))
+    };
+    let duo = vec![promised("x", "b1"), promised("y", "c1")];
+    let decisions = decide(&mut cluster.clone(), vec![group("g", duo, 2)], at(2));
+    assert_eq!(promises(&decisions), ["x>b1 ", "y>c1 "]);
+    // Without a promise those are chosen who leave anyway.
+    let solo = vec![Unit::pod(Arc::new(of_priority("x", 10)))];
+    assert_eq!(promises(&decide(&mut cluster, solo, at(2))), ["x>c1 three"]);
 }
 
 #[test]

@@ -67,6 +67,8 @@ pub struct Unit {
     pub placed: usize,
     /// How many must have a place for any to get one.
     pub size: usize,
+    /// Why that is not known, so that none gets one.
+    pub obstacle: Option<String>,
 }
 
 impl Unit {
@@ -77,6 +79,7 @@ impl Unit {
             members: vec![demand],
             placed: 0,
             size: 1,
+            obstacle: None,
         }
     }
 
@@ -90,6 +93,17 @@ impl Unit {
             .map(|member| member.priority)
             .max()
             .unwrap_or_default()
+    }
+
+    /// Nobody who is more important than any of them leaves for a group.
+    pub fn least_priority(&self) -> i32 {
+        let priorities = self.members.iter().map(|member| member.priority);
+        priorities.min().unwrap_or_default()
+    }
+
+    /// How many of the members must get a place for any to get one.
+    pub fn missing(&self) -> usize {
+        self.size.saturating_sub(self.placed)
     }
 
     /// Since when the first of them waits.

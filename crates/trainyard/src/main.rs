@@ -43,5 +43,7 @@ fn start_log(default: &str) {
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("TRAINYARD_LOG").unwrap_or_else(|_| EnvFilter::new(default)))
         .with_writer(cli::LogWriter::default)
+        // It would tell of them on standard error, which is what cannot be written, and panic.
+        .log_internal_errors(false)
         .init();
 }

@@ -22,9 +22,7 @@ pub struct Parent {
 impl Parent {
     /// None where this process may make no groups.
     pub fn find() -> Option<Self> {
-        let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
-        let candidates = hierarchies(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"));
-        let hierarchies: Vec<_> = candidates
+        let hierarchies: Vec<_> = candidates()
             .into_iter()
             .filter(|found| prepare(found).is_ok())
             .collect();
@@ -50,6 +48,8 @@ impl Parent {
         for hierarchy in &self.hierarchies {
             let shared = hierarchy.folder.join(sandbox);
             let folder = shared.join(container);
+            // Another cluster may have taken the folder of all away when it was empty.
+            prepare(hierarchy)?;
             make(&shared)?;
             if hierarchy.kind == Kind::V2 {
                 v2::hand_down(&shared)?;
@@ -78,6 +78,18 @@ impl Parent {
     pub(crate) fn remove(&self, sandbox: &str) {
         remove_all(&self.folders(sandbox));
     }
+}
+
+/// Takes the folder of all sandboxes away, where there is no sandbox of any cluster in it.
+pub fn remove_unused() {
+    for hierarchy in candidates() {
+        let _ = fs::remove_dir(&hierarchy.folder);
+    }
+}
+
+fn candidates() -> Vec<Hierarchy> {
+    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+    hierarchies(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
 }
 
 fn make(folder: &Path) -> io::Result<()> {

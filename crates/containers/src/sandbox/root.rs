@@ -34,6 +34,7 @@ use crate::{
     spec::{Container, Root},
 };
 use hidden::Hidden;
+use mounts::Held;
 use volumes::Volume;
 
 /// Gives this process the container's file system, with its control group in sight. What covers the host
@@ -62,6 +63,7 @@ pub(super) fn build(
     let mut mirrors = Vec::new();
     kernel::mount_sys(&kernel, spec)?;
     devices::mount_all(&devices)?;
+    let null = Held::open(Path::new("/dev/null"))?;
     let private = private_folders(spec);
     base::replace_private(&private)?;
     let is_host = matches!(spec.root, Root::Host { .. });
@@ -69,7 +71,7 @@ pub(super) fn build(
         hidden.places().try_for_each(base::hide)?;
     }
     volumes::mount_all(&volumes, &mut mirrors)?;
-    kernel::mask(spec)?;
+    kernel::mask(spec, &null)?;
     if spec.read_only_root {
         base::close_private(&private, &spec.mounts)?;
     }

@@ -288,6 +288,22 @@ async fn a_volume_cannot_take_the_place_of_the_root() {
 }
 
 #[tokio::test]
+async fn a_volume_may_take_the_place_of_the_devices() {
+    let pod = Pod::new().await;
+    let volume = pod.path("volume");
+    fs::create_dir(&volume).unwrap();
+    fs::set_permissions(&volume, fs::Permissions::from_mode(0o777)).unwrap();
+    let mut container = pod.container("first", "echo 1 > /dev/file; ls /dev; wc -c < /proc/keys");
+    container.mounts = vec![Mount::Bind(Bind {
+        source: volume,
+        target: "/dev".into(),
+        read_only: false,
+    })];
+    assert_eq!(pod.run(&container).await.0, "file\n0\n");
+    pod.stop().await;
+}
+
+#[tokio::test]
 async fn an_image_is_made_of_layers() {
     let pod = Pod::new().await;
     // A tiny image: the host's programs are mounted, the rest is its own.

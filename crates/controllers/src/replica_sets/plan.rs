@@ -85,10 +85,16 @@ pub(crate) fn status<R: Replicated>(
         health::available_in(pod, set.min_ready_seconds(), now).is_some_and(|wait| wait.is_zero())
     };
     let before = set.status();
+    let is_too_many = i32::try_from(active.len()).is_ok_and(|count| count > set.replicas());
+    let reason = if is_too_many {
+        "FailedDelete"
+    } else {
+        "FailedCreate"
+    };
     let mut wanted = json!({
         "replicas": active.len(),
         "observedGeneration": set.meta().generation,
-        "conditions": conditions(&before, failure, now),
+        "conditions": conditions(&before, failure.map(|message| (reason, message)), now),
     });
     let counts = [
         (
@@ -121,21 +127,23 @@ fn is_fully_labeled<R: Replicated>(set: &R, pod: &Pod) -> bool {
     })
 }
 
-/// A failure to make or delete pods is told once and taken back when it is over.
-fn conditions(before: &Value, failure: Option<String>, now: Timestamp) -> Value {
+/// A failure to make or delete pods is told once and taken back when it is over. Its message names the
+/// pod, which has another name at each attempt: the same reason is the same failure, or telling of it
+/// would be a change that leads to the next attempt at once.
+fn conditions(before: &Value, failure: Option<(&str, String)>, now: Timestamp) -> Value {
     let known = before["conditions"].as_array().cloned().unwrap_or_default();
     let (failures, mut conditions): (Vec<Value>, Vec<Value>) = known
         .into_iter()
         .partition(|condition| condition["type"] == "ReplicaFailure");
-    if let Some(message) = failure {
+    if let Some((reason, message)) = failure {
         let unchanged = failures
             .into_iter()
-            .find(|known| known["message"] == message.as_str());
+            .find(|known| known["status"] == "True" && known["reason"] == reason);
         conditions.push(unchanged.unwrap_or_else(|| {
             json!({
                 "type": "ReplicaFailure",
                 "status": "True",
-                "reason": "FailedCreate",
+                "reason": reason,
                 "message": message,
                 "lastTransitionTime": now.round(jiff::Unit::Second).unwrap_or(now),
             })
@@ -237,10 +245,14 @@ mod tests {
     #[test]
     fn a_failure_is_told_once_and_taken_back() {
         let mut set = set(1);
-        let failed = status(&set, &[], Some("quota".into()), at(5)).unwrap();
+        let refusal = |name: &str| Some(format!("pods \"{name}\" is forbidden: exceeded quota"));
+        let failed = status(&set, &[], refusal("s-2x7bq"), at(5)).unwrap();
         assert_eq!(failed["conditions"][0]["reason"], "FailedCreate");
         set.status = serde_json::from_value(failed).unwrap();
-        assert!(status(&set, &[], Some("quota".into()), at(9)).is_none());
+        assert!(status(&set, &[], refusal("s-9kd4w"), at(9)).is_none());
+        let too_many = [pod("a", None), pod("b", None)];
+        let other = status(&set, &too_many, Some("no".into()), at(9)).unwrap();
+        assert_eq!(other["conditions"][0]["reason"], "FailedDelete");
         assert_eq!(status(&set, &[], None, at(9)).unwrap()["conditions"], Value::Null);
     }
 }

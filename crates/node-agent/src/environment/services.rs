@@ -1,6 +1,6 @@
 //! The variables that tell a container where services are.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use k8s_openapi::api::core::v1::{Pod, Service, ServicePort};
 
@@ -19,6 +19,18 @@ pub(crate) fn variables(pod: &Pod, services: &[Arc<Service>], wants_links: bool)
         .collect();
     told.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
     told.into_iter().flat_map(|service| of(service)).collect()
+}
+
+/// The service as it is told to those who have no way to its address, but to this one.
+pub(crate) fn at(service: &Service, address: SocketAddr) -> Service {
+    let mut service = service.clone();
+    if let Some(spec) = &mut service.spec {
+        spec.cluster_ip = Some(address.ip().to_string());
+        for port in spec.ports.iter_mut().flatten() {
+            port.port = address.port().into();
+        }
+    }
+    service
 }
 
 fn address(service: &Service) -> Option<&str> {

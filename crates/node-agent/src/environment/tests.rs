@@ -168,3 +168,19 @@ fn services_are_told_of_as_links() {
     assert_eq!(names(false).len(), 8);
     assert_eq!(names(false)[2], "KUBERNETES_SERVICE_PORT_HTTPS=443");
 }
+
+#[test]
+fn a_service_without_a_way_to_its_address_is_told_of_at_another() {
+    let api = Fixed.services().remove(0);
+    let moved = [Arc::new(at(&api, ([127, 0, 0, 1], 6443).into()))];
+    let told = services::variables(&Pod::default(), &moved, true);
+    let value = |name: &str| {
+        told.iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    };
+    assert_eq!(value("KUBERNETES_SERVICE_HOST"), Some("127.0.0.1"));
+    assert_eq!(value("KUBERNETES_SERVICE_PORT"), Some("6443"));
+    assert_eq!(value("KUBERNETES_SERVICE_PORT_HTTPS"), Some("6443"));
+    assert_eq!(value("KUBERNETES_PORT"), Some("tcp://127.0.0.1:6443"));
+}

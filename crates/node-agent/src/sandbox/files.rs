@@ -10,16 +10,18 @@ use crate::lifecycle::roles;
 pub(crate) const DOMAIN: &str = "cluster.local";
 
 /// The node's own files, for pods that see the node's network.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct HostFiles {
     pub(crate) hosts: String,
     pub(crate) resolver: String,
+    /// Where the API server is reached from there, which has no way to the address of its service.
+    pub(crate) api_server: IpAddr,
 }
 
 /// What `/etc/hosts` says.
 pub(crate) fn hosts(pod: &Pod, address: Option<IpAddr>, host: Option<&HostFiles>) -> String {
     let mut text = match host {
-        Some(host) => format!("# Kubernetes-managed hosts file (host network).\n{}", host.hosts),
+        Some(host) => host_hosts(host),
         None => own_hosts(pod, address),
     };
     let aliases = roles::spec(pod).host_aliases.iter().flatten();
@@ -37,6 +39,15 @@ pub(crate) fn hosts(pod: &Pod, address: Option<IpAddr>, host: Option<&HostFiles>
         text.extend(lines);
     }
     text
+}
+
+fn host_hosts(host: &HostFiles) -> String {
+    format!(
+        "# Kubernetes-managed hosts file (host network).\n{}\n\
+         # The API server of the cluster.\n\
+         {}\tkubernetes.default.svc.{DOMAIN}\tkubernetes.default.svc\tkubernetes.default\n",
+        host.hosts, host.api_server
+    )
 }
 
 fn own_hosts(pod: &Pod, address: Option<IpAddr>) -> String {
@@ -68,7 +79,7 @@ pub(crate) fn resolver(pod: &Pod, server: Option<Ipv4Addr>, host: &HostFiles) ->
     let mut resolver = match (spec.dns_policy.as_deref(), server) {
         (Some("None"), _) => Resolver::default(),
         (Some("Default"), _) | (_, None) => from_host,
-        (Some("ClusterFirstWithHostNet"), Some(server)) => in_cluster(pod, server, from_host),
+        // There is no way from there to the cluster's name server, whatever the pod asks for.
         (_, Some(_)) if on_host => from_host,
         (_, Some(server)) => in_cluster(pod, server, from_host),
     };

@@ -14,6 +14,7 @@ fn host() -> HostFiles {
     HostFiles {
         hosts: "127.0.0.1 localhost\n".to_owned(),
         resolver: "nameserver 9.9.9.9\nsearch example.com\noptions edns0\n".to_owned(),
+        api_server: [127, 0, 0, 1].into(),
     }
 }
 
@@ -45,11 +46,25 @@ fn its_options_replace_those_of_the_cluster() {
 }
 
 #[test]
-fn on_the_hosts_network_the_hosts_resolver_is_used_unless_asked_otherwise() {
-    let on_host = json!({"containers": [], "hostNetwork": true});
-    assert!(resolved(on_host).contains("9.9.9.9"));
-    let with_cluster = json!({"containers": [], "hostNetwork": true, "dnsPolicy": "ClusterFirstWithHostNet"});
-    assert!(resolved(with_cluster).contains("10.244.0.1"));
+fn on_the_hosts_network_only_the_hosts_resolver_is_reached() {
+    for policy in ["ClusterFirst", "ClusterFirstWithHostNet", "Default"] {
+        let text = resolved(json!({"containers": [], "hostNetwork": true, "dnsPolicy": policy}));
+        assert!(text.contains("9.9.9.9") && !text.contains("10.244.0.1"), "{text}");
+    }
+    let of_its_own = resolved(json!({"containers": [], "dnsPolicy": "ClusterFirstWithHostNet"}));
+    assert!(of_its_own.contains("10.244.0.1"), "{of_its_own}");
+}
+
+#[test]
+fn on_the_hosts_network_the_api_server_is_found_by_its_name() {
+    let pod = pod(json!({"containers": [], "hostNetwork": true}));
+    let text = hosts(&pod, None, Some(&host()));
+    let line =
+        "127.0.0.1\tkubernetes.default.svc.cluster.local\tkubernetes.default.svc\tkubernetes.default\n";
+    assert!(
+        text.contains("127.0.0.1 localhost\n") && text.ends_with(line),
+        "{text}"
+    );
 }
 
 #[test]

@@ -168,6 +168,19 @@ fn signal_named(name: &str) -> i32 {
     config.stop_signal()
 }
 
+/// Says which part of a volume could not be mounted.
+fn part_problem(container: &Container, cause: &str) -> String {
+    let is_given = |path: &Option<String>| path.as_deref().is_some_and(|path| !path.is_empty());
+    let mounts = container.volume_mounts.iter().flatten();
+    let parts = mounts.filter(|mount| is_given(&mount.sub_path) || is_given(&mount.sub_path_expr));
+    let names: Vec<String> = parts.map(|mount| format!("\"{}\"", mount.name)).collect();
+    format!(
+        "failed to prepare subPath for volumeMount {} of container \"{}\": {cause}",
+        names.join(", "),
+        container.name
+    )
+}
+
 impl Launch {
     async fn run(self, tell: &UnboundedSender<Happening>) -> Launched {
         let image = match self.image().await {
@@ -200,6 +213,15 @@ impl Launch {
             // An agent before us was faster; what it started is what we wanted.
             Err(client::Error::Refused(failure))
                 if failure.kind == containers::FailureKind::AlreadyRunning => {}
+            // The program was never to run: it is tried again, which is no restart.
+            Err(client::Error::Refused(failure)) if failure.kind == containers::FailureKind::Part => {
+                let message = part_problem(&self.container, &failure.message);
+                self.warn("Failed", format!("Error: {message}"));
+                return Launched::Refused {
+                    reason: "CreateContainerConfigError".to_owned(),
+                    message,
+                };
+            }
             Err(client::Error::Refused(failure)) => {
                 self.warn("Failed", format!("Error: {failure}"));
                 return Launched::Failed {

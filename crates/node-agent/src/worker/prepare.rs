@@ -159,6 +159,7 @@ async fn abilities(tier: Tier, sandbox: &Sandbox) -> Result<Abilities, Trouble> 
         },
         gives_files: tier != Tier::Rootless,
         has_limits: !state.control_groups.is_empty(),
+        has_own_users: tier == Tier::Rootless,
     })
 }
 

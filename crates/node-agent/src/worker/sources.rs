@@ -19,8 +19,9 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     agent::Agent,
-    environment::{Resources, Sources},
+    environment::{self, Resources, Sources},
     lifecycle::roles,
+    sandbox::is_on_host_network,
     volumes::{TokenRequest, VolumeSources},
 };
 
@@ -61,8 +62,17 @@ impl Sources for Fetched<'_> {
 
     fn services(&self) -> Vec<Arc<Service>> {
         let services = &self.agent.followed.services;
+        let api = services.get(&Key::new("default", "kubernetes"));
+        if is_on_host_network(self.pod, self.agent.tier.tier) {
+            // The addresses of services lead nowhere from there, or to a stranger.
+            let address = self.agent.settings.api_server_on_host();
+            return api
+                .map(|api| Arc::new(environment::at(&api, address)))
+                .into_iter()
+                .collect();
+        }
         let mut all = services.in_namespace(namespace(self.pod));
-        all.extend(services.get(&Key::new("default", "kubernetes")));
+        all.extend(api);
         all
     }
 

@@ -167,7 +167,8 @@ impl Picture {
             let (namespace, group) = key;
             Unit {
                 placed: self.cluster.placed_of(&namespace, &group) + done,
-                size,
+                size: size.as_ref().map_or(members.len(), |size| *size),
+                obstacle: size.err(),
                 name: group.name().to_owned(),
                 namespace,
                 members,

@@ -15,7 +15,7 @@ pub(super) fn holders<'a>(
     asker: &Demand,
 ) -> String {
     let holding = pods.into_iter().filter(|pod| pod.requests.get(resource) > 0);
-    let (own, mut others): (Vec<_>, Vec<_>) = holding.partition(|pod| is_of_same_group(pod, asker));
+    let (own, mut others): (Vec<_>, Vec<_>) = holding.partition(|pod| pod.is_of_same_group(asker));
     others.sort_by_key(|pod| (Reverse(pod.requests.get(resource)), pod.namespace(), pod.name()));
     let amount = |pod: &Demand| shown(resource, pod.requests.get(resource));
     let mut named: Vec<String> = others
@@ -35,8 +35,4 @@ pub(super) fn holders<'a>(
         });
     }
     named.join(", ")
-}
-
-fn is_of_same_group(pod: &Demand, asker: &Demand) -> bool {
-    asker.group.is_some() && pod.group == asker.group && pod.namespace() == asker.namespace()
 }

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A sentence for each thing that is lacking, each with a space before it.
-pub(super) fn shortages(cluster: &Cluster, demand: &Demand, failure: &Unplaceable) -> String {
+pub(crate) fn shortages(cluster: &Cluster, demand: &Demand, failure: &Unplaceable) -> String {
     let ports = ports(cluster, demand, failure);
     let resources = demand.requests.iter().filter_map(|(name, wanted)| {
         let nodes = refusing(cluster, failure, &shortage_reason(name));

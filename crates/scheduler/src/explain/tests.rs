@@ -166,6 +166,7 @@ fn members_of_its_own_group_hold_nothing_against_a_pod() {
         members: vec![member("x", 4), member("y", 4)],
         placed: 0,
         size: 2,
+        obstacle: None,
     };
     let messages = messages(decide(&mut cluster, vec![group], Timestamp::UNIX_EPOCH));
     assert_eq!(messages.len(), 2);
@@ -194,6 +195,7 @@ fn those_behind_are_told_what_the_one_ahead_needs_and_who_holds_it() {
         members: vec![member("x", 4), member("y", 4)],
         placed: 0,
         size: 2,
+        obstacle: None,
     };
     assert_eq!(
         behind(&cluster, &ahead, "nvidia.com/gpu"),

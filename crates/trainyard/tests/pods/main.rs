@@ -21,6 +21,7 @@ mod ports;
 mod registry;
 mod restarts;
 mod running;
+mod scheduling;
 mod secrecy;
 mod sharing;
 mod survival;

@@ -217,3 +217,33 @@ async fn a_network_that_is_replaced_is_not_held_against_pods() {
     })
     .await;
 }
+
+/// Asks the API server for something that only those may see whom it knows, by its address and by its name.
+const ASKS_THE_API: &str = r#"
+import os, ssl, urllib.request
+
+account = "/var/run/secrets/kubernetes.io/serviceaccount/"
+trust = ssl.create_default_context(cafile=account + "ca.crt")
+token = open(account + "token").read()
+port = os.environ["KUBERNETES_SERVICE_PORT"]
+for host in (os.environ["KUBERNETES_SERVICE_HOST"], "kubernetes.default.svc"):
+    url = f"https://{host}:{port}/apis"
+    request = urllib.request.Request(url, headers={"Authorization": "Bearer " + token})
+    print(urllib.request.urlopen(request, context=trust).status, flush=True)
+"#;
+
+#[tokio::test]
+async fn a_pod_on_the_hosts_network_reaches_the_api_server_and_is_told_what_it_does_not_reach() {
+    as_everybody(async |cluster| {
+        let further = json!({
+            "hostNetwork": true,
+            "dnsPolicy": "ClusterFirstWithHostNet",
+            "containers": [{"command": ["python3", "-c", ASKS_THE_API]}],
+        });
+        let pod = cluster.run("outside", "", further).await;
+        cluster.until_event("outside", "PodFeatureUnsupported").await;
+        cluster.until_phase("outside", "Succeeded").await;
+        assert_eq!(cluster.text(&pod, "main", 0), "200\n200\n");
+    })
+    .await;
+}

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::cluster::as_everybody;
+use crate::cluster::{as_everybody, container};
 
 #[tokio::test]
 async fn containers_of_a_pod_see_each_others_processes_if_it_says_so() {
@@ -116,6 +116,35 @@ async fn volumes_belong_to_the_group_of_the_pod() {
             // Without root every user of a pod is this user: the volume can be written all the same.
             cluster.until_text(&pod, "\n").await;
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_part_of_a_volume_that_leads_out_of_it_keeps_the_container_waiting() {
+    as_everybody(async |cluster| {
+        let mount = |path: Option<&str>| json!([{"name": "work", "mountPath": "/work", "subPath": path}]);
+        let further = json!({
+            "restartPolicy": "Always",
+            "terminationGracePeriodSeconds": 0,
+            "volumes": [{"name": "work", "emptyDir": {}}],
+            "initContainers": [{
+                "name": "trick", "image": "host", "volumeMounts": mount(None),
+                "command": ["ln", "-s", "/etc", "/work/out"],
+            }],
+            "containers": [{"volumeMounts": mount(Some("out"))}],
+        });
+        cluster.run("tricked", "cat /work/passwd", further).await;
+        let words = "failed to prepare subPath for volumeMount \"work\" of container \"main\"";
+        let pod = cluster
+            .until("tricked", "refused", |pod| {
+                let waiting = &container(pod, "main")["state"]["waiting"];
+                let message = waiting["message"].as_str().unwrap_or_default();
+                waiting["reason"] == "CreateContainerConfigError" && message.starts_with(words)
+            })
+            .await;
+        assert_eq!(container(&pod, "main")["restartCount"], 0);
+        cluster.until_event_says("tricked", "Failed", words).await;
     })
     .await;
 }

@@ -12,7 +12,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::{
-    client::{Answer, Connection, Events, Version},
+    client::{Answer, Client, Connection, Events, Version},
     server::Place,
 };
 
@@ -63,7 +63,11 @@ impl SmallDisk {
 
     /// The command that starts a server on this disk.
     fn command(&self, place: &Place) -> Command {
-        let inner = place.command();
+        self.enter(&place.command())
+    }
+
+    /// The command, run where this disk is.
+    fn enter(&self, inner: &Command) -> Command {
         let mut command = Command::new("nsenter");
         command
             .args(["--user", "--mount", "--preserve-credentials", "--target"])
@@ -149,6 +153,57 @@ async fn a_full_disk_stops_writes_and_nothing_else_until_there_is_space_again() 
     let server = place.try_start(&mut disk.command(&place)).unwrap();
     let connection = server.client.connect(Version::Http2).await.unwrap();
     assert_eq!(names(&connection).await, written);
+}
+
+/// A server in the background. Stopped when it goes out of scope.
+struct Background<'a> {
+    disk: &'a SmallDisk,
+    place: &'a Place,
+}
+
+impl<'a> Background<'a> {
+    fn start(disk: &'a SmallDisk, place: &'a Place) -> Self {
+        // Every request is worth a line, so that it is soon the log that finds no space.
+        let mut command = disk.command(place);
+        let output = command.arg("--detach").env("TRAINYARD_LOG", "debug").output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{output:?}");
+        Self { disk, place }
+    }
+}
+
+impl Drop for Background<'_> {
+    fn drop(&mut self) {
+        let mut down = Command::new(env!("CARGO_BIN_EXE_trainyard"));
+        down.args(["down", "--data-dir"]).arg(self.place.data_dir());
+        let _ = self.disk.enter(&down).output();
+    }
+}
+
+#[tokio::test]
+async fn a_server_whose_log_is_on_the_full_disk_writes_again_when_there_is_space() {
+    let place = Place::new();
+    let Some(disk) = SmallDisk::mount(&place, 16) else {
+        return;
+    };
+    let place = place.below(disk.root());
+    fs::write(place.file("ballast"), vec![1; 4 << 20]).unwrap();
+    let _server = Background::start(&disk, &place);
+    let client = Client::from_kubeconfig(&place.file("kubeconfig"));
+    let connection = client.connect(Version::Http2).await.unwrap();
+
+    let (mut written, refusal) = fill(&connection).await;
+    assert_eq!(refusal.code, StatusCode::INSUFFICIENT_STORAGE);
+    for _ in 0..20 {
+        assert_eq!(names(&connection).await, written);
+    }
+    fs::remove_file(place.file("ballast")).unwrap();
+    write_again(&connection, "filling-after").await;
+    written.insert(0, "filling-after".to_owned());
+    written.sort();
+    assert_eq!(names(&connection).await, written);
+    let log = fs::read_to_string(place.file("server.log")).unwrap();
+    assert!(log.contains("lines of this log are missing here"), "{log}");
 }
 
 #[tokio::test]

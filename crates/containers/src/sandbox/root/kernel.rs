@@ -106,7 +106,8 @@ fn mount_control_groups(groups: &[(Held, PathBuf)]) -> Result<(), SetupError> {
     Ok(())
 }
 
-pub(super) fn mask(spec: &Container) -> Result<(), SetupError> {
+/// What is masked shows `null`, which may be out of sight: a volume can be mounted over `/dev`.
+pub(super) fn mask(spec: &Container, null: &Held) -> Result<(), SetupError> {
     if spec.privileged || spec.unmasked_proc {
         return Ok(());
     }
@@ -115,7 +116,7 @@ pub(super) fn mask(spec: &Container) -> Result<(), SetupError> {
             mount_memory(path, HARMLESS, "mode=555,size=4k")?;
             remount_read_only(path)?;
         } else if path.exists() {
-            bind(Path::new("/dev/null"), path)?;
+            null.bind_to(path)?;
         }
     }
     for path in READ_ONLY.map(Path::new).into_iter().filter(|path| path.exists()) {
