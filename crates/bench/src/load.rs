@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 
 use crate::{
+    rest::at_rest,
     server::Server,
     site::Site,
     step::{Figure, Step},
@@ -46,6 +47,7 @@ async fn run_round(servers: &[&Server], round: usize, samples: &mut Samples) -> 
     }
     for step in Step::ALL {
         for (alone, site) in &sites {
+            at_rest().await;
             let figures = step
                 .run(alone, site)
                 .await

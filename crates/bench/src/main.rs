@@ -15,6 +15,7 @@ mod floor;
 mod lives;
 mod load;
 mod pods;
+mod rest;
 mod server;
 mod site;
 mod statistics;
