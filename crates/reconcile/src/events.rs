@@ -20,8 +20,8 @@ use history::{History, Write};
 /// So many events may wait to be written; in a storm the rest is lost, and that is logged.
 const WAITING: usize = 16_384;
 
-/// So many are written at a time: few, so that what is told gives way to what is done.
-const WRITERS: usize = 2;
+/// So many are written at a time.
+const WRITERS: usize = 8;
 
 /// The longest text an event may have.
 const LONGEST: usize = 1024;
