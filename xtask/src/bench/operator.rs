@@ -64,7 +64,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     for (number, run) in runs(arguments, &sides).into_iter().enumerate() {
         eprintln!("{}", run.title());
         let folder = subfolder(&bench.work, &number.to_string())?;
-        table.add(run, bench.measure(run, &folder)?);
+        let figures = bench.measure(run, &folder)?;
+        eprintln!("{}", figures.text());
+        table.add(run, figures);
     }
     match arguments.output {
         Output::Text => print!("{}", table.text()),

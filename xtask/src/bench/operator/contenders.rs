@@ -211,14 +211,17 @@ impl Cluster<'_> {
             let file = file.to_string_lossy();
             self.kubectl.run(&["apply", "--server-side", "-f", &file])?;
         }
-        self.kubectl.run(&[
+        let wait = [
             "wait",
             "--for=condition=established",
             "crd",
             "--all",
-            "--timeout=60s",
-        ])?;
-        Ok(())
+            "--timeout=5s",
+        ];
+        // kubectl gives up where a definition has no conditions yet.
+        wait_until("the definitions are served", PATIENCE, || {
+            Ok(self.kubectl.run(&wait).is_ok())
+        })
     }
 }
 

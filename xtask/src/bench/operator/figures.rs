@@ -52,6 +52,23 @@ const BARS: [(Side, &str, Contender, f64); 5] = [
 ];
 const KILOBYTES_PER_JOB: f64 = 10.0;
 
+impl Figures {
+    pub(super) fn text(&self) -> String {
+        let p99 = self
+            .reconcile_p99
+            .map_or_else(|| "–".to_owned(), |p99| format!("≤ {p99:.0} ms"));
+        format!(
+            "{:>8.2} {:>8.0} {:>9.1} {:>9} {:>5.0} MB {:>5.1} kB",
+            self.seconds,
+            self.pods_per_second,
+            self.requests_per_job,
+            p99,
+            self.megabytes,
+            self.kilobytes_per_job,
+        )
+    }
+}
+
 impl Table {
     pub(super) fn add(&mut self, run: Run, figures: Figures) {
         self.rows.push((run, figures));
@@ -63,19 +80,7 @@ impl Table {
             "", "seconds", "pods/s", "requests", "p99", "memory", "per job"
         );
         for (run, figures) in &self.rows {
-            let p99 = figures
-                .reconcile_p99
-                .map_or_else(|| "–".to_owned(), |p99| format!("≤ {p99:.0} ms"));
-            text.push_str(&format!(
-                "{:<72} {:>8.2} {:>8.0} {:>9.1} {:>9} {:>5.0} MB {:>5.1} kB\n",
-                run.title(),
-                figures.seconds,
-                figures.pods_per_second,
-                figures.requests_per_job,
-                p99,
-                figures.megabytes,
-                figures.kilobytes_per_job,
-            ));
+            text.push_str(&format!("{:<72} {}\n", run.title(), figures.text()));
         }
         text.push('\n');
         for (bar, is_met) in self.bars() {
