@@ -9,6 +9,7 @@ pub(crate) const REASON: &str = "PodFeatureUnsupported";
 
 /// What depends on the rights of whoever runs the cluster.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each can be had without the others")]
 pub(crate) struct Abilities {
     /// Processes can be in groups of the pod's choice.
     pub(crate) has_groups: bool,
