@@ -147,6 +147,8 @@ impl Cluster {
     pub(crate) async fn ask(&self, request: &str) -> String {
         let mut stream = self.stream().await;
         stream.write_all(request.as_bytes()).await.unwrap();
+        // What TLS holds back would never be sent while we read.
+        stream.flush().await.unwrap();
         read_to_end(&mut stream).await
     }
 

@@ -60,6 +60,7 @@ async fn large_bodies_wait_for_each_other_and_nobody_else() {
         let mut stream = cluster.stream().await;
         let request = large(number);
         stream.write_all(&request.as_bytes()[..100_000]).await.unwrap();
+        stream.flush().await.unwrap();
         half.push((stream, request));
     }
     cluster.ok(&large(20)).await;
@@ -68,6 +69,7 @@ async fn large_bodies_wait_for_each_other_and_nobody_else() {
         .await;
     for (stream, request) in &mut half {
         stream.write_all(&request.as_bytes()[100_000..]).await.unwrap();
+        stream.flush().await.unwrap();
     }
     for (mut stream, _) in half {
         let answer = crate::cluster::read_to_end(&mut stream).await;

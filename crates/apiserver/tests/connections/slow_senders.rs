@@ -85,6 +85,7 @@ async fn a_client_that_leaves_in_the_middle_of_a_body_leaves_nothing() {
     for length in (0..request.len()).step_by(23) {
         let mut stream = cluster.stream().await;
         stream.write_all(&request.as_bytes()[..length]).await.unwrap();
+        stream.flush().await.unwrap();
     }
     let list = cluster.ok(&admin.get(CONFIG_MAPS)).await;
     assert!(!list.to_string().contains("half"), "{list}");
