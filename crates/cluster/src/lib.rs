@@ -2,6 +2,7 @@
 //! of them a client of that API with the rights it would have on any other cluster.
 
 mod identities;
+mod thrift;
 
 use std::{
     net::SocketAddr,
@@ -60,6 +61,7 @@ pub struct Cluster {
     server: apiserver::Running,
     engines: Engines,
     tier: Option<Decision>,
+    _thrift: JoinSet<()>,
 }
 
 /// Controllers, scheduler, node agent and training operator; they end when they are dropped.
@@ -84,6 +86,7 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
         server,
         engines: Engines::default(),
         tier: None,
+        _thrift: thrift::start(),
     };
     if let Some(node) = options.node {
         let definitions = async {

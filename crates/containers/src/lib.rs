@@ -5,6 +5,7 @@
 pub mod cgroups;
 pub mod client;
 mod processes;
+pub mod program;
 mod protocol;
 pub mod sandbox;
 pub mod spec;

@@ -2,6 +2,7 @@
 //! the workspace is below this module, each use with the reason why it is sound.
 #![expect(unsafe_code, reason = "raw system calls; see each use")]
 
+mod code;
 mod descriptors;
 mod interfaces;
 mod mounts;
@@ -9,6 +10,7 @@ mod overlay;
 mod processes;
 mod terminals;
 
+pub(crate) use code::forget_code;
 pub(crate) use descriptors::{
     close_all, close_all_above_stderr, receive_with_descriptors, send_with_descriptors, watch,
 };

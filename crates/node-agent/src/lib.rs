@@ -27,7 +27,10 @@ mod workers;
 use std::{path::Path, process::ExitCode};
 
 pub use agent::{Settings, start, tier_of_this_machine};
-pub use containers::tier::{Decision, Tier};
+pub use containers::{
+    program::{processor_time, release_code},
+    tier::{Decision, Tier},
+};
 pub use images::image_ownership;
 pub use node::name_of_this_machine;
 pub use orphans::{Leftovers, leave_nothing_running};
