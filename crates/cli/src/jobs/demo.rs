@@ -60,7 +60,12 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     let running = embedded::ensure(&dir)?;
     let is_new = running.is_new;
     let result = train(arguments, surroundings, &dir, running);
-    let stopped = if is_new { embedded::stop(&dir) } else { Ok(()) };
+    let stopped = if is_new {
+        embedded::wait_until_cleared(&dir);
+        embedded::stop(&dir)
+    } else {
+        Ok(())
+    };
     let (outcome, next) = (result?, next(surroundings, is_new));
     stopped?;
     match outcome {

@@ -1,6 +1,7 @@
 //! The embedded cluster, for commands that need one: found where it runs, started where it does not.
 
 use std::{
+    fs,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -16,6 +17,10 @@ use crate::{
 
 /// How long another process may take to start the same cluster.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long pods that are gone may take to leave nothing, and how often that is looked at.
+const CLEARING: Duration = Duration::from_secs(10);
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// A cluster that runs.
 pub(crate) struct Running {
@@ -50,6 +55,17 @@ pub(crate) fn ensure(dir: &ClusterDir) -> Result<Running> {
 }
 
 /// Stops the cluster and its pods; what it stores stays.
+/// Waits for what pods leave on this machine: it goes a moment after they do, and a cluster that is stopped before
+/// keeps it until its next start.
+pub(crate) fn wait_until_cleared(dir: &ClusterDir) {
+    let pods = dir.path.join("pods");
+    let deadline = Instant::now() + CLEARING;
+    let is_cleared = || !fs::read_dir(&pods).is_ok_and(|mut folders| folders.next().is_some());
+    while !is_cleared() && Instant::now() < deadline {
+        sleep(GLANCE);
+    }
+}
+
 pub(crate) fn stop(dir: &ClusterDir) -> Result<()> {
     down::stop_everything(&dir.path)
         .map(drop)

@@ -1,6 +1,6 @@
 //! Which process namespace a new process belongs to, and the first process of a shared one.
 
-use std::{fs::File, path::Path};
+use std::{fs::File, path::Path, thread, time::Duration};
 
 use nix::{
     errno::Errno,
@@ -55,15 +55,36 @@ impl ProcessNamespaces {
         let Some(own) = &self.own else {
             return system::fork(child);
         };
-        match (into, &self.shared) {
-            (ForkInto::Container, None) => unshare(CloneFlags::CLONE_NEWPID)?,
-            (ForkInto::Container, Some(shared)) => setns(shared, CloneFlags::CLONE_NEWPID)?,
-            (ForkInto::Beside(pid), _) => join(&process_namespace(pid, "pid"))?,
+        let mut child = Some(child);
+        // The copy that runs has the child's function; ours keeps it for another attempt.
+        let mut attempt = || {
+            match (into, &self.shared) {
+                (ForkInto::Container, None) => unshare(CloneFlags::CLONE_NEWPID)?,
+                (ForkInto::Container, Some(shared)) => setns(shared, CloneFlags::CLONE_NEWPID)?,
+                (ForkInto::Beside(pid), _) => join(&process_namespace(pid, "pid"))?,
+            }
+            let forked = system::fork(|| child.take().map_or(255, |child| child()));
+            setns(own, CloneFlags::CLONE_NEWPID)?;
+            forked
+        };
+        match into {
+            ForkInto::Container => patiently(attempt),
+            // Where the first process of a namespace has ended there is no memory for others, ever.
+            ForkInto::Beside(_) => attempt(),
         }
-        let forked = system::fork(child);
-        setns(own, CloneFlags::CLONE_NEWPID)?;
-        forked
     }
+}
+
+/// Tries again for a moment where the kernel is short of something: a start that fails costs a job one of its
+/// restarts.
+fn patiently<T>(mut attempt: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {
+    for wait in [1, 10, 100] {
+        match attempt() {
+            Err(Errno::ENOMEM | Errno::EAGAIN) => thread::sleep(Duration::from_millis(wait)),
+            outcome => return outcome,
+        }
+    }
+    attempt()
 }
 
 fn join(path: &Path) -> nix::Result<()> {
@@ -138,4 +159,29 @@ fn leave_everything(surroundings: &Surroundings, filters: &Filters) -> nix::Resu
     prctl::set_pdeathsig(Signal::SIGKILL)?;
     prctl::set_no_new_privs()?;
     filters.install()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_refuses_for_a_moment_is_tried_again_and_what_it_forbids_is_not() {
+        let mut attempts = 0;
+        let outcome = patiently(|| {
+            attempts += 1;
+            if attempts < 3 {
+                Err(Errno::ENOMEM)
+            } else {
+                Ok(attempts)
+            }
+        });
+        assert_eq!(outcome, Ok(3));
+        let mut attempts = 0;
+        let refused: nix::Result<()> = patiently(|| {
+            attempts += 1;
+            Err(Errno::EPERM)
+        });
+        assert_eq!((refused, attempts), (Err(Errno::EPERM), 1));
+    }
 }
