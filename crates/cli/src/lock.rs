@@ -17,7 +17,7 @@ use crate::{advised, data_dir::ClusterDir};
 /// Held for as long as the server runs.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
 }
 
 const FILE: &str = "lock";
@@ -44,7 +44,14 @@ impl Lock {
             .and_then(|()| file.rewind())
             .and_then(|()| write!(file, "{}", std::process::id()))
             .with_context(|| format!("cannot write `{}`", path.display()))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+impl Drop for Lock {
+    /// Closing the file is not enough: a process that is just being started has it open until it runs its program.
+    fn drop(&mut self) {
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
