@@ -16,8 +16,10 @@ mod disk;
 mod generator;
 #[path = "support/reference.rs"]
 mod reference;
+#[path = "support/sound/package.rs"]
+mod sound;
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path, sync::Mutex};
 
 use disk::Disk;
 use packages::{Options, build};
@@ -26,6 +28,29 @@ use reference::{Reference, Verdict, compare, in_folder, last_words};
 #[test]
 fn random_packages_build_as_in_the_reference() {
     compare(|reference, seed| in_folder(&generator::package(seed), |folder| same_result(reference, folder)));
+}
+
+#[test]
+fn packages_that_people_write_build_as_in_the_reference() {
+    let built = Mutex::new(BTreeMap::<&str, u64>::new());
+    let tried = compare(|reference, seed| {
+        let package = sound::package(seed);
+        let verdict = in_folder(&package.files, |folder| same_result(reference, folder));
+        if verdict == Ok(true) {
+            let mut built = built.lock().expect("no thread panics with the lock");
+            for feature in package.features {
+                *built.entry(feature).or_default() += 1;
+            }
+        }
+        verdict
+    });
+    let Some(tried) = tried else {
+        return;
+    };
+    let built = built.into_inner().expect("no thread panicked with the lock");
+    println!("features of those that build: {built:?}");
+    // A comparison of what neither builds says little.
+    assert!(tried.built * 10 >= tried.packages * 8, "too few of them build");
 }
 
 #[test]

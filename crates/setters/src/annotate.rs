@@ -1,12 +1,14 @@
 //! `annotate`: adds annotations to resources.
 
+use std::collections::BTreeMap;
+
 use crate::{
     Outcome, Package, Problem,
     document::Fragment,
     draft::Draft,
     outcome::{Change, Reach, on_packages},
     package::Scope,
-    resources::{Resource, all, read_scope},
+    resources::{Resource, all, read_scope, roots},
 };
 
 #[derive(Clone, Debug, Default)]
@@ -39,7 +41,7 @@ impl Annotate {
             };
             pairs.push(pair);
         }
-        let mut change = Change::message("added annotations in the package\n");
+        let mut edits = BTreeMap::new();
         let files = read_scope(package, scope)?;
         for file in &files {
             let chosen = all(std::slice::from_ref(file))
@@ -49,16 +51,20 @@ impl Annotate {
             let mut draft = Draft::new(&file.path, file.document.text())?;
             for index in chosen {
                 for (key, value) in &pairs {
-                    let root = draft.document().roots()[index];
+                    let root = roots(draft.document(), package.is_stream())[index];
                     draft.put_below(root, &["metadata", "annotations", key], annotation(value))?;
                 }
             }
             let text = draft.text();
             if text != file.document.text() {
-                change.edits.insert(file.path.clone(), text);
+                edits.insert(file.path.clone(), text);
             }
         }
-        Ok(change)
+        Ok(Change::to_files(
+            package,
+            edits,
+            "added annotations in the package\n",
+        ))
     }
 
     fn takes(&self, resource: Resource<'_>) -> bool {

@@ -1,6 +1,6 @@
 //! `fmt`: fields in the order Kubernetes people know, lists of containers by name.
 
-use std::{cmp::Ordering, ops::Range};
+use std::{cmp::Ordering, collections::BTreeMap, ops::Range};
 
 use crate::{
     Outcome, Package, Problem,
@@ -8,7 +8,7 @@ use crate::{
     fields::{FieldType, fields},
     outcome::{Change, Reach, on_packages},
     package::Scope,
-    resources::{Resource, all, read_scope},
+    resources::{Read, Resource, read_scope},
 };
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -169,27 +169,27 @@ impl Format {
     }
 
     fn format(self, package: &Package, scope: &Scope) -> Result<Change, Problem> {
-        let mut change = Change::message("formatted resource files in the package\n");
+        let mut edits = BTreeMap::new();
         for file in read_scope(package, scope)? {
             let mut text = file.document.text().to_owned();
-            for index in 0..file.document.roots().len() {
-                text = self.format_one(&file.path, &text, index)?;
+            for index in 0..file.roots.len() {
+                let parsed = Document::parse(&file.path, &text)?;
+                text = self.format_one(&Read::new(&file.path, parsed, file.is_stream), index)?;
             }
             if text != file.document.text() {
-                change.edits.insert(file.path, text);
+                edits.insert(file.path, text);
             }
         }
-        Ok(change)
+        Ok(Change::to_files(
+            package,
+            edits,
+            "formatted resource files in the package\n",
+        ))
     }
 
-    fn format_one(self, path: &str, text: &str, index: usize) -> Result<String, Problem> {
-        let files = [crate::resources::Read {
-            path: path.to_owned(),
-            document: Document::parse(path, text)?,
-        }];
-        let Some(resource) = all(&files).into_iter().nth(index) else {
-            return Ok(text.to_owned());
-        };
+    fn format_one(self, file: &Read, index: usize) -> Result<String, Problem> {
+        let resource = Resource { file, index };
+        let (path, text) = (&file.path, file.document.text());
         match resource.annotation(STRATEGY) {
             None | Some("standard") => {}
             Some("none") => return Ok(text.to_owned()),
@@ -211,7 +211,8 @@ impl Format {
             let (sorted, end) = Sorter::new(resource).render(resource.root(), "");
             return Ok(format!("{}{sorted}{}", &text[..start], &text[end..]));
         }
-        Format::default().format_one(path, &apply(text, edits), index)
+        let quoted = Document::parse(path, &apply(text, edits))?;
+        Format::default().format_one(&Read::new(path, quoted, file.is_stream), index)
     }
 }
 

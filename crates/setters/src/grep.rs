@@ -7,12 +7,12 @@ use regex::Regex;
 
 use crate::{
     Outcome, Package, Problem,
-    document::{Document, Fragment},
+    document::{Document, Fragment, Id},
     draft::Draft,
     outcome::{Reach, scopes},
     package::Scope,
     path::{Step, expression, parts, steps},
-    resources::{Resource, all, read_scope},
+    resources::{PATH, Resource, all, read_scope},
 };
 
 #[derive(Clone, Debug)]
@@ -73,31 +73,30 @@ impl Grep {
 
     /// A resource as it is in its file.
     fn print(&self, scope: &Scope, resource: Resource<'_>) -> Result<String, Problem> {
+        if !resource.is_document() {
+            return Ok(resource.document().item_text(resource.root()));
+        }
         let text = resource.document().document_text(resource.index).to_owned();
         let mut draft = Draft::new(&resource.file.path, &text)?;
         if self.annotate && draft.root().is_some_and(|root| draft.document().is_mapping(root)) {
-            let path = resource
-                .file
-                .path
-                .strip_prefix(&scope.folder)
-                .unwrap_or(&resource.file.path);
-            let annotations = [
-                (
-                    "config.kubernetes.io/index",
-                    Fragment::text(resource.index.to_string()),
-                ),
-                (
-                    "config.kubernetes.io/path",
-                    Fragment::text(path.trim_start_matches('/')),
-                ),
-            ];
-            for (name, value) in annotations {
-                draft.put(&["metadata", "annotations", name], value)?;
+            for (name, value) in origin(scope, resource) {
+                draft.put(&["metadata", "annotations", name], Fragment::text(value))?;
             }
         }
         let text = draft.text();
         Ok(if text.ends_with('\n') { text } else { text + "\n" })
     }
+}
+
+/// Where a resource is from, as annotations. Of a stream only its place in it is known.
+fn origin(scope: &Scope, resource: Resource<'_>) -> Vec<(&'static str, String)> {
+    let mut origin = vec![("config.kubernetes.io/index", resource.index.to_string())];
+    if !resource.file.is_stream {
+        let path = &resource.file.path;
+        let path = path.strip_prefix(&scope.folder).unwrap_or(path);
+        origin.push((PATH, path.trim_start_matches('/').to_owned()));
+    }
+    origin
 }
 
 /// A sign and what it asks of two values.
@@ -171,6 +170,20 @@ fn compare(value: &str, bound: &str) -> Result<Ordering, Problem> {
 }
 
 impl Document {
+    /// The lines of an item of a list, as they would be without the list.
+    fn item_text(&self, item: Id) -> String {
+        let span = &self.node(item).span;
+        let margin = self.column(span.start);
+        let is_in_margin = |(index, sign): &(usize, char)| *index < margin && *sign == ' ';
+        let lines = self.text()[span.start..span.end].trim_end().split('\n');
+        let lines = lines.enumerate().map(|(index, line)| {
+            let spaces = line.char_indices().take_while(is_in_margin).count();
+            let line = if index == 0 { line } else { &line[spaces..] };
+            format!("{line}\n")
+        });
+        lines.collect()
+    }
+
     /// The lines of a document, by its place among those that are not empty: from behind the `---` above it to the
     /// next.
     pub(crate) fn document_text(&self, index: usize) -> &str {

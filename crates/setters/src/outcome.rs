@@ -48,6 +48,19 @@ impl Change {
             edits: BTreeMap::new(),
         }
     }
+
+    /// New texts of files, and what is said of them; of a stream, the text itself.
+    pub(crate) fn to_files(package: &Package, edits: BTreeMap<String, String>, message: &str) -> Self {
+        if !package.is_stream() {
+            let message = message.to_owned();
+            return Self { message, edits };
+        }
+        let as_it_was = package
+            .files()
+            .map(|(path, text)| (path.to_owned(), text.to_owned()));
+        let texts: BTreeMap<String, String> = as_it_was.chain(edits).collect();
+        Self::message(texts.into_values().collect::<String>())
+    }
 }
 
 /// Which packages a command is for.
@@ -72,6 +85,15 @@ pub(crate) fn on_packages(
         Err(problem) => return Outcome::failed(problem),
     };
     let mut outcome = Outcome::default();
+    if package.is_stream() {
+        return match command(&package.scope("")) {
+            Ok(change) => Outcome {
+                output: change.message,
+                ..outcome
+            },
+            Err(problem) => Outcome::failed(problem),
+        };
+    }
     for (index, scope) in scopes.iter().enumerate() {
         outcome.output += &format!("{}/\n", package.shown(&scope.folder));
         match command(scope) {

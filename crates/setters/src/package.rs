@@ -10,12 +10,15 @@ use ignore::Ignore;
 /// The file with the definitions, as kustomize and as kpt name it.
 const DEFINITIONS: [&str; 2] = ["Krmfile", "Kptfile"];
 const IGNORE: &str = ".krmignore";
+/// What a text that is in no file is called where something is wrong with it.
+const STREAM: &str = "standard input";
 
-/// The files below a folder, by their paths relative to it.
+/// The files below a folder, by their paths relative to it, or one text that is in no file.
 #[derive(Clone, Debug)]
 pub struct Package {
     root: String,
     files: BTreeMap<String, String>,
+    is_stream: bool,
 }
 
 /// A folder with definitions, or the folder asked for where none are needed.
@@ -37,7 +40,22 @@ impl Package {
         Ok(Self {
             root: clean(root),
             files: files.collect::<Result<_, Problem>>()?,
+            is_stream: false,
         })
+    }
+
+    /// A text that comes from another program. What would be written is printed, and a list that is alone in it stands
+    /// for its items.
+    pub fn stream(bytes: Vec<u8>) -> Result<Self, Problem> {
+        let package = Self::new(".", BTreeMap::from([(STREAM.to_owned(), bytes)]))?;
+        Ok(Self {
+            is_stream: true,
+            ..package
+        })
+    }
+
+    pub(crate) fn is_stream(&self) -> bool {
+        self.is_stream
     }
 
     /// Whether a file matters to any command here; others need not be read.
@@ -48,6 +66,12 @@ impl Package {
 
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
+    }
+
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     pub fn contains(&self, path: &str) -> bool {
@@ -119,7 +143,7 @@ impl Package {
 
     /// The files of a folder and all below it whose name is asked for.
     pub(crate) fn matching(&self, scope: &Scope, name: impl Fn(&str) -> bool) -> Vec<&str> {
-        let is_named = |path: &&str| name(path.rsplit('/').next().unwrap_or(path));
+        let is_named = |path: &&str| self.is_stream || name(path.rsplit('/').next().unwrap_or(path));
         let walk = self.walk().into_iter();
         walk.filter(|path| is_below(path, &scope.folder))
             .filter(is_named)

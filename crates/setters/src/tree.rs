@@ -71,6 +71,9 @@ impl Tree {
             None => !self.exclude_non_local,
         };
         let mut resources: Vec<Resource<'_>> = all(&files).into_iter().filter(is_shown).collect();
+        if resources.is_empty() {
+            return Ok(String::new());
+        }
         resources.retain(|resource| !resource.kind().is_empty());
         resources.sort_by_key(|resource| {
             (

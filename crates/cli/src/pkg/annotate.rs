@@ -7,7 +7,7 @@ use setters::Annotate;
 
 use super::{
     folder,
-    switches::{Dir, Recurse},
+    switches::{Input, Recurse},
 };
 
 /// Add annotations to the objects of a package
@@ -17,7 +17,7 @@ use super::{
   trainyard pkg annotate . --kv team=vision --kind Deployment --name trainer")]
 pub(super) struct Arguments {
     #[command(flatten)]
-    dir: Dir,
+    input: Input,
 
     /// An annotation; can be given several times
     #[arg(
@@ -57,5 +57,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         namespace: arguments.namespace.clone(),
         recurse: arguments.recurse.or(false),
     };
-    folder::carry_out(&arguments.dir.dir, |package| command.run(package))
+    folder::carry_out_on(arguments.input.path.as_deref(), |package| command.run(package))
 }

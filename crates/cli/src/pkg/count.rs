@@ -7,14 +7,14 @@ use setters::Count;
 
 use super::{
     folder,
-    switches::{Dir, Recurse},
+    switches::{Input, Recurse},
 };
 
 /// Count the objects of a package, by kind
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    dir: Dir,
+    input: Input,
 
     /// Of each kind; `--kind=false` counts all together
     #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, require_equals = true,
@@ -30,5 +30,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         by_kind: arguments.kind,
         recurse: arguments.recurse.or(true),
     };
-    folder::carry_out(&arguments.dir.dir, |package| command.run(package))
+    folder::carry_out_on(arguments.input.path.as_deref(), |package| command.run(package))
 }

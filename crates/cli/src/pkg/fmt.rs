@@ -1,20 +1,18 @@
 //! `trainyard pkg fmt`: fields in the usual order.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use setters::Format;
 
-use super::{
-    folder,
-    switches::{Dir, Recurse},
-};
+use super::{folder, switches::Recurse};
 
 /// Put the fields of objects in the usual order; comments stay with their fields
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    #[command(flatten)]
-    dir: Dir,
+    /// Folders of packages, or single files [default: standard input; the working directory in a terminal]
+    #[arg(value_name = "DIR")]
+    paths: Vec<PathBuf>,
 
     /// Also give values the quotes their types ask for
     #[arg(long)]
@@ -29,5 +27,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         use_schema: arguments.use_schema,
         recurse: arguments.recurse.or(false),
     };
-    folder::carry_out(&arguments.dir.dir, |package| command.run(package))
+    if arguments.paths.is_empty() {
+        return folder::carry_out_on(None, |package| command.run(package));
+    }
+    for path in &arguments.paths {
+        folder::carry_out_on(Some(path), |package| command.run(package))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }

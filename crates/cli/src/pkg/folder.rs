@@ -2,7 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs, io,
+    io::{IsTerminal as _, Read as _},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -16,7 +17,7 @@ use crate::advised;
 /// A folder with the texts of its files.
 #[derive(Debug)]
 pub(super) struct Folder {
-    /// As its user names it.
+    /// What its user puts before the names of its files; of what is in no folder, nothing.
     name: String,
     /// Where it is, without links.
     root: PathBuf,
@@ -28,7 +29,23 @@ pub(super) fn carry_out(dir: &Path, command: impl FnOnce(&Package) -> Outcome) -
     let mut files = BTreeMap::new();
     let root = resolve(dir)?;
     collect(&root, &root, &mut files)?;
-    let folder = Folder::new(dir, root, files)?;
+    let folder = Folder::new(dir, dir, root, files)?;
+    let outcome = command(&folder.package);
+    folder.conclude(outcome)
+}
+
+/// Runs a command on a folder, a file, or what another program says. Nobody types manifests: in a terminal, the
+/// working directory is meant.
+pub(super) fn carry_out_on(
+    path: Option<&Path>,
+    command: impl FnOnce(&Package) -> Outcome,
+) -> Result<ExitCode> {
+    let folder = match path {
+        Some(path) if path.is_file() => Folder::of_file(path)?,
+        Some(path) => return carry_out(path, command),
+        None if io::stdin().is_terminal() => return carry_out(Path::new("."), command),
+        None => Folder::of_standard_input()?,
+    };
     let outcome = command(&folder.package);
     folder.conclude(outcome)
 }
@@ -44,12 +61,39 @@ impl Folder {
                 files.insert((*name).to_owned(), read(&root, &path)?);
             }
         }
-        Self::new(dir, root, files)
+        Self::new(dir, dir, root, files)
     }
 
-    fn new(dir: &Path, root: PathBuf, files: BTreeMap<String, Vec<u8>>) -> Result<Self> {
-        let name = dir.display().to_string();
-        match Package::new(&name, files) {
+    /// The folder of a file, as if it had no other.
+    fn of_file(path: &Path) -> Result<Self> {
+        let unreadable = || format!("cannot read `{}`", path.display());
+        let file = fs::canonicalize(path).with_context(unreadable)?;
+        let (Some(root), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str()))
+        else {
+            return Err(anyhow!("the name of `{}` is not UTF-8", path.display()));
+        };
+        let files = BTreeMap::from([(name.to_owned(), fs::read(&file).with_context(unreadable)?)]);
+        Self::new(path, path.parent().unwrap_or(path), root.to_owned(), files)
+    }
+
+    /// What is only printed again, and never written.
+    fn of_standard_input() -> Result<Self> {
+        let mut bytes = Vec::new();
+        let read = io::stdin().read_to_end(&mut bytes);
+        read.context("cannot read standard input")?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let package = Package::stream(bytes).map_err(|problem| complain("", &problem, Some(&text)))?;
+        Ok(Self {
+            name: String::new(),
+            root: PathBuf::new(),
+            package,
+        })
+    }
+
+    /// `shown` is what the user asks for, `name` the folder of the files.
+    fn new(shown: &Path, name: &Path, root: PathBuf, files: BTreeMap<String, Vec<u8>>) -> Result<Self> {
+        let name = name.display().to_string();
+        match Package::new(&shown.display().to_string(), files) {
             Ok(package) => Ok(Self { name, root, package }),
             Err(problem) => {
                 // A file that is no text is not in any package, so it is looked at once more.

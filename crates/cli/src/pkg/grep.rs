@@ -7,7 +7,7 @@ use setters::Grep;
 
 use super::{
     folder,
-    switches::{Dir, Recurse},
+    switches::{Input, Recurse},
 };
 
 /// Print the objects of a package whose field matches
@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     query: String,
 
     #[command(flatten)]
-    dir: Dir,
+    input: Input,
 
     /// Those that do not match
     #[arg(long)]
@@ -44,5 +44,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         annotate: arguments.annotate,
         recurse: arguments.recurse.or(true),
     };
-    folder::carry_out(&arguments.dir.dir, |package| command.run(package))
+    folder::carry_out_on(arguments.input.path.as_deref(), |package| command.run(package))
 }

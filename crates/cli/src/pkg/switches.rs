@@ -10,6 +10,14 @@ pub(super) struct Dir {
     pub(super) dir: PathBuf,
 }
 
+/// What a command that only reads manifests, or gives them out again, is about.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Input {
+    /// The folder of the package, or a single file [default: standard input; the working directory in a terminal]
+    #[arg(value_name = "DIR")]
+    pub(super) path: Option<PathBuf>,
+}
+
 /// Whether packages below are meant too. What is meant without it differs from command to command.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct Recurse {

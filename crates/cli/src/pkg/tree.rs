@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use setters::Tree;
 
-use super::{folder, switches::Dir};
+use super::{folder, switches::Input};
 
 /// Show the objects of a package as a tree, by folder or by owner
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,7 @@ use super::{folder, switches::Dir};
 )]
 pub(super) struct Arguments {
     #[command(flatten)]
-    dir: Dir,
+    input: Input,
 
     /// With the names of containers
     #[arg(long)]
@@ -104,5 +104,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         exclude_non_local: arguments.exclude_non_local,
         structure: structure.map(str::to_owned),
     };
-    folder::carry_out(&arguments.dir.dir, |package| command.run(package))
+    folder::carry_out_on(arguments.input.path.as_deref(), |package| command.run(package))
 }

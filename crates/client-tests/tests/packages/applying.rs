@@ -49,6 +49,17 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
+/// What a difference says, without names of files and what every dry run makes anew.
+fn changes(difference: &str) -> Vec<&str> {
+    let is_said = |line: &&str| {
+        line.starts_with(['@', '+', '-', ' '])
+            && !["+++", "---", "+  uid:", "+  creationTimestamp:"]
+                .iter()
+                .any(|start| line.starts_with(start))
+    };
+    difference.lines().filter(is_said).collect()
+}
+
 #[test]
 fn a_package_is_applied_in_order_pruned_and_deleted() {
     let Some(kubectl) = needed(kubectl(Release::Ours)) else {
@@ -64,6 +75,16 @@ fn a_package_is_applied_in_order_pruned_and_deleted() {
     let all_new = shell.run("trainyard diff -k trainer --package trainer");
     assert_eq!(all_new.code, 1, "{all_new:?}");
     assert!(all_new.stdout.contains("+  seats: 4\n"), "{}", all_new.stdout);
+    let program = "program=$(command -v trainyard); PATH=/nowhere";
+    let without = shell.run(&format!(
+        "{program} \"$program\" diff -k trainer --package trainer"
+    ));
+    assert_eq!(without.code, 1, "{without:?}");
+    assert_eq!(
+        changes(&without.stdout),
+        changes(&all_new.stdout),
+        "there need be no `diff`"
+    );
     assert_ne!(shell.run("kubectl get namespace lab").code, 0, "nothing was made");
 
     let apply = "trainyard apply -k trainer --package trainer --prune --wait";

@@ -102,7 +102,7 @@ fn setters_are_created_and_deleted() {
 #[test]
 fn a_package_can_be_looked_through() {
     let bench = with_setters();
-    assert_eq!(bench.pkg("count").success(), "./\nDeployment: 1\n");
+    assert_eq!(bench.pkg("count .").success(), "./\nDeployment: 1\n");
     assert_eq!(bench.pkg("count --kind=false .").success(), "./\n1\n");
     let found = bench.pkg("grep kind=Deployment . --annotate=false").success();
     assert!(found.contains("name:   trainer"), "{found}");
@@ -114,5 +114,54 @@ fn a_package_can_be_looked_through() {
     assert_eq!(annotated.success(), "./\nadded annotations in the package\n");
     assert!(bench.read("deployment.yaml").contains("team: "));
     assert_eq!(bench.read("Krmfile"), KRMFILE);
-    bench.pkg("fmt").success();
+    bench.pkg("fmt .").success();
+}
+
+#[test]
+fn a_single_file_is_a_package_of_its_own() {
+    let bench = with_setters();
+    let annotated = bench.pkg("annotate deployment.yaml --kv team=vision");
+    assert_eq!(
+        annotated.success(),
+        "deployment.yaml/\nadded annotations in the package\n"
+    );
+    assert!(bench.read("deployment.yaml").contains("team: vision\n"));
+    assert_eq!(
+        bench.pkg("count deployment.yaml").success(),
+        "deployment.yaml/\nDeployment: 1\n"
+    );
+    let tree = bench.pkg("tree deployment.yaml");
+    assert_eq!(
+        tree.success(),
+        "deployment.yaml\n└── [deployment.yaml]  Deployment trainer\n"
+    );
+
+    bench.write("sub/bad.yaml", "a: [\n");
+    let bad = bench.pkg("fmt deployment.yaml sub/bad.yaml");
+    assert_eq!(bad.code, 1, "{bad:?}");
+    assert!(bad.stderr.contains("sub/bad.yaml:"), "{}", bad.stderr);
+}
+
+#[test]
+fn standard_input_is_printed_again_and_no_file_is_touched() {
+    let bench = with_setters();
+    let before = bench.files();
+    let piped = bench.pkg(
+        "annotate --kv team=vision < deployment.yaml | \"$TRAINYARD\" pkg grep kind=Dep --annotate=false",
+    );
+    let expected = DEPLOYMENT.replace(
+        "trainer\n\nspec",
+        "trainer\n    annotations:\n      team: vision\n\nspec",
+    );
+    assert_eq!(piped.success(), expected);
+    assert_eq!(bench.pkg("count < deployment.yaml").success(), "Deployment: 1\n");
+    assert_eq!(
+        bench.pkg("cfg count --kind=false").success(),
+        "0\n",
+        "nobody has said anything"
+    );
+    let bad = bench.pkg("count <<< 'a: ['");
+    assert_eq!(bad.code, 1, "{bad:?}");
+    assert!(bad.stderr.contains("standard input:"), "{}", bad.stderr);
+    assert_eq!(bench.files(), before);
 }

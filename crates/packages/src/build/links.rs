@@ -49,6 +49,13 @@ pub(super) fn follow(resource: &mut Resource) {
     });
 }
 
+/// A copy of a node, whose scalars stand alone.
+pub(super) fn cut(node: &Node) -> Node {
+    let mut copy = node.clone();
+    visit(&mut copy, &mut |scalar| scalar.link = 0);
+    copy
+}
+
 fn visit(node: &mut Node, change: &mut dyn FnMut(&mut Scalar)) {
     match &mut node.content {
         Content::Scalar(scalar) if scalar.link > 0 => change(scalar),

@@ -144,7 +144,13 @@ impl<'d> Merger<'d> {
             let theirs = theirs.filter(|theirs| !is_taken(theirs));
             let walked = self.walk(Some(&mut entry.value), theirs, field_schema(name))?;
             match walked {
-                Walked::Ours => index += 1,
+                Walked::Ours => {
+                    // It is put back as what it is by then: text that nobody quoted becomes text for good.
+                    if let Content::Scalar(scalar) = &mut entry.value.content {
+                        scalar.protect();
+                    }
+                    index += 1;
+                }
                 Walked::Removed => {
                     ours.entries.remove(index);
                 }

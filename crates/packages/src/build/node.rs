@@ -86,7 +86,7 @@ impl Scalar {
     }
 
     /// Text that a reader would take for something else gets quotes when it is put into a map.
-    fn protect(&mut self) {
+    pub(super) fn protect(&mut self) {
         let is_bare = self.may_be_text() && self.style == Style::Plain;
         let is_text = || {
             matches!(

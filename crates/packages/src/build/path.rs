@@ -58,7 +58,12 @@ pub(super) fn with_places(parts: Vec<String>) -> Vec<String> {
 
 /// The one node a path leads to; none where something is missing.
 pub(super) fn look_up<'n>(node: &'n Node, parts: &[String]) -> Outcome<Option<&'n Node>> {
-    let mut found = node;
+    Ok(way_to(node, parts)?.and_then(|way| at_way(node, &way)))
+}
+
+/// The way to the one node a path leads to; none where something is missing.
+pub(super) fn way_to(node: &Node, parts: &[String]) -> Outcome<Option<Way>> {
+    let (mut found, mut way) = (node, Way::new());
     for part in parts
         .iter()
         .map(|part| part.trim())
@@ -67,22 +72,25 @@ pub(super) fn look_up<'n>(node: &'n Node, parts: &[String]) -> Outcome<Option<&'
         let next = if let Ok(place) = part.parse::<i64>() {
             let place = usize::try_from(place)
                 .map_err(|_| Problem::new(format!("the place {place} in a list is negative")))?;
-            list(found, part)?.get(place)
+            list(found, part)?.get(place).map(|_| place)
         } else if part == "-" {
-            list(found, part)?.last()
+            list(found, part)?.len().checked_sub(1)
         } else if part == "*" {
             return Err(Problem::new("`*` is for targets: a source is one field"));
         } else if let Some((name, value)) = element(part)? {
             find(list(found, part)?, name, value)
         } else {
-            map(found, part)?.and_then(|map| map.get(part))
+            let entries = map(found, part)?.map(|map| map.entries.as_slice());
+            entries.and_then(|entries| entries.iter().position(|entry| entry.key.text == part))
         };
-        match next {
-            Some(next) => found = next,
-            None => return Ok(None),
-        }
+        let next = next.and_then(|step| Some((step, at_way(found, &[step])?)));
+        let Some((step, next)) = next else {
+            return Ok(None);
+        };
+        way.push(step);
+        found = next;
     }
-    Ok(Some(found))
+    Ok(Some(way))
 }
 
 fn list<'n>(node: &'n Node, part: &str) -> Outcome<&'n [Node]> {
@@ -121,8 +129,8 @@ fn element(part: &str) -> Outcome<Option<(&str, &str)>> {
     })
 }
 
-fn find<'n>(items: &'n [Node], name: &str, value: &str) -> Option<&'n Node> {
-    items.iter().find(|item| match item.as_map() {
+fn find(items: &[Node], name: &str, value: &str) -> Option<usize> {
+    items.iter().position(|item| match item.as_map() {
         Some(map) if !name.is_empty() => map.get(name).is_some_and(|node| node.text() == value),
         _ => name.is_empty() && item.text() == value,
     })
@@ -161,42 +169,142 @@ impl Make {
     }
 }
 
-/// Changes every node a path leads to; says how many there were.
-pub(super) fn change(
-    node: &mut Node,
-    parts: &[String],
+/// The way from a node to one below it: the number of an entry or an element at each step. It holds as long as
+/// nothing on the way is removed; what is added comes last.
+pub(super) type Way = Vec<usize>;
+
+/// The ways to every node a path leads to; what is missing is made on the way.
+pub(super) fn ways(node: &mut Node, parts: &[String], make: Make) -> Outcome<Vec<Way>> {
+    let mut found = Vec::new();
+    Search {
+        make,
+        found: &mut found,
+    }
+    .follow(node, parts, &mut Vec::new())?;
+    Ok(found)
+}
+
+/// What a way leads to.
+pub(super) fn at_way<'n>(node: &'n Node, way: &[usize]) -> Option<&'n Node> {
+    way.iter().try_fold(node, |node, step| match &node.content {
+        Content::List(items) => items.get(*step),
+        Content::Map(map) => map.entries.get(*step).map(|entry| &entry.value),
+        Content::Scalar(_) => None,
+    })
+}
+
+pub(super) fn at_way_mut<'n>(node: &'n mut Node, way: &[usize]) -> Option<&'n mut Node> {
+    way.iter().try_fold(node, |node, step| match &mut node.content {
+        Content::List(items) => items.get_mut(*step),
+        Content::Map(map) => map.entries.get_mut(*step).map(|entry| &mut entry.value),
+        Content::Scalar(_) => None,
+    })
+}
+
+struct Search<'f> {
     make: Make,
-    change_node: &mut dyn FnMut(&mut Node) -> Outcome,
-) -> Outcome<usize> {
-    let Some((part, rest)) = parts.split_first() else {
-        change_node(node)?;
-        return Ok(1);
-    };
-    if let Ok(place) = part.parse::<usize>() {
-        return change_place(node, place, rest, make, change_node);
-    }
-    if let Some((name, value)) = element(part)? {
-        return change_elements(node, (name, value), rest, make, change_node);
-    }
-    if part == "*" {
-        let mut count = 0;
-        for item in items_mut(node, part)? {
-            count += change(item, rest, make, change_node)?;
+    found: &'f mut Vec<Way>,
+}
+
+impl Search<'_> {
+    fn follow(&mut self, node: &mut Node, parts: &[String], way: &mut Way) -> Outcome {
+        let Some((part, rest)) = parts.split_first() else {
+            self.found.push(way.clone());
+            return Ok(());
+        };
+        if let Ok(place) = part.parse::<usize>() {
+            return self.place(node, place, rest, way);
         }
-        return Ok(count);
+        if let Some((name, value)) = element(part)? {
+            return self.elements(node, (name, value), rest, way);
+        }
+        if part == "*" {
+            let items = items_mut(node, part)?.iter_mut().enumerate();
+            for (index, item) in items {
+                self.step(item, index, rest, way)?;
+            }
+            return Ok(());
+        }
+        if node.is_null() {
+            return Ok(());
+        }
+        let (at, shape) = (node.at, node.shape());
+        let Some(map) = node.as_map_mut() else {
+            return Err(Problem::new(format!("`{part}` is looked for in {shape}, not in a map")).at(at));
+        };
+        if self.make != Make::Nothing {
+            map.get_or_insert(part, || self.make.before(rest.first()));
+        }
+        let index = map.entries.iter().position(|entry| entry.key.text == *part);
+        match index {
+            Some(index) => self.step(&mut map.entries[index].value, index, rest, way),
+            None => Ok(()),
+        }
     }
-    if node.is_null() {
-        return Ok(0);
+
+    fn step(&mut self, node: &mut Node, index: usize, rest: &[String], way: &mut Way) -> Outcome {
+        way.push(index);
+        self.follow(node, rest, way)?;
+        way.pop();
+        Ok(())
     }
-    let (at, shape) = (node.at, node.shape());
-    let Some(map) = node.as_map_mut() else {
-        return Err(Problem::new(format!("`{part}` is looked for in {shape}, not in a map")).at(at));
-    };
-    let found = match make {
-        Make::Nothing => map.get_mut(part),
-        _ => Some(map.get_or_insert(part, || make.before(rest.first()))),
-    };
-    found.map_or(Ok(0), |found| change(found, rest, make, change_node))
+
+    fn place(&mut self, node: &mut Node, place: usize, rest: &[String], way: &mut Way) -> Outcome {
+        let at = node.at;
+        let items = items_mut(node, &place.to_string())?;
+        if items.len() == place && self.make != Make::Nothing {
+            items.push(self.make.before(rest.first()));
+        }
+        let count = items.len();
+        let Some(item) = items.get_mut(place) else {
+            return Err(
+                Problem::new(format!("the list has {count} elements, so none at place {place}")).at(at),
+            );
+        };
+        self.step(item, place, rest, way)
+    }
+
+    fn elements(
+        &mut self,
+        node: &mut Node,
+        (name, value): (&str, &str),
+        rest: &[String],
+        way: &mut Way,
+    ) -> Outcome {
+        let expression = Regex::new(value)
+            .map_err(|_| Problem::new(format!("`{value}` is not a regular expression")).at(node.at))?;
+        // An element that is a scalar is where the path ends, whatever follows.
+        let rest = if name.is_empty() { &[] } else { rest };
+        let items = items_mut(node, &format!("[{name}={value}]"))?;
+        let before = self.found.len();
+        for (index, item) in items.iter_mut().enumerate() {
+            let written = match name {
+                "" => Some(written(item)),
+                name => item.get(name).map(written),
+            };
+            if written.is_some_and(|written| expression.is_match(written.trim())) {
+                self.step(item, index, rest, way)?;
+            }
+        }
+        if self.found.len() > before || self.make == Make::Nothing {
+            return Ok(());
+        }
+        let element = match name {
+            "" => Node::bare(value),
+            name => {
+                let mut map = Map::default();
+                map.push(Scalar::new(name, Tag::None), Node::bare(value));
+                Node::new(Content::Map(map))
+            }
+        };
+        items.push(element);
+        // It may still not be found, when the expression does not match itself.
+        if !expression.is_match(value) {
+            return Err(Problem::new(format!("no element can be made for `[{name}={value}]`")).at(node.at));
+        }
+        let last = items.len() - 1;
+        self.step(&mut items[last], last, rest, way)
+    }
 }
 
 fn items_mut<'n>(node: &'n mut Node, part: &str) -> Outcome<&'n mut Vec<Node>> {
@@ -208,69 +316,6 @@ fn items_mut<'n>(node: &'n mut Node, part: &str) -> Outcome<&'n mut Vec<Node>> {
         Content::List(items) => Ok(items),
         _ => Err(problem),
     }
-}
-
-fn change_place(
-    node: &mut Node,
-    place: usize,
-    rest: &[String],
-    make: Make,
-    change_node: &mut dyn FnMut(&mut Node) -> Outcome,
-) -> Outcome<usize> {
-    let at = node.at;
-    let items = items_mut(node, &place.to_string())?;
-    if items.len() == place && make != Make::Nothing {
-        items.push(make.before(rest.first()));
-    }
-    let count = items.len();
-    let Some(item) = items.get_mut(place) else {
-        return Err(Problem::new(format!("the list has {count} elements, so none at place {place}")).at(at));
-    };
-    change(item, rest, make, change_node)
-}
-
-fn change_elements(
-    node: &mut Node,
-    (name, value): (&str, &str),
-    rest: &[String],
-    make: Make,
-    change_node: &mut dyn FnMut(&mut Node) -> Outcome,
-) -> Outcome<usize> {
-    let expression = Regex::new(value)
-        .map_err(|_| Problem::new(format!("`{value}` is not a regular expression")).at(node.at))?;
-    let items = items_mut(node, &format!("[{name}={value}]"))?;
-    let mut count = 0;
-    for item in items.iter_mut() {
-        let written = match name {
-            "" => Some(written(item)),
-            name => item.get(name).map(written),
-        };
-        if written.is_some_and(|written| expression.is_match(written.trim())) {
-            // An element that is a scalar is where the path ends, whatever follows.
-            let rest = if name.is_empty() { &[] } else { rest };
-            count += change(item, rest, make, change_node)?;
-        }
-    }
-    if count > 0 || make == Make::Nothing {
-        return Ok(count);
-    }
-    let element = match name {
-        "" => Node::bare(value),
-        name => {
-            let mut map = Map::default();
-            map.push(Scalar::new(name, Tag::None), Node::bare(value));
-            Node::new(Content::Map(map))
-        }
-    };
-    items.push(element);
-    // It may still not be found, when the expression does not match itself.
-    let last = items.len() - 1;
-    let is_found = expression.is_match(value);
-    if !is_found {
-        return Err(Problem::new(format!("no element can be made for `[{name}={value}]`")).at(node.at));
-    }
-    let rest = if name.is_empty() { &[] } else { rest };
-    change(&mut items[last], rest, make, change_node)
 }
 
 /// A scalar as it stands in its document, which is what expressions are matched against.

@@ -8,6 +8,7 @@ use super::{
     field_spec::Create,
     identity::Id,
     kustomization::Var,
+    links,
     node::{Content, Node, Scalar, Tag},
     path,
     problem::{Outcome, Problem},
@@ -95,6 +96,8 @@ pub(super) fn resolve(
             spec.apply(&mut resource.node, Create::Nothing, &mut |node| {
                 expand(node, &values, &mut used)
             })?;
+            // A label or annotation that is in several places is replaced in all of them.
+            links::follow(resource);
         }
     }
     let unused: Vec<&str> = values
@@ -195,7 +198,10 @@ fn expand(node: &mut Node, values: &Values<'_>, used: &mut BTreeSet<String>) -> 
 fn expand_scalar(scalar: &mut Scalar, values: &Values<'_>, used: &mut BTreeSet<String>) {
     if scalar.may_be_text() {
         let (text, tag) = expanded(&scalar.text, values, used);
-        *scalar = Scalar::new(text, tag);
+        *scalar = Scalar {
+            link: scalar.link,
+            ..Scalar::new(text, tag)
+        };
     }
 }
 

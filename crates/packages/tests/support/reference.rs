@@ -73,11 +73,16 @@ const SEEDS: u64 = 300;
 /// What a seed led to: whether it is a package that builds, or how the two differ.
 pub(crate) type Verdict = Result<bool, String>;
 
-/// Tries seeds on every core, from `TRAINYARD_SEED`, as many as `TRAINYARD_DIFFERENTIAL` says.
-pub(crate) fn compare(check: impl Fn(&Reference, u64) -> Verdict + Sync) {
-    let Some(reference) = Reference::find() else {
-        return;
-    };
+/// How many packages were compared, and how many of them both build.
+pub(crate) struct Tried {
+    pub(crate) packages: u64,
+    pub(crate) built: u64,
+}
+
+/// Tries seeds on every core, from `TRAINYARD_SEED`, as many as `TRAINYARD_DIFFERENTIAL` says; none where there is
+/// no reference.
+pub(crate) fn compare(check: impl Fn(&Reference, u64) -> Verdict + Sync) -> Option<Tried> {
+    let reference = Reference::find()?;
     let number = |name: &str, default| {
         let value = std::env::var_os(name).and_then(|value| value.to_string_lossy().parse().ok());
         value.unwrap_or(default)
@@ -112,12 +117,16 @@ pub(crate) fn compare(check: impl Fn(&Reference, u64) -> Verdict + Sync) {
         }
     });
     let failures = failures.into_inner().expect("no thread panicked with the lock");
+    let built = built.into_inner();
     println!(
-        "{seeds} packages, of which {} build; {} differ",
-        built.into_inner(),
+        "{seeds} packages, of which {built} build; {} differ",
         failures.len()
     );
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+    Some(Tried {
+        packages: seeds,
+        built,
+    })
 }
 
 /// Writes a package and looks at it there. One that differs is left behind, and it is said where.

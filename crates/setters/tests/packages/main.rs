@@ -3,3 +3,4 @@
 mod arguments;
 mod cases;
 mod corpus;
+mod streams;

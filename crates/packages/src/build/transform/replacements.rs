@@ -9,7 +9,7 @@ use crate::build::{
     kustomization::{FieldOptions, Replacement, ReplacementEntry, ReplacementTarget, Source},
     links,
     node::{Content, Node, read_first},
-    path::{self, Make},
+    path::{self, Make, Way},
     problem::{Outcome, Problem},
     resource::Resource,
     resources::Resources,
@@ -79,9 +79,9 @@ impl Transformer for Replacements {
                         .help("add `source` and `targets`"),
                 );
             };
-            let value = value_of(resources, source)?;
+            let mut value = value_of(resources, source)?;
             for target in targets {
-                apply(resources, target, &value)?;
+                apply(resources, target, &mut value)?;
             }
         }
         // Names and kinds are fields like others.
@@ -93,10 +93,41 @@ impl Transformer for Replacements {
     }
 }
 
-fn value_of(resources: &Resources, source: &Source) -> Outcome<Node> {
-    let is_meant = |resource: &&Resource| ids(resource).any(|id| source.exact.selects(&id));
-    let mut found = resources.iter().filter(is_meant);
-    let Some(resource) = found.next() else {
+/// What is copied. The reference holds on to the source's own node, so that a target in the source changes what
+/// the targets after it get.
+struct Value {
+    node: Node,
+    /// The object and the way to the node in it; none for what is a copy already.
+    from: Option<(usize, Way)>,
+}
+
+impl Value {
+    /// The source as it is now, without what ties its scalars to others of their object.
+    fn refresh(&mut self, index: usize, node: &Node) {
+        if let Some((from, way)) = &self.from
+            && *from == index
+            && let Some(node) = path::at_way(node, way)
+        {
+            self.node = links::cut(node);
+        }
+    }
+
+    /// To be called before something else takes the place of a node: what was below it is no part of the object
+    /// any more, and stays as it is.
+    fn replaces(&mut self, index: usize, target: &[usize]) {
+        let is_below = |(from, way): &(usize, Way)| {
+            *from == index && way.len() > target.len() && way.starts_with(target)
+        };
+        if self.from.as_ref().is_some_and(is_below) {
+            self.from = None;
+        }
+    }
+}
+
+fn value_of(resources: &Resources, source: &Source) -> Outcome<Value> {
+    let is_meant = |(_, resource): &(usize, &Resource)| ids(resource).any(|id| source.exact.selects(&id));
+    let mut found = resources.iter().enumerate().filter(is_meant);
+    let Some((index, resource)) = found.next() else {
         let problem = Problem::new(format!(
             "the source of the replacement, {}, is not there",
             source.exact.describe()
@@ -109,7 +140,7 @@ fn value_of(resources: &Resources, source: &Source) -> Outcome<Node> {
             },
         );
     };
-    if let Some(other) = found.next() {
+    if let Some((_, other)) = found.next() {
         return Err(Problem::new(format!(
             "the source of the replacement, {}, are several objects: {} and {}",
             source.exact.describe(),
@@ -122,21 +153,24 @@ fn value_of(resources: &Resources, source: &Source) -> Outcome<Node> {
     let path = Some(source.field_path.as_str())
         .filter(|path| !path.is_empty())
         .unwrap_or(DEFAULT_PATH);
-    let found = path::look_up(&resource.node, &path::parts(path)).map_err(|problem| problem.at(source.at))?;
-    let Some(node) = found.filter(|node| !node.is_empty()) else {
+    let way = path::way_to(&resource.node, &path::parts(path)).map_err(|problem| problem.at(source.at))?;
+    let found = way.and_then(|way| Some((path::at_way(&resource.node, &way)?, way)));
+    let Some((node, way)) = found.filter(|(node, _)| !node.is_empty()) else {
         return Err(Problem::new(format!("{} has no field `{path}`", resource.id()))
             .at(source.at)
             .other(resource.node.at));
     };
-    part_of(node, &source.options).map_err(|problem| problem.at(source.at))
+    let node = links::cut(node);
+    if source.options.delimiter.is_empty() {
+        let from = Some((index, way));
+        return Ok(Value { node, from });
+    }
+    let node = part_of(node, &source.options).map_err(|problem| problem.at(source.at))?;
+    Ok(Value { node, from: None })
 }
 
 /// What the options say to take of a value.
-fn part_of(node: &Node, options: &FieldOptions) -> Outcome<Node> {
-    let mut node = node.clone();
-    if options.delimiter.is_empty() {
-        return Ok(node);
-    }
+fn part_of(mut node: Node, options: &FieldOptions) -> Outcome<Node> {
     let text = node.value_text().to_owned();
     let Content::Scalar(scalar) = &mut node.content else {
         return Err(Problem::new("only text can be split at a delimiter"));
@@ -155,7 +189,7 @@ fn part_of(node: &Node, options: &FieldOptions) -> Outcome<Node> {
     Ok(node)
 }
 
-fn apply(resources: &mut Resources, target: &ReplacementTarget, value: &Node) -> Outcome {
+fn apply(resources: &mut Resources, target: &ReplacementTarget, value: &mut Value) -> Outcome {
     let Some(select) = &target.select else {
         return Err(Problem::new("a target needs `select`").at(target.at));
     };
@@ -175,7 +209,7 @@ fn apply(resources: &mut Resources, target: &ReplacementTarget, value: &Node) ->
         target.field_paths.as_slice()
     };
     let paths: Vec<(&Text, Vec<String>)> = paths.iter().map(|path| (path, path::parts(&path.text))).collect();
-    for resource in resources.rename() {
+    for (index, resource) in resources.rename().iter_mut().enumerate() {
         let is_rejected = |resource: &Resource| {
             rejects.iter().any(|(reject, texts)| {
                 let has_texts = !reject.label_selector.is_empty() || !reject.annotation_selector.is_empty();
@@ -188,7 +222,7 @@ fn apply(resources: &mut Resources, target: &ReplacementTarget, value: &Node) ->
             continue;
         }
         for (path, parts) in &paths {
-            copy(resource, path, parts, &target.options, value)?;
+            copy((index, resource), path, parts, &target.options, value)?;
         }
     }
     Ok(())
@@ -203,33 +237,40 @@ fn ids(resource: &Resource) -> impl Iterator<Item = Id<'_>> {
 }
 
 fn copy(
-    resource: &mut Resource,
+    (index, resource): (usize, &mut Resource),
     path: &Text,
     parts: &[String],
     options: &FieldOptions,
-    value: &Node,
+    value: &mut Value,
 ) -> Outcome {
     let make = if options.create {
-        Make::like(value)
+        Make::like(&value.node)
     } else {
         Make::Nothing
     };
-    let changed = path::change(&mut resource.node, parts, make, &mut |node| {
-        set(node, options, value)
-    });
-    let count = changed.map_err(|problem| {
+    let in_field = |problem: Problem, resource: &Resource| {
         problem
             .within(&format!("the field `{}` of {}", path.text, resource.id()))
             .at(path.at)
-    })?;
-    links::follow(resource);
-    if count == 0 {
+    };
+    let ways = path::ways(&mut resource.node, parts, make).map_err(|problem| in_field(problem, resource))?;
+    if ways.is_empty() {
         return Err(
             Problem::new(format!("{} has no field `{}`", resource.id(), path.text))
                 .at(path.at)
                 .other(resource.node.at)
                 .help("add `options: {create: true}` to make it, or reject the object"),
         );
+    }
+    for way in ways {
+        value.refresh(index, &resource.node);
+        value.replaces(index, &way);
+        let Some(node) = path::at_way_mut(&mut resource.node, &way) else {
+            continue;
+        };
+        set(node, options, &value.node).map_err(|problem| in_field(problem, resource))?;
+        links::follow(resource);
+        value.refresh(index, &resource.node);
     }
     Ok(())
 }
