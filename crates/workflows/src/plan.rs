@@ -1,0 +1,151 @@
+//! From a workflow and what is there of it to what to do next.
+
+mod assess;
+mod claims;
+mod dag;
+mod execute;
+mod finish;
+mod globals;
+mod hooks;
+mod locks;
+mod memo;
+mod operate;
+mod outputs;
+mod pod;
+mod progress;
+mod resolve;
+mod retry;
+mod steps;
+mod suspend;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+pub use locks::{Lock, Locks};
+pub(crate) use resolve::has_location;
+
+use crate::{
+    node::Phase,
+    observed::{Observed, TemplateSource},
+    settings::Settings,
+    status::Status,
+};
+use walk::Walk;
+
+/// What is to be done, in this order: `make`, `stop`, the object, `label` and `delete`, the rest.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Must be looked up before anything else; the plan is then made again.
+    pub unknown: BTreeSet<Unknown>,
+    /// Objects that are not there, by creation. One that exists and is controlled by the workflow is it.
+    pub make: Vec<Value>,
+    /// Pods whose processes must end; what they wrote stays readable.
+    pub stop: Vec<PodName>,
+    /// The whole workflow as it should be stored, if that is other than it is.
+    pub object: Option<Value>,
+    /// Results to be remembered for other workflows, before the object is stored.
+    pub remember: Vec<Memory>,
+    /// Pods that nobody waits for any more.
+    pub label_completed: Vec<PodName>,
+    pub delete: Vec<Gone>,
+    /// The workflow itself has outlived its time.
+    pub delete_workflow: bool,
+    pub events: Vec<Event>,
+    /// When to look again though nothing happens.
+    pub wake_at: Option<Timestamp>,
+}
+
+/// Something a plan cannot be made without.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unknown {
+    Template(TemplateSource),
+    /// Namespace and name.
+    ConfigMap(String, String),
+    /// What a node has reported in an object of its own.
+    Report(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodName {
+    pub name: String,
+    pub uid: String,
+}
+
+/// An object that is to be deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gone {
+    pub kind: &'static str,
+    pub name: String,
+    /// Empty where any of the name will do.
+    pub uid: String,
+}
+
+/// An entry of a ConfigMap in which results are remembered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    pub config_map: String,
+    pub key: String,
+    pub entry: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    pub is_warning: bool,
+    pub reason: &'static str,
+    pub message: String,
+}
+
+/// Decides what to do next for a workflow. The same workflow, observation and time give the same plan;
+/// `locks` is what all workflows together hold, and is changed by what this one takes and lets go.
+pub fn plan(
+    object: &Value,
+    observed: &Observed,
+    locks: &mut Locks,
+    settings: &Settings,
+    now: Timestamp,
+) -> Plan {
+    let now = whole_seconds(now);
+    let status = match Status::read(object) {
+        Ok(status) => status,
+        // What cannot be read must not be written over.
+        Err(error) => {
+            return Plan {
+                events: vec![Event {
+                    is_warning: true,
+                    reason: "WorkflowUnreadable",
+                    message: error.to_string(),
+                }],
+                ..Plan::default()
+            };
+        }
+    };
+    if status.is_fulfilled() && is_labelled_completed(object) {
+        return finish::after(object, &status, observed, now);
+    }
+    let mut walk = match Walk::begin(object, status, observed, locks, settings, now) {
+        Ok(walk) => walk,
+        Err(plan) => return *plan,
+    };
+    walk.operate();
+    walk.end()
+}
+
+fn is_labelled_completed(object: &Value) -> bool {
+    object["metadata"]["labels"][crate::names::COMPLETED] == "true"
+}
+
+/// Times in a status have no fractions.
+fn whole_seconds(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
+}
+
+/// What a workflow's phase is called on its label.
+fn phase_label(phase: Phase) -> &'static str {
+    phase.text()
+}

@@ -1,0 +1,542 @@
+//! Tasks that wait for each other.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use super::{
+    execute::{Caller, Options, Use},
+    outputs::add_aggregate,
+    walk::{Halt, NewNode, Walk},
+};
+use crate::{
+    depends::{self, Condition},
+    items,
+    model::Task,
+    names,
+    node::{Node, NodeType, Phase},
+    scope::Scope,
+    when,
+};
+
+/// A DAG while it is gone through.
+struct Dag<'u, 'a> {
+    used: &'u Use<'a>,
+    tasks: &'a [Task],
+    conditions: HashMap<&'a str, Condition>,
+    visited: HashSet<String>,
+    boundary: String,
+    scope: String,
+}
+
+impl<'a> Dag<'_, 'a> {
+    fn task(&self, name: &str) -> Option<&'a Task> {
+        self.tasks.iter().find(|task| task.name == name)
+    }
+
+    fn node_name(&self, task: &str) -> String {
+        names::child(self.used.name, task)
+    }
+
+    fn dependencies(&self, task: &str) -> Vec<&str> {
+        self.conditions
+            .get(task)
+            .map(Condition::tasks)
+            .unwrap_or_default()
+    }
+
+    /// Everything a task waits for, however far away, the nearest last.
+    fn ancestors(&self, task: &str) -> Vec<String> {
+        fn visit(dag: &Dag<'_, '_>, task: &str, found: &mut Vec<String>) {
+            for dependency in dag.dependencies(task) {
+                if !found.iter().any(|known| known == dependency) {
+                    visit(dag, dependency, found);
+                    found.push(dependency.to_owned());
+                }
+            }
+        }
+        let mut found = Vec::new();
+        visit(self, task, &mut found);
+        found
+    }
+
+    fn targets(&self) -> Vec<String> {
+        let target = self
+            .used
+            .template
+            .dag
+            .as_ref()
+            .map(|dag| dag.target.trim())
+            .unwrap_or_default();
+        if !target.is_empty() {
+            return target.split_whitespace().map(str::to_owned).collect();
+        }
+        let waited_for: HashSet<&str> = self.conditions.values().flat_map(Condition::tasks).collect();
+        let leaves = self
+            .tasks
+            .iter()
+            .filter(|task| !waited_for.contains(task.name.as_str()));
+        leaves.map(|task| task.name.clone()).collect()
+    }
+
+    fn skipped<'n>(&'n self, name: &'n str, task: &'n Task, phase: Phase, message: String) -> NewNode<'n> {
+        NewNode {
+            name,
+            kind: NodeType::Skipped,
+            step: Some(task),
+            scope: &self.scope,
+            boundary: &self.boundary,
+            phase,
+            flag: None,
+            inputs: None,
+            message,
+        }
+    }
+}
+
+impl Walk<'_> {
+    pub(super) fn execute_dag(&mut self, used: &Use<'_>) -> Result<(), Halt> {
+        if self.node(used.name).is_none() {
+            self.add_node(used.new_node(NodeType::Dag, Phase::Running));
+        }
+        let outcome = self.go_through_tasks(used);
+        let id = self.id(used.name);
+        if self.node(used.name).is_some_and(|node| node.phase.is_fulfilled()) {
+            self.kill_daemons(&id);
+        }
+        outcome
+    }
+
+    fn go_through_tasks(&mut self, used: &Use<'_>) -> Result<(), Halt> {
+        let tasks = used
+            .template
+            .dag
+            .as_ref()
+            .map(|dag| dag.tasks.as_slice())
+            .unwrap_or_default();
+        let mut conditions = HashMap::new();
+        for task in tasks {
+            conditions.insert(task.name.as_str(), depends::of_task(task, tasks)?);
+        }
+        let mut dag = Dag {
+            used,
+            tasks,
+            conditions,
+            visited: HashSet::new(),
+            boundary: self.id(used.name),
+            scope: used.base.text(&self.name),
+        };
+        let targets = dag.targets();
+        for target in &targets {
+            self.visit_task(&mut dag, target)?;
+            if self.node(used.name).is_some_and(|node| node.phase.is_fulfilled()) {
+                return Ok(());
+            }
+        }
+        let phase = self.assess_dag(&dag, &targets);
+        if phase == Phase::Running || !self.are_exit_handlers_done(&dag) {
+            return Ok(());
+        }
+        if phase.is_failure() {
+            self.set_outbound(&dag, &targets);
+            self.mark(used.name, phase, None);
+            return Ok(());
+        }
+        let scope = self.scope_of_tasks(&dag)?;
+        if let Some(outputs) = self.template_outputs(used.template, &scope)? {
+            self.publish(&outputs);
+            if let Some(node) = self.node_mut(used.name) {
+                node.outputs = Some(outputs);
+            }
+        }
+        self.set_outbound(&dag, &targets);
+        self.mark(used.name, Phase::Succeeded, None);
+        self.remember(used.name);
+        Ok(())
+    }
+
+    /// Exit handlers of tasks belong to the DAG, wherever they hang.
+    fn are_exit_handlers_done(&self, dag: &Dag<'_, '_>) -> bool {
+        let mut handlers = self.status.nodes.values().filter(|node| {
+            node.boundary_id == dag.boundary && node.is_hook() && node.name.ends_with(".onExit")
+        });
+        handlers.all(Node::is_fulfilled)
+    }
+
+    fn set_outbound(&mut self, dag: &Dag<'_, '_>, targets: &[String]) {
+        let mut outbound: Vec<String> = Vec::new();
+        for target in targets {
+            let id = self.id(&dag.node_name(target));
+            for id in self.outbound(&id) {
+                if !outbound.contains(&id) {
+                    outbound.push(id);
+                }
+            }
+        }
+        if let Some(node) = self.node_mut(dag.used.name) {
+            node.outbound_nodes = outbound;
+        }
+    }
+
+    /// Executes a task, after those it waits for.
+    fn visit_task(&mut self, dag: &mut Dag<'_, '_>, name: &str) -> Result<(), Halt> {
+        if !dag.visited.insert(name.to_owned()) {
+            return Ok(());
+        }
+        let Some(task) = dag.task(name) else {
+            return Err(Halt::Broken(format!("task '{name}' is not defined")));
+        };
+        let node_name = dag.node_name(name);
+        if let Some(node) = self.node(&node_name).cloned()
+            && (node.is_fulfilled() || node.phase == Phase::Running)
+        {
+            let is_done = self.hooks_of_task(dag, task, &node)?;
+            if node.phase.is_fulfilled() {
+                self.locks.release(&self.namespace, &self.name, &node.id);
+            }
+            if !is_done || node.is_fulfilled() {
+                // A daemon is still looked after.
+                if node.phase == Phase::Running && node.is_daemoned() {
+                    return self.run_task(dag, task, &node_name);
+                }
+                return Ok(());
+            }
+        }
+        let dependencies: Vec<String> = dag.dependencies(name).into_iter().map(str::to_owned).collect();
+        for dependency in &dependencies {
+            self.visit_task(dag, dependency)?;
+        }
+        if !dependencies.is_empty() && self.node(&node_name).is_none() {
+            let are_known = dependencies.iter().all(|dependency| {
+                let node = self.node(&dag.node_name(dependency));
+                node.is_some_and(|node| node.is_fulfilled() && self.are_hooks_done(node))
+            });
+            if !are_known {
+                return Ok(());
+            }
+            if !self.holds(dag, name) {
+                let message = "omitted: depends condition not met".to_owned();
+                self.add_node(dag.skipped(&node_name, task, Phase::Omitted, message));
+                self.connect(dag, &dependencies, &node_name, None);
+                return Ok(());
+            }
+        }
+        self.run_task(dag, task, &node_name)
+    }
+
+    /// Whatever hangs on a node beside what follows upon it.
+    fn are_hooks_done(&self, node: &Node) -> bool {
+        let children = node.children.iter().filter_map(|id| self.status.nodes.get(id));
+        children.filter(|child| child.is_hook()).all(Node::is_fulfilled)
+    }
+
+    fn holds(&self, dag: &Dag<'_, '_>, name: &str) -> bool {
+        let Some(condition) = dag.conditions.get(name) else {
+            return true;
+        };
+        condition.holds(&|task, result| {
+            let Some(node) = self.node(&dag.node_name(task)) else {
+                return false;
+            };
+            let items: Vec<&Node> = if node.r#type == NodeType::TaskGroup {
+                let children = node.children.iter().filter_map(|id| self.status.nodes.get(id));
+                children.filter(|child| !child.is_hook()).collect()
+            } else {
+                Vec::new()
+            };
+            result.holds(node, &items)
+        })
+    }
+
+    /// Whether nothing is left to do for a task that has ended or runs.
+    fn hooks_of_task(&mut self, dag: &Dag<'_, '_>, task: &Task, node: &Node) -> Result<bool, Halt> {
+        let exit_hook = task.exit_hook(&self.spec.arguments);
+        if task.hooks.is_empty() && exit_hook.is_none() {
+            return Ok(true);
+        }
+        // The items of a loop have hooks of their own.
+        let nodes = if node.r#type == NodeType::TaskGroup {
+            let children = self.children_of(&node.name);
+            children.into_iter().filter(|child| !child.is_hook()).collect()
+        } else {
+            vec![node.clone()]
+        };
+        let prefix = format!("tasks.{}", task.name);
+        let mut is_done = true;
+        for node in nodes {
+            let mut scope = self.scope_for_task(dag, task)?;
+            scope.set(format!("{prefix}.status"), node.phase.text());
+            is_done &= self.run_hooks(&task.hooks, &node, &dag.boundary, dag.used.base, &prefix, &scope)?;
+            if node.is_fulfilled() && node.is_completed() {
+                let hook = exit_hook.as_ref();
+                is_done &= self.run_exit_hook(hook, &node, &dag.boundary, dag.used.base, &prefix, &scope)?;
+            }
+        }
+        Ok(is_done)
+    }
+
+    fn run_task(&mut self, dag: &mut Dag<'_, '_>, task: &Task, node_name: &str) -> Result<(), Halt> {
+        let dependencies: Vec<String> = dag
+            .dependencies(&task.name)
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        let scope = self.scope_for_task(dag, task)?;
+        let whole = self.globals.with(&scope);
+        let expanded = self
+            .fill_in(task, &whole, dag.used)
+            .and_then(|task| items::expand(&task, &whole).map_err(Halt::Broken));
+        let expanded = match expanded {
+            Ok(expanded) => expanded,
+            Err(Halt::Broken(message)) => {
+                if self.node(node_name).is_none() {
+                    self.add_node(dag.skipped(node_name, task, Phase::Error, message));
+                    self.connect(dag, &dependencies, node_name, None);
+                } else {
+                    self.mark(node_name, Phase::Error, Some(&message));
+                }
+                return Ok(());
+            }
+            Err(halt) => return Err(halt),
+        };
+        let mut group = None;
+        if task.is_loop() {
+            if expanded.is_empty() {
+                let message = "Skipped, empty params".to_owned();
+                self.add_node(dag.skipped(node_name, task, Phase::Skipped, message));
+                self.connect(dag, &dependencies, node_name, None);
+                return Ok(());
+            }
+            if self.node(node_name).is_none() {
+                self.connect(dag, &dependencies, node_name, None);
+                let mut new = dag.skipped(node_name, task, Phase::Running, String::new());
+                new.kind = NodeType::TaskGroup;
+                self.add_node(new);
+                self.connect(dag, &dependencies, node_name, None);
+            }
+            group = Some(node_name.to_owned());
+        }
+        for item in &expanded {
+            if !self.run_item(dag, task, item, &dependencies, group.as_deref())? {
+                return Ok(());
+            }
+        }
+        if let Some(group) = group {
+            self.finish_loop(dag, task, &expanded, &group)?;
+        }
+        Ok(())
+    }
+
+    /// Whether further items may be begun.
+    fn run_item(
+        &mut self,
+        dag: &Dag<'_, '_>,
+        task: &Task,
+        item: &Task,
+        dependencies: &[String],
+        group: Option<&str>,
+    ) -> Result<bool, Halt> {
+        let name = dag.node_name(&item.name);
+        if self.node(&name).is_none() {
+            let skipped = match when::holds(&item.when) {
+                Ok(true) => None,
+                Ok(false) => Some((Phase::Skipped, format!("when '{}' evaluated false", item.when))),
+                Err(error) => Some((Phase::Error, error.to_string())),
+            };
+            if let Some((phase, message)) = skipped {
+                self.add_node(dag.skipped(&name, task, phase, message));
+                self.connect(dag, dependencies, &name, group);
+                return Ok(true);
+            }
+        }
+        let options = Options {
+            boundary: dag.boundary.clone(),
+            is_on_exit: dag.used.options.is_on_exit,
+            ..Options::default()
+        };
+        let outcome = self.execute(&name, item, Caller::Task, dag.used.base, &item.arguments, options);
+        if self.node(&name).is_some() {
+            self.connect(dag, dependencies, &name, group);
+        }
+        match outcome {
+            Ok(()) | Err(Halt::TimedOut(_)) => {}
+            Err(Halt::Later) if self.plan.unknown.is_empty() => return Ok(false),
+            Err(Halt::Later) => return Err(Halt::Later),
+            Err(Halt::Broken(message)) => {
+                let message = format!("task '{name}' errored: {message}");
+                self.mark(&name, Phase::Error, Some(&message));
+            }
+        }
+        if let Some(node) = self.node(&name).cloned()
+            && node.is_completed()
+        {
+            self.hooks_of_task(dag, task, &node)?;
+        }
+        Ok(true)
+    }
+
+    fn finish_loop(
+        &mut self,
+        dag: &Dag<'_, '_>,
+        task: &Task,
+        items: &[Task],
+        group: &str,
+    ) -> Result<(), Halt> {
+        let mut phase = Phase::Succeeded;
+        for item in items {
+            match self.node(&dag.node_name(&item.name)) {
+                Some(node) if node.is_fulfilled() => {
+                    if node.phase.is_failure() {
+                        phase = node.phase;
+                    }
+                }
+                _ => return Ok(()),
+            }
+        }
+        let Some(node) = self.node(group).cloned() else {
+            return Ok(());
+        };
+        if self.hooks_of_task(dag, task, &node)? {
+            self.mark(group, phase, None);
+        }
+        Ok(())
+    }
+
+    /// Hangs a task's node below what it follows upon.
+    fn connect(&mut self, dag: &Dag<'_, '_>, dependencies: &[String], node: &str, group: Option<&str>) {
+        if let Some(group) = group {
+            return self.add_child(group, node);
+        }
+        if dependencies.is_empty() {
+            return self.add_child(dag.used.name, node);
+        }
+        for dependency in dependencies {
+            let id = self.id(&dag.node_name(dependency));
+            for outbound in self.outbound(&id) {
+                if let Some(parent) = self.status.nodes.get(&outbound).map(|node| node.name.clone()) {
+                    self.add_child(&parent, node);
+                }
+            }
+        }
+    }
+
+    /// What a task may speak of: its template's inputs, and the outputs of everything it waited for.
+    fn scope_for_task(&mut self, dag: &Dag<'_, '_>, task: &Task) -> Result<Scope, Halt> {
+        let mut scope = self.scope_of(dag.used.template);
+        for ancestor in dag.ancestors(&task.name) {
+            let Some(step) = dag.task(&ancestor) else { continue };
+            self.add_task_to_scope(&mut scope, dag, step)?;
+        }
+        Ok(scope)
+    }
+
+    fn scope_of_tasks(&mut self, dag: &Dag<'_, '_>) -> Result<Scope, Halt> {
+        let mut scope = self.scope_of(dag.used.template);
+        for task in dag.tasks {
+            self.add_task_to_scope(&mut scope, dag, task)?;
+        }
+        Ok(scope)
+    }
+
+    fn add_task_to_scope(&mut self, scope: &mut Scope, dag: &Dag<'_, '_>, task: &Task) -> Result<(), Halt> {
+        let name = dag.node_name(&task.name);
+        let Some(node) = self.node(&name).cloned() else {
+            return Ok(());
+        };
+        let prefix = format!("tasks.{}", task.name);
+        if node.r#type == NodeType::TaskGroup {
+            let items = self.children_of(&name);
+            add_aggregate(scope, &prefix, items)?;
+        }
+        self.add_node_to_scope(scope, &prefix, &node);
+        self.add_absent(scope, &prefix, &node, task, dag.used);
+        Ok(())
+    }
+
+    /// What has become of the whole. A target that was omitted takes the phase of the branch it is on.
+    fn assess_dag(&self, dag: &Dag<'_, '_>, targets: &[String]) -> Phase {
+        if self.shutdown.is_on() {
+            let mut tasks = self
+                .status
+                .nodes
+                .values()
+                .filter(|node| node.boundary_id == dag.boundary);
+            return if tasks.all(Node::is_fulfilled) {
+                Phase::Failed
+            } else {
+                Phase::Running
+            };
+        }
+        let mut phases: BTreeMap<String, Option<Phase>> = targets
+            .iter()
+            .map(|target| (self.id(&dag.node_name(target)), None))
+            .collect();
+        let Some(boundary) = self.status.nodes.get(&dag.boundary) else {
+            return Phase::Running;
+        };
+        let mut queue: VecDeque<(String, Phase)> = boundary
+            .children
+            .iter()
+            .map(|child| (child.clone(), Phase::Succeeded))
+            .collect();
+        let mut seen = HashSet::new();
+        while let Some((id, branch)) = queue.pop_front() {
+            if !seen.insert((id.clone(), branch.text())) {
+                continue;
+            }
+            let Some(node) = self.status.nodes.get(&id) else {
+                return Phase::Running;
+            };
+            if !node.is_fulfilled() {
+                return Phase::Running;
+            }
+            let branch = if node.phase.is_completed() {
+                node.phase
+            } else {
+                branch
+            };
+            if let Some(phase) = phases.get_mut(&id)
+                && !phase.is_some_and(Phase::is_failure)
+            {
+                *phase = Some(branch);
+            }
+            let children = match node.r#type {
+                NodeType::Retry => self.after_attempts(node),
+                _ => node.children.clone(),
+            };
+            queue.extend(children.into_iter().map(|child| (child, branch)));
+        }
+        let is_fail_fast = dag.used.template.dag.as_ref().and_then(|dag| dag.fail_fast) != Some(false);
+        let mut result = Phase::Succeeded;
+        for target in targets {
+            match phases.get(&self.id(&dag.node_name(target))).copied().flatten() {
+                None => {
+                    result = Phase::Running;
+                    if !is_fail_fast {
+                        break;
+                    }
+                }
+                Some(phase) if phase.is_failure() => {
+                    if dag.task(target).is_some_and(|task| task.continues_on(phase)) {
+                        continue;
+                    }
+                    result = phase;
+                    if is_fail_fast {
+                        break;
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+        result
+    }
+
+    /// What follows upon a node that was tried several times: what hangs below its last attempt, and its
+    /// handlers.
+    fn after_attempts(&self, node: &Node) -> Vec<String> {
+        let is_attempt = |id: &&String| self.status.nodes.get(*id).is_some_and(|child| !child.is_hook());
+        let last = node.children.iter().rfind(is_attempt);
+        let below = last.and_then(|id| self.status.nodes.get(id));
+        let mut after = below.map(|last| last.children.clone()).unwrap_or_default();
+        after.extend(node.children.iter().filter(|id| !is_attempt(id)).cloned());
+        after
+    }
+}
