@@ -2,7 +2,6 @@
 
 mod challenge;
 mod connection;
-mod trust;
 
 use std::{sync::Arc, time::Duration};
 
@@ -74,7 +73,7 @@ impl Network {
     /// `authorities` in PEM are trusted beside the system's.
     pub(crate) fn new(insecure: &[String], authorities: &[u8]) -> Self {
         Self {
-            tls: trust::client_config(authorities),
+            tls: verified_tls::client_config(authorities),
             insecure: insecure.to_vec(),
         }
     }

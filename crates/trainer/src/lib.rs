@@ -3,6 +3,7 @@
 
 mod checkpoint;
 mod digits;
+mod export;
 mod model;
 mod rendezvous;
 mod ring;
@@ -10,6 +11,7 @@ mod training;
 mod wire;
 
 pub use checkpoint::CheckpointError;
+pub use export::{ExportError, write_exam};
 pub use rendezvous::Place;
 pub use ring::PeerError;
 pub use training::{Course, Event, TrainError, train};

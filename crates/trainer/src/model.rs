@@ -5,12 +5,12 @@ use fastrand::Rng;
 
 use crate::digits::{CLASSES, PIXELS};
 
-const HIDDEN: usize = 48;
+pub(crate) const HIDDEN: usize = 48;
 
-const HIDDEN_WEIGHTS: usize = 0;
-const HIDDEN_BIASES: usize = HIDDEN_WEIGHTS + PIXELS * HIDDEN;
-const SCORE_WEIGHTS: usize = HIDDEN_BIASES + HIDDEN;
-const SCORE_BIASES: usize = SCORE_WEIGHTS + HIDDEN * CLASSES;
+pub(crate) const HIDDEN_WEIGHTS: usize = 0;
+pub(crate) const HIDDEN_BIASES: usize = HIDDEN_WEIGHTS + PIXELS * HIDDEN;
+pub(crate) const SCORE_WEIGHTS: usize = HIDDEN_BIASES + HIDDEN;
+pub(crate) const SCORE_BIASES: usize = SCORE_WEIGHTS + HIDDEN * CLASSES;
 /// How many weights there are.
 pub(crate) const SIZE: usize = SCORE_BIASES + CLASSES;
 

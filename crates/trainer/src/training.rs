@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::{
     checkpoint::{self, CheckpointError},
     digits::{PIXELS, Set, draw},
+    export::{ExportError, export},
     model::{Model, Reading, SIZE},
     rendezvous::{Place, meet},
     ring::{PeerError, Ring},
@@ -29,6 +30,8 @@ pub struct Course {
     pub target: Option<f64>,
     /// Where checkpoints are kept, and where an earlier one is found.
     pub checkpoints: Option<PathBuf>,
+    /// Where a model that reaches the target becomes a new version for servers.
+    pub exports: Option<PathBuf>,
     /// How long workers wait for each other.
     pub patience: Duration,
 }
@@ -59,6 +62,9 @@ pub enum Event {
         pictures: u64,
         seconds: f64,
     },
+    Exported {
+        path: PathBuf,
+    },
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +73,8 @@ pub enum TrainError {
     Peer(#[from] PeerError),
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    #[error("the model cannot be exported")]
+    Export(#[from] ExportError),
     #[error("this worker has learnt something else than the one before it")]
     Disagreement,
     #[error("accuracy {accuracy:.4} is below the target of {target}")]
@@ -127,7 +135,7 @@ pub fn train(course: &Course, place: &Place, tell: &mut dyn FnMut(Event)) -> Res
     });
     match course.target {
         Some(target) if accuracy < target => Err(TrainError::BelowTarget { accuracy, target }),
-        _ => Ok(()),
+        _ => worker.export(tell),
     }
 }
 
@@ -222,6 +230,15 @@ impl<'a> Worker<'a> {
         {
             let path = checkpoint::save(directory, step, &self.model)?;
             tell(Event::Saved { step, path });
+        }
+        Ok(())
+    }
+
+    fn export(&self, tell: &mut dyn FnMut(Event)) -> Result<(), TrainError> {
+        let directory = self.course.exports.as_deref();
+        if let Some(directory) = directory.filter(|_| self.place.rank == 0) {
+            let path = export(directory, &self.model)?;
+            tell(Event::Exported { path });
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ fn course() -> Course {
         exam: 500,
         target: None,
         checkpoints: None,
+        exports: None,
         patience: Duration::from_secs(30),
     }
 }

@@ -16,8 +16,6 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use super::trust;
-
 const CONNECT: Duration = Duration::from_secs(30);
 
 pub(super) async fn open(
@@ -39,7 +37,7 @@ pub(super) async fn open(
     let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
         .map_err(|_| format!("{host} is no name a certificate can be for"))?;
     let stream = TlsConnector::from(tls.clone()?).connect(name, stream).await;
-    handshake(stream.map_err(|error| trust::describe(&error))?).await
+    handshake(stream.map_err(|error| verified_tls::describe(&error))?).await
 }
 
 async fn handshake(

@@ -1,4 +1,4 @@
-//! Whom to believe to be a registry: whoever the system's authorities vouch for, or one given to us.
+//! Whom to believe who they are: whoever the system's authorities vouch for, or one given to us.
 
 use std::{fs, io, sync::Arc};
 
@@ -15,8 +15,8 @@ const SYSTEM_BUNDLES: [&str; 6] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// `authorities` in PEM are trusted beside the system's. Without any no encrypted registry can be used.
-pub(super) fn client_config(authorities: &[u8]) -> Result<Arc<ClientConfig>, String> {
+/// `authorities` in PEM are trusted beside the system's. Without any nobody can be believed.
+pub fn client_config(authorities: &[u8]) -> Result<Arc<ClientConfig>, String> {
     let mut bundle = SYSTEM_BUNDLES
         .iter()
         .find_map(|path| fs::read(path).ok())
@@ -41,7 +41,7 @@ pub(super) fn client_config(authorities: &[u8]) -> Result<Arc<ClientConfig>, Str
 }
 
 /// A failed handshake in the words people search for.
-pub(super) fn describe(error: &io::Error) -> String {
+pub fn describe(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     let Some(Error::InvalidCertificate(reason)) = inner else {
         return error.to_string();
