@@ -11,6 +11,7 @@ mod protobuf;
 mod quantities;
 mod selectors;
 mod setters;
+mod templates;
 mod yaml;
 
 use serde_json::Value;
@@ -275,6 +276,41 @@ pub const TARGETS: &[Target] = &[
             "\r\n",
             "# ",
             "''",
+        ],
+    },
+    Target {
+        name: "templates",
+        run: templates::run,
+        corpus: || corpus::examples(include_str!("../corpus/templates.txt")),
+        words: &[
+            "{{ a }}",
+            "{{ b.c }}",
+            "{{ n }}",
+            "{{ z }}",
+            "{{- a -}}",
+            "{% if t %}",
+            "{% endif %}",
+            "{% else %}",
+            "{% for x in b.d %}",
+            "{% endfor %}",
+            "{{ b | tojson }}",
+            "{# ",
+            " #}",
+            "{% raw %}",
+            "{% endraw %}",
+            "'",
+            "\"",
+            ": ",
+            "- ",
+            "|\n ",
+            "&a ",
+            "*a",
+            "<<: ",
+            "!!str ",
+            "---\n",
+            "(Required) ",
+            "(Optional) ",
+            "default is 5",
         ],
     },
     Target {

@@ -41,5 +41,6 @@ short_runs! {
     quantities: 4000,
     setters: 2000,
     kustomizations: 2000,
+    templates: 3000,
     custom: 1000,
 }
