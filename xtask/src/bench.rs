@@ -8,6 +8,7 @@ mod operator;
 mod packages;
 mod pods;
 mod report;
+mod tasks;
 mod work;
 
 use std::path::PathBuf;
@@ -43,7 +44,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_delimiter = ',')]
     operators: Vec<operator::Name>,
 
-    /// Take `trainyard` and `bench` from this folder as they are, for `operator` and `packages`: `target/debug` for a
+    /// Tasks that are stored, for `tasks`
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
+    tasks: u32,
+
+    /// Take `trainyard` and `bench` from this folder as they are, for `operator`, `packages` and `tasks`: `target/debug` for a
     /// quick try
     #[arg(long, value_name = "DIR")]
     binaries: Option<PathBuf>,
@@ -71,6 +76,8 @@ enum Group {
     Operator,
     /// `pkg build` beside `kubectl kustomize`: small, large, deep and much patched packages, the same bytes
     Packages,
+    /// The task service beside one of Flask, Jinja2 and the Python client: renders, submissions, a hundred thousand tasks
+    Tasks,
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
@@ -88,6 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Group::Api => api::run(arguments)?,
         Group::Packages => packages::run(arguments)?,
         Group::Pods => pods::run(arguments)?,
+        Group::Tasks => tasks::run(arguments)?,
     };
     match arguments.output {
         Output::Text => print!("{}", report.text()),

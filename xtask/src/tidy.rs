@@ -17,6 +17,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("binary", &["trainyard"]),
     ("surfaces", &["cli"]),
     ("whole", &["cluster"]),
+    ("fronts", &["service"]),
     (
         "engines",
         &[
@@ -25,6 +26,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "simulated-nodes",
             "node-agent",
             "operator",
+            "tasks",
             "apiserver",
         ],
     ),
@@ -34,20 +36,30 @@ const ROWS: &[(&str, &[&str])] = &[
             "store",
             "containers",
             "images",
+            "listener",
             "network",
             "reconcile",
+            "render-worker",
             "node-api",
             "trainer",
             "unverified-tls",
         ],
     ),
     ("verdicts", &["package-check"]),
-    ("plans", &["setters", "training"]),
+    ("plans", &["setters", "templates", "training", "workflows"]),
     (
         "pure",
-        &["kinds", "schemas", "field-docs", "packages", "resources"],
+        &[
+            "kinds",
+            "schemas",
+            "field-docs",
+            "packages",
+            "resources",
+            "saved-model",
+        ],
     ),
     ("documents", &["manifests", "spdy", "websocket"]),
+    ("trust", &["verified-tls"]),
 ];
 
 /// Crates that may not know of time, files, network or threads.
@@ -57,11 +69,14 @@ const PURE: &[&str] = &[
     "package-check",
     "packages",
     "resources",
+    "saved-model",
     "schemas",
     "spdy",
     "setters",
+    "templates",
     "training",
     "websocket",
+    "workflows",
 ];
 const IMPURE_DEPENDENCIES: &[&str] = &["tokio", "hyper", "rustix", "rustls", "ring"];
 const IMPURE_WORDS: &[&str] = &[

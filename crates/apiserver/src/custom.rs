@@ -30,6 +30,7 @@ pub(crate) static DEFINITION_STRATEGY: Strategy = Strategy {
     warnings_on_create: |new| crd::warnings(new, None),
     warnings_on_update: |new, old| crd::warnings(new, Some(old)),
     name_syntax: names::dns_subdomain,
+    ..Strategy::NONE
 };
 
 /// Where a kind keeps its size: of the spec, of the status, and the selector's text.

@@ -35,6 +35,21 @@ impl Kind {
         }
     }
 
+    /// The same for a new object, which needs it only where its kind does not promise to stay in form.
+    pub(crate) fn complete_new(&self, object: &mut Value) {
+        match &self.definition {
+            Definition::BuiltIn(built_in) if built_in.strategy.stays_in_form => {
+                debug_assert_eq!(*object, self.completed(object.clone()), "it was left out of form");
+            }
+            _ => self.complete(object),
+        }
+    }
+
+    fn completed(&self, mut object: Value) -> Value {
+        self.complete(&mut object);
+        object
+    }
+
     /// Drops what users may not set on creation and sets what the server owns.
     pub(crate) fn prepare_for_create(&self, object: &mut Value) {
         match &self.definition {
@@ -81,7 +96,13 @@ impl Kind {
                 certificate_requests::validate(self, &object, &mut errors);
                 expressions::validate(&self.group, &self.kind, &object, None, &mut errors);
                 if errors.is_empty() {
-                    self.validate_metadata(&object, &mut errors);
+                    // Of its metadata only this was not checked yet.
+                    object_meta::validate_names(
+                        kinds::read::get(&object, "metadata"),
+                        kinds::names::path_segment,
+                        &Path::new("metadata"),
+                        &mut errors,
+                    );
                 }
                 (built_in.strategy.warnings_on_create)(&object)
             }

@@ -1,7 +1,6 @@
 //! The API on a socket: TLS, HTTP/1.1 and HTTP/2, client certificates, orderly stop.
 
 use std::{
-    io,
     net::{Ipv4Addr, SocketAddr},
     sync::Arc,
     time::Duration,
@@ -13,9 +12,9 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto, graceful::GracefulShutdown},
+    server::conn::auto,
 };
-use socket2::{SockRef, TcpKeepalive};
+use listener::{SIGN_OF_LIFE, nothing_asked, tune};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{Notify, watch},
@@ -36,8 +35,6 @@ use crate::{
 const MAX_STREAMS: u32 = 4096;
 /// Request headers may take this many bytes: selectors stand in the request line.
 const MAX_HEADERS: u32 = 1 << 20;
-/// How long a peer may be silent before it is asked whether it is there.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
 /// How long open requests get to end when the server stops.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -50,24 +47,17 @@ pub(crate) async fn serve(
 ) {
     let serving = Arc::new(serving);
     let http = Arc::new(Http::new(&api.limits));
-    let graceful = GracefulShutdown::new();
-    loop {
-        tokio::select! {
-            () = stopped(&mut stop) => break,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => {
-                    let watcher = graceful.watcher();
-                    tokio::spawn(connection(api.clone(), stream, peer, serving.clone(), http.clone(), watcher));
-                }
-                // Out of file descriptors, most likely: wait for some to come back.
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
-            },
-        }
-    }
-    drop(listener);
+    let graceful = listener::accept(listener, stopped(&mut stop), |stream, peer, watcher| {
+        tokio::spawn(connection(
+            api.clone(),
+            stream,
+            peer,
+            serving.clone(),
+            http.clone(),
+            watcher,
+        ));
+    })
+    .await;
     let ended = async { tokio::join!(graceful.shutdown(), api.connections.ended()) };
     let _ = timeout(STOP_PATIENCE, ended).await;
 }
@@ -117,7 +107,7 @@ async fn connection(
     http: Arc<Http>,
     watcher: hyper_util::server::graceful::Watcher,
 ) {
-    if let Err(error) = tune(&stream, &api.limits) {
+    if let Err(error) = tune(&stream, api.limits.stalled) {
         return tracing::debug!(%peer, %error, "the connection was gone before it was served");
     }
     let acceptor = match acceptor(&serving, &stream) {
@@ -161,25 +151,6 @@ fn acceptor(serving: &Serving, stream: &TcpStream) -> Result<TlsAcceptor, PkiErr
         .local_addr()
         .map_or(Ipv4Addr::LOCALHOST.into(), |own| own.ip());
     serving.at(reached).map(TlsAcceptor::from)
-}
-
-/// Resolves when a connection has not asked for anything within the time it has for that.
-async fn nothing_asked(asked: &Notify, patience: Duration) {
-    if timeout(patience, asked.notified()).await.is_ok() {
-        std::future::pending::<()>().await;
-    }
-}
-
-/// Answers leave at once, and peers that are silent or take nothing are given up: the system asks
-/// them for a sign of life, and waits for what was sent to be taken only so long.
-fn tune(stream: &TcpStream, limits: &Limits) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let socket = SockRef::from(stream);
-    let keepalive = TcpKeepalive::new()
-        .with_time(SIGN_OF_LIFE)
-        .with_interval(SIGN_OF_LIFE);
-    socket.set_tcp_keepalive(&keepalive)?;
-    socket.set_tcp_user_timeout(Some(limits.stalled))
 }
 
 /// The user a verified client certificate names: its common name, and its organisations as groups.

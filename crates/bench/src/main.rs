@@ -88,6 +88,8 @@ enum Command {
         jobs: usize,
         #[arg(long, default_value_t = 4)]
         pods: usize,
+        #[arg(long, default_value = "training")]
+        namespace: String,
         server: Server,
     },
 }
@@ -123,8 +125,9 @@ async fn run(command: Command) -> Result<()> {
             kind,
             jobs,
             pods,
+            namespace,
             server,
-        } => print(&training::run(&server, kind, jobs, pods).await?)?,
+        } => print(&training::run(&server, kind, jobs, pods, &namespace).await?)?,
     }
     Ok(())
 }

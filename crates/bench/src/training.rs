@@ -67,13 +67,19 @@ impl Kind {
     }
 }
 
-pub(crate) async fn run(server: &Server, kind: Kind, jobs: usize, pods: usize) -> Result<Samples> {
+pub(crate) async fn run(
+    server: &Server,
+    kind: Kind,
+    jobs: usize,
+    pods: usize,
+    namespace: &str,
+) -> Result<Samples> {
     ensure!(pods > 1, "a job has at least two pods");
-    let site = Site::open(server, "training").await?;
+    let site = Site::open(server, namespace).await?;
     let mut client = site.client().await?;
     let before = until_quiet(&mut client).await?;
     let mut watch = Watch::open(&site).await?;
-    let folder = kind.folder("training");
+    let folder = kind.folder(namespace);
     let started = Instant::now();
     let submitting = site.share_out(CLIENTS, jobs, async |client, number| {
         let job = kind.job(&format!("job-{number:04}"), pods);

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
@@ -17,6 +18,9 @@ pub(crate) struct Instance {
     pub(crate) pid: u32,
     pub(crate) address: String,
     pub(crate) kubeconfig: PathBuf,
+    /// Where the task service is; none where there is none.
+    #[serde(default)]
+    pub(crate) service: Option<String>,
     /// When it became ready, RFC 3339.
     pub(crate) since: String,
     pub(crate) version: String,
@@ -41,11 +45,17 @@ pub(crate) enum Found {
 const FILE: &str = "instance.json";
 
 impl Instance {
-    pub(crate) fn new(dir: &Path, address: &str, tier: Option<&cluster::Decision>) -> Self {
+    pub(crate) fn new(
+        dir: &Path,
+        address: &str,
+        service: Option<SocketAddr>,
+        tier: Option<&cluster::Decision>,
+    ) -> Self {
         Self {
             pid: std::process::id(),
             address: address.to_owned(),
             kubeconfig: kubeconfig::path(dir),
+            service: service.map(|address| format!("http://{address}")),
             since: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             tier: tier.map(|decision| decision.tier.name().to_owned()),

@@ -18,7 +18,7 @@ mod replicas;
 pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod stop;
-mod table;
+pub(crate) mod table;
 pub(crate) mod terminal;
 mod watch;
 pub(crate) mod why;
@@ -50,7 +50,7 @@ pub(crate) fn carry_out(
 }
 
 /// Does work on this thread, to its end.
-fn wait_for<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+pub(crate) fn wait_for<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -17,21 +17,27 @@ pub(crate) fn path(dir: &Path) -> PathBuf {
 /// Writes the kubeconfig: readable by its owner only, and never half-written.
 pub(crate) fn write(dir: &Path, server: &str, ca_pem: &str, token: &str) -> Result<PathBuf> {
     let path = path(dir);
-    let temporary = dir.join("kubeconfig.new");
-    let text = text(server, ca_pem, token);
+    write_private(&path, &text(server, ca_pem, token))?;
+    Ok(path)
+}
+
+/// Writes a file that is readable by its owner only, and never half-written.
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".new");
+    let temporary = Path::new(&temporary);
     let write = || -> std::io::Result<()> {
         let mut file = fs::OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(true)
             .mode(0o600)
-            .open(&temporary)?;
+            .open(temporary)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
-        fs::rename(&temporary, &path)
+        fs::rename(temporary, path)
     };
-    write().with_context(|| format!("cannot write `{}`", path.display()))?;
-    Ok(path)
+    write().with_context(|| format!("cannot write `{}`", path.display()))
 }
 
 fn text(server: &str, ca_pem: &str, token: &str) -> String {

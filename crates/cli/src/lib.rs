@@ -22,6 +22,7 @@ mod operator;
 mod pkg;
 mod processes;
 mod status;
+mod tasks;
 mod trainer;
 mod up;
 mod wait_for_name;
@@ -42,6 +43,7 @@ use clap::{Parser, Subcommand, ValueEnum};
   trainyard demo                             a distributed training on this machine, from start to end
   trainyard run --nodes 2 -- ./train.sh      your own program, on two nodes
   trainyard ps; trainyard why NAME           what runs, and why something does not
+  trainyard task submit -f values.json       filled values for a task of a definition
   trainyard pkg build DIR                    the manifests a kustomization stands for
   trainyard up --detach; trainyard down      a Kubernetes cluster of this machine's own
 
@@ -72,6 +74,11 @@ enum Command {
     Pkg(Box<pkg::Arguments>),
     Image(image::Arguments),
     Operator(Box<operator::Arguments>),
+    Template(tasks::template::Arguments),
+    Definition(tasks::definition::Arguments),
+    Task(tasks::task::Arguments),
+    Token(tasks::token::Arguments),
+    Service(Box<tasks::service::Arguments>),
     Trainer(trainer::Arguments),
     MpiRsh(mpi_rsh::Arguments),
     MpiWait(mpi_wait::Arguments),
@@ -133,6 +140,8 @@ impl Arguments {
     pub fn log_filter(&self) -> &'static str {
         match self.command {
             Command::Up(_) | Command::Operator(_) => "warn",
+            // Its log is one of the places where changes are written down.
+            Command::Service(_) => "warn,audit=info",
             _ => "warn,kube_client=off",
         }
     }
@@ -150,6 +159,11 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Pkg(arguments) => Ok(pkg::run(&arguments, surroundings)),
         Command::Image(arguments) => image::run(&arguments, surroundings),
         Command::Operator(arguments) => operator::run(&arguments, surroundings),
+        Command::Template(arguments) => tasks::template::run(&arguments, surroundings),
+        Command::Definition(arguments) => tasks::definition::run(&arguments, surroundings),
+        Command::Task(arguments) => tasks::task::run(&arguments, surroundings),
+        Command::Token(arguments) => tasks::token::run(&arguments, surroundings),
+        Command::Service(arguments) => tasks::service::run(&arguments, surroundings),
         Command::Demo(arguments) => jobs::demo::run(&arguments, surroundings),
         Command::Run(arguments) => Ok(jobs::run::run(&arguments, surroundings)),
         Command::Ps(arguments) => jobs::ps::run(&arguments, surroundings),

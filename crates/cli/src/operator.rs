@@ -4,7 +4,16 @@ mod addresses;
 mod choices;
 mod explain;
 
-use std::{fs, net::SocketAddr, path::PathBuf, process::ExitCode, time::Duration};
+pub(crate) use explain::connection as explain_connection;
+
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result};
 use operator::{
@@ -27,6 +36,7 @@ use crate::{Surroundings, accelerators};
                                   run it in the cluster, two of it, of which one acts
 
 Exit codes: 0 it was stopped; 2 it could not start")]
+#[expect(clippy::struct_excessive_bools, reason = "a switch is given or not")]
 pub(crate) struct Arguments {
     /// The cluster; otherwise that of KUBECONFIG, of the pod this runs in, or of ~/.kube/config
     #[arg(long, value_name = "FILE", alias = "kubeConfig")]
@@ -131,6 +141,22 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = ":8081", value_parser = addresses::parse)]
     health_probe_bind_address: addresses::Address,
 
+    /// Look after no tasks. They are looked after where the cluster has their kinds and no --namespace is given
+    #[arg(long)]
+    no_tasks: bool,
+
+    /// A network that callbacks of tasks may go to beside the public ones, such as 10.0.0.0/8
+    #[arg(long = "callbacks-to", value_name = "NETWORK")]
+    callbacks_to: Vec<ipnet::IpNet>,
+
+    /// Authorities, in PEM, that vouch for receivers of callbacks beside those the system trusts
+    #[arg(long = "callback-ca", value_name = "FILE")]
+    callback_authorities: Vec<PathBuf>,
+
+    /// Where logs of tasks are kept when their pods are gone: a folder that the task service sees, too
+    #[arg(long, value_name = "FOLDER")]
+    task_logs: Option<PathBuf>,
+
     /// Print the objects by which the operator runs in a cluster, and do nothing else
     #[arg(long)]
     print_manifests: bool,
@@ -168,6 +194,7 @@ async fn serve(arguments: &Arguments, surroundings: &Surroundings, accelerators:
         .await
         .map_err(explain::connection)?;
     let mut options = options(arguments, &connection, accelerators);
+    options.beside = tasks(arguments)?;
     if let Some(object) = &arguments.controller_config_map {
         options.operator.settings.accelerators = read_config_map(&connection, object).await?;
     }
@@ -188,10 +215,23 @@ async fn serve(arguments: &Arguments, surroundings: &Surroundings, accelerators:
 }
 
 fn whereabouts(arguments: &Arguments, surroundings: &Surroundings) -> Whereabouts {
-    let given = arguments.kubeconfigs.iter();
+    whereabouts_of(
+        arguments.kubeconfig.as_deref(),
+        &arguments.kubeconfigs,
+        surroundings,
+    )
+}
+
+/// The cluster that a process of its own is for.
+pub(crate) fn whereabouts_of(
+    kubeconfig: Option<&Path>,
+    kubeconfigs: &[PathBuf],
+    surroundings: &Surroundings,
+) -> Whereabouts {
     Whereabouts {
-        kubeconfig: arguments.kubeconfig.clone(),
-        kubeconfigs: given
+        kubeconfig: kubeconfig.map(Path::to_owned),
+        kubeconfigs: kubeconfigs
+            .iter()
             .filter(|path| !path.as_os_str().is_empty())
             .cloned()
             .collect(),
@@ -223,7 +263,27 @@ fn options(arguments: &Arguments, connection: &Connection, accelerators: Acceler
         },
         election: arguments.leader_elect.then(|| election(arguments, connection)),
         endpoints: endpoints(arguments),
+        beside: None,
     }
+}
+
+/// The engine of tasks, which looks after the whole cluster or not at all: templates are the cluster's.
+fn tasks(arguments: &Arguments) -> Result<Option<operator::Beside>> {
+    if arguments.no_tasks || !namespaces(arguments).is_empty() {
+        return Ok(None);
+    }
+    let options = tasks::Options {
+        program: std::env::current_exe().context("cannot find this program")?,
+        callbacks_to: arguments.callbacks_to.clone(),
+        authorities: crate::up::read_authorities(&arguments.callback_authorities)?,
+        has_autoscaler: true,
+        logs: arguments.task_logs.clone(),
+        installs: arguments.install_definitions,
+    };
+    Ok(Some(operator::Beside {
+        name: "tasks",
+        start: Arc::new(move |client, closing| tasks::start(client, options.clone(), closing)),
+    }))
 }
 
 fn kinds(arguments: &Arguments) -> Vec<&'static Kind> {
@@ -303,12 +363,16 @@ async fn read_config_map(connection: &Connection, object: &choices::Object) -> R
     accelerators::parse(&format!("{place}, {CONFIGURATION_KEY}"), text)
 }
 
+/// The image of this program, where nobody names another.
+pub(crate) fn default_image() -> String {
+    match Delivery::default() {
+        Delivery::Image(image) | Delivery::HostPath(image) => image,
+    }
+}
+
 fn print_manifests(arguments: &Arguments) -> Result<ExitCode> {
     let kinds = kinds(arguments);
     let image = arguments.image.clone().or_else(|| arguments.tools_image.clone());
-    let default = || match Delivery::default() {
-        Delivery::Image(image) | Delivery::HostPath(image) => image,
-    };
     let mut further = Vec::new();
     if !kinds.is_empty() {
         let names: Vec<String> = kinds.iter().map(|kind| kind.definition()).collect();
@@ -317,6 +381,13 @@ fn print_manifests(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(choices::Gang(gang)) = &arguments.gang_scheduler_name {
         further.push(format!("--gang-scheduler-name={}", choices::gang_name(gang)));
     }
+    further.extend(arguments.no_tasks.then(|| "--no-tasks".to_owned()));
+    further.extend(
+        arguments
+            .callbacks_to
+            .iter()
+            .map(|network| format!("--callbacks-to={network}")),
+    );
     if let Some(domain) = &arguments.cluster_domain {
         further.push(format!("--cluster-domain={domain}"));
     }
@@ -328,13 +399,14 @@ fn print_manifests(arguments: &Arguments) -> Result<ExitCode> {
     let own_namespace = arguments.lease_namespace.clone();
     let objects = operator::manifests(&Deployment {
         namespace: own_namespace.unwrap_or_else(|| OWN_NAMESPACE.to_owned()),
-        image: image.unwrap_or_else(default),
+        image: image.unwrap_or_else(default_image),
         kinds: if kinds.is_empty() {
             resources::kinds::ALL.to_vec()
         } else {
             kinds
         },
         namespaces: namespaces(arguments),
+        tasks: !arguments.no_tasks && namespaces(arguments).is_empty(),
         arguments: further,
         configuration,
     });

@@ -5,13 +5,18 @@ use std::{ffi::OsString, path::Path, process::ExitCode};
 /// Runs the process that the arguments ask for, if they ask for one. Call it before anything else: such
 /// a process makes namespaces, which only a program with a single thread can.
 pub fn process(arguments: &[OsString], start_log: impl FnOnce()) -> Option<ExitCode> {
-    let [_, kind, folder] = arguments else { return None };
-    let folder = Path::new(folder);
-    match kind.to_str()? {
-        "__sandbox" => Some(cluster::sandbox_process(folder)),
-        "__network" => {
+    let [_, kind, rest @ ..] = arguments else {
+        return None;
+    };
+    match (kind.to_str()?, rest) {
+        ("__sandbox", [folder]) => Some(cluster::sandbox_process(Path::new(folder))),
+        ("__network", [folder]) => {
             start_log();
-            Some(cluster::network_process(folder))
+            Some(cluster::network_process(Path::new(folder)))
+        }
+        ("__render", limits) => {
+            let limits: Vec<&str> = limits.iter().filter_map(|limit| limit.to_str()).collect();
+            Some(render_worker::process(&limits))
         }
         _ => None,
     }

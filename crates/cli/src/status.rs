@@ -44,6 +44,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
   pid         {}
   address     {}
   kubeconfig  {}
+  service     {}
   tier        {}
   memory      {}
   since       {}
@@ -51,6 +52,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
                 instance.pid,
                 instance.address,
                 instance.kubeconfig.display(),
+                instance.service.as_deref().unwrap_or("none"),
                 tier(instance),
                 memory.map_or_else(|| "unknown".to_owned(), shown),
                 instance.since,

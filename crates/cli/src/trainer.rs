@@ -10,11 +10,15 @@ use crate::advised;
 /// Exit code of a worker that lost another: operators read it as "try again".
 const LOST_A_PEER: u8 = 138;
 
+/// Pictures of the exam.
+const EXAM: u64 = 2000;
+
 /// Train a small model that reads digits, alone or as one of several workers
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   trainyard trainer
   trainyard trainer --steps 2000 --checkpoint-dir ./digits --target-accuracy 0.97
+  trainyard trainer --export-dir ./models/digits --exam-file exam.csv
   RANK=1 WORLD_SIZE=2 MASTER_ADDR=host-0 MASTER_PORT=29500 trainyard trainer
 
 Reports are lines of name=value on standard output. Nothing is downloaded: the pictures are drawn.
@@ -40,6 +44,14 @@ pub(crate) struct Arguments {
     /// Save what has been learnt here at each report, and go on from there
     #[arg(long, value_name = "DIR", env = "CHECKPOINT_DIR")]
     checkpoint_dir: Option<PathBuf>,
+
+    /// Export a model that reaches the target here, as the next version of a SavedModel for `trainyard serve`
+    #[arg(long, value_name = "DIR", env = "OUTPUT_DIR")]
+    export_dir: Option<PathBuf>,
+
+    /// Write the pictures of the exam here, one a line, as `trainyard bench-serving` reads them
+    #[arg(long, value_name = "FILE")]
+    exam_file: Option<PathBuf>,
 
     /// Which of the workers this is
     #[arg(long, value_name = "N", env = "RANK", default_value_t = 0)]
@@ -72,6 +84,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             "ranks (--rank, RANK) are counted from 0 and are below the number of workers (--world-size, WORLD_SIZE)",
         ));
     }
+    if let Some(path) = arguments.exam_file.as_deref().filter(|_| arguments.rank == 0) {
+        trainer::write_exam(path, EXAM)?;
+    }
     let place = Place {
         rank: arguments.rank,
         world: arguments.world_size,
@@ -86,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             let code = match &error {
                 TrainError::BelowTarget { .. } => 1,
                 TrainError::Peer(_) => LOST_A_PEER,
-                TrainError::Checkpoint(_) | TrainError::Disagreement => 2,
+                TrainError::Checkpoint(_) | TrainError::Export(_) | TrainError::Disagreement => 2,
             };
             crate::report(&error.into());
             Ok(ExitCode::from(code))
@@ -99,9 +114,10 @@ fn course(arguments: &Arguments) -> Course {
         steps: arguments.steps,
         batch: arguments.batch_size as usize,
         report_every: arguments.report_every,
-        exam: 2000,
+        exam: EXAM,
         target: arguments.target_accuracy,
         checkpoints: arguments.checkpoint_dir.clone(),
+        exports: arguments.export_dir.clone(),
         patience: Duration::from_secs(arguments.patience),
     }
 }
@@ -133,5 +149,6 @@ fn line(event: &Event) -> String {
             pictures,
             seconds,
         } => format!("examined accuracy={accuracy:.4} pictures={pictures} seconds={seconds:.2}"),
+        Event::Exported { path } => format!("exported path={}", path.display()),
     }
 }

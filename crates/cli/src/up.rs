@@ -1,6 +1,6 @@
 //! `trainyard up`: starts the embedded cluster.
 
-use std::{ffi::OsString, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
@@ -12,7 +12,7 @@ use crate::{
     instance::Instance,
     kubeconfig,
     lock::Lock,
-    log,
+    log, tasks,
 };
 
 /// Start the embedded cluster: a Kubernetes API on this machine, and pods that are its processes
@@ -75,6 +75,19 @@ pub(crate) struct Arguments {
     /// Leave training jobs to another operator, which brings their kinds: one that is tried, or an original
     #[arg(long, conflicts_with = "controller_config_file")]
     no_operator: bool,
+
+    /// Where the task service listens: templates, definitions and tasks over HTTP [default:
+    /// 127.0.0.1:6480, or a free port where that is taken]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = socket_address)]
+    service_listen: Option<SocketAddr>,
+
+    /// So many changes a second one user of the task service may make, and twice as many reads; 0 sets no limit
+    #[arg(long, value_name = "COUNT", default_value_t = 500)]
+    service_rate: u32,
+
+    /// Serve no tasks over HTTP
+    #[arg(long, conflicts_with = "service_listen")]
+    no_service: bool,
 
     /// Keep pods apart no better than this, though the machine allows it: how to try what other machines do
     #[arg(long, value_name = "TIER", value_enum, hide = true)]
@@ -164,10 +177,15 @@ async fn serve(dir: &ClusterDir, arguments: &Arguments, surroundings: &Surroundi
             .then(|| node(arguments, surroundings))
             .transpose()?,
     };
-    let running = cluster::start(options).await.map_err(explain)?;
+    let mut running = cluster::start(options).await.map_err(explain)?;
     let address = format!("https://{}", reachable(running.address()));
     kubeconfig::write(&dir.path, &address, running.ca_pem(), running.admin_token())?;
-    let instance = Instance::new(&dir.path, &address, running.tier());
+    let service = if arguments.api_only || arguments.no_service {
+        None
+    } else {
+        Some(start_service(&mut running, dir, arguments).await?)
+    };
+    let instance = Instance::new(&dir.path, &address, service, running.tier());
     instance.write(&dir.path)?;
     print_ready(&instance, dir, "Ctrl-C");
     tokio::select! {
@@ -180,9 +198,52 @@ async fn serve(dir: &ClusterDir, arguments: &Arguments, surroundings: &Surroundi
     Ok(ExitCode::SUCCESS)
 }
 
+/// The task service, and a token for whoever may read the cluster's directory.
+async fn start_service(
+    running: &mut cluster::Cluster,
+    dir: &ClusterDir,
+    arguments: &Arguments,
+) -> Result<SocketAddr> {
+    const USUAL: u16 = 6480;
+    let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
+    // Where any port will do for the cluster it does for its service.
+    let usual = if arguments.listen.port() == 0 { 0 } else { USUAL };
+    let mut options = cluster::ServiceOptions::new(
+        arguments.service_listen.unwrap_or_else(|| local(usual)),
+        program()?,
+    );
+    options.otherwise = arguments.service_listen.is_none().then(|| local(0));
+    options.writes = service::Rate::per_second(arguments.service_rate);
+    options.reads = service::Rate::per_second(arguments.service_rate * 2);
+    options.logs = Some(cluster::task_logs(&dir.path));
+    let token = tasks::token_file(&dir.path);
+    let namespace = options.system_namespace.clone();
+    let client = running.service_client();
+    let kept = tasks::service::keep_admin_token(&client, &namespace, &token);
+    let kept = match tokio::time::timeout(TOKEN_PATIENCE, kept).await {
+        Ok(kept) => kept,
+        Err(_) => Err(anyhow::anyhow!("the cluster did not answer")),
+    };
+    if let Err(error) = kept {
+        // As on a disk without room: everything else works.
+        tracing::warn!(
+            error = format!("{error:#}"),
+            "the task service has no token for its admin"
+        );
+    }
+    Ok(running.start_service(options).await?)
+}
+
+/// So long the cluster is not said to be ready because of a token.
+const TOKEN_PATIENCE: Duration = Duration::from_secs(3);
+
+/// The path is kept open by nobody: a program that is replaced is started anew by its name.
+fn program() -> Result<PathBuf> {
+    std::env::current_exe().context("cannot find this program")
+}
+
 fn node(arguments: &Arguments, surroundings: &Surroundings) -> Result<cluster::Node> {
-    // The path is kept open by nobody: a program that is replaced is started anew by its name.
-    let program: PathBuf = std::env::current_exe().context("cannot find this program")?;
+    let program = program()?;
     Ok(cluster::Node {
         program,
         home: surroundings.home.clone(),
@@ -197,7 +258,7 @@ fn node(arguments: &Arguments, surroundings: &Surroundings) -> Result<cluster::N
     })
 }
 
-fn read_authorities(files: &[PathBuf]) -> Result<Vec<u8>> {
+pub(crate) fn read_authorities(files: &[PathBuf]) -> Result<Vec<u8>> {
     let mut all = Vec::new();
     for file in files {
         let text = std::fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))?;
@@ -245,7 +306,7 @@ fn print_ready(instance: &Instance, dir: &ClusterDir, stop: &str) {
 
   address     {address}
   kubeconfig  {kubeconfig}
-
+{service}
 Try:
   export KUBECONFIG={pasteable}
   kubectl get namespaces
@@ -255,6 +316,14 @@ Stop it with {stop}; what it stores stays.
 ",
         address = instance.address,
         kubeconfig = instance.kubeconfig.display(),
+        service = instance
+            .service
+            .as_ref()
+            .map(|address| format!(
+                "  service     {address} (token in {})\n",
+                tasks::token_file(&dir.path).display()
+            ))
+            .unwrap_or_default(),
         pasteable = pasteable(&instance.kubeconfig),
         status = dir.command("status"),
     );
@@ -308,6 +377,11 @@ fn background_arguments(arguments: &Arguments) -> Vec<OsString> {
     all.extend(arguments.drop_damaged.then(|| "--drop-damaged".into()));
     all.extend(arguments.api_only.then(|| "--api-only".into()));
     all.extend(arguments.no_operator.then(|| "--no-operator".into()));
+    all.extend(arguments.no_service.then(|| "--no-service".into()));
+    if let Some(address) = arguments.service_listen {
+        all.extend(["--service-listen".into(), address.to_string().into()]);
+    }
+    all.extend(["--service-rate".into(), arguments.service_rate.to_string().into()]);
     if arguments.images == Images::Host {
         all.extend(["--images".into(), "host".into()]);
     }

@@ -17,6 +17,7 @@ mod http;
 pub mod manifests;
 mod process;
 mod real;
+mod receiver;
 mod server;
 mod session;
 mod shell;
@@ -26,10 +27,11 @@ mod tools;
 pub use binary::binary;
 pub use http::{Answer, get};
 pub use process::{Output, run, text};
-pub use server::{Server, User};
+pub use receiver::{Call, Receiver};
+pub use server::{Server, User, is_real};
 pub use session::check;
 pub use shell::Shell;
 pub use tools::{
-    OpenMpi, Release, Tool, client_go_program, helm, kubectl, needed, openmpi, packages, prefix, python,
-    pytorch,
+    OpenMpi, Release, Tool, client_go_program, environment, helm, kubectl, needed, openmpi, packages, prefix,
+    python, pytorch,
 };

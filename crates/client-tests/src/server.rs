@@ -27,6 +27,8 @@ const NOBODY: u32 = 65_534;
 pub struct Server {
     running: Running,
     extent: Extent,
+    /// What `up` is told besides.
+    options: Vec<String>,
     home: TempDir,
 }
 
@@ -87,10 +89,11 @@ impl Server {
     fn start_either(extent: Extent) -> Self {
         let home = TempDir::new().expect("a temporary folder can be made");
         if !is_real() {
-            let running = Running::Trainyard(start_trainyard(home.path(), extent));
+            let running = Running::Trainyard(start_trainyard(home.path(), extent, &[]));
             return Self {
                 running,
                 extent,
+                options: Vec::new(),
                 home,
             };
         }
@@ -102,6 +105,7 @@ impl Server {
         let server = Self {
             running,
             extent,
+            options: Vec::new(),
             home,
         };
         real::wait_until_ready(&server.address(), &server.token());
@@ -111,15 +115,23 @@ impl Server {
     /// Starts a whole cluster, whose pods are processes of this user.
     #[track_caller]
     pub fn start_with_pods(user: User) -> Self {
+        Self::start_with_options(user, &[])
+    }
+
+    /// The same, with further options of `up`.
+    #[track_caller]
+    pub fn start_with_options(user: User, options: &[&str]) -> Self {
         let home = TempDir::new().expect("a temporary folder can be made");
         if user == User::Nobody {
             chown(home.path(), Some(NOBODY), Some(NOBODY)).expect("the tests are run by root");
         }
         let extent = Extent::Pods(user);
-        let running = Running::Trainyard(start_trainyard(home.path(), extent));
+        let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+        let running = Running::Trainyard(start_trainyard(home.path(), extent, &options));
         Self {
             running,
             extent,
+            options,
             home,
         }
     }
@@ -168,7 +180,7 @@ impl Server {
     #[track_caller]
     pub fn start_again(&mut self) {
         self.kill();
-        self.running = Running::Trainyard(start_trainyard(self.home(), self.extent));
+        self.running = Running::Trainyard(start_trainyard(self.home(), self.extent, &self.options));
     }
 
     /// An entry of the kubeconfig, which every server here writes one to a line.
@@ -207,7 +219,7 @@ impl Drop for Server {
 }
 
 /// Whether tests run against the real kube-apiserver.
-pub(crate) fn is_real() -> bool {
+pub fn is_real() -> bool {
     std::env::var_os("TRAINYARD_TESTS_AGAINST").is_some_and(|value| value == "real")
 }
 
@@ -221,7 +233,7 @@ pub(crate) fn is_root() -> bool {
 }
 
 #[track_caller]
-fn start_trainyard(home: &Path, extent: Extent) -> Child {
+fn start_trainyard(home: &Path, extent: Extent, options: &[String]) -> Child {
     let log = File::options()
         .append(true)
         .create(true)
@@ -230,6 +242,7 @@ fn start_trainyard(home: &Path, extent: Extent) -> Child {
     let mut up = Command::new(binary());
     up.args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
         .arg(data_dir(home))
+        .args(options)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log);

@@ -18,7 +18,7 @@ use std::{
 
 pub use debian::{OpenMpi, openmpi, pytorch};
 pub use go::{Release, client_go_program, helm, kubectl};
-pub use python::{packages, prefix, python};
+pub use python::{environment, packages, prefix, python};
 
 /// A program, or why there is none.
 pub type Tool = Result<PathBuf, String>;

@@ -18,6 +18,14 @@ pub(crate) fn operator() -> User {
     User::new("system:trainyard-operator", &[])
 }
 
+pub(crate) fn tasks() -> User {
+    User::new("system:trainyard-tasks", &[])
+}
+
+pub(crate) fn service() -> User {
+    User::new("system:trainyard-service", &[])
+}
+
 /// One client writes for all nodes that are simulated.
 pub(crate) fn simulated_nodes() -> User {
     User::new("system:node:simulated", &["system:nodes", OWN_NODES])

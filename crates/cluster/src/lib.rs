@@ -5,6 +5,7 @@ mod identities;
 mod thrift;
 
 use std::{
+    collections::BTreeMap,
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
@@ -18,6 +19,7 @@ pub use apiserver::StartError;
 pub use node_agent::{
     Decision, Leftovers, Tier, image_ownership, leave_nothing_running, network_process, sandbox_process,
 };
+pub use service::{Options as ServiceOptions, StartError as ServiceError};
 pub use simulated_nodes::Options as SimulatedNodes;
 
 /// So long the cluster is not said to be ready because of the training kinds.
@@ -61,6 +63,7 @@ pub struct Cluster {
     server: apiserver::Running,
     engines: Engines,
     tier: Option<Decision>,
+    service: Option<service::Service>,
     _thrift: JoinSet<()>,
 }
 
@@ -86,6 +89,7 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
         server,
         engines: Engines::default(),
         tier: None,
+        service: None,
         _thrift: thrift::start(),
     };
     if let Some(node) = options.node {
@@ -95,7 +99,8 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
                 None => operator::Definitions::Await,
             }
         };
-        let (tier, definitions) = tokio::join!(find_tier(node.tier), definitions);
+        let (tier, definitions, ()) =
+            tokio::join!(find_tier(node.tier), definitions, know_tasks(&cluster.server));
         cluster.engines = start_engines(&cluster.server, options.data_dir, node, tier.clone(), definitions);
         cluster.tier = Some(tier);
     }
@@ -125,6 +130,41 @@ async fn know_kinds(server: &apiserver::Running) -> operator::Definitions {
     }
 }
 
+/// The same for tasks; the engine waits for their kinds and installs them where that took too long.
+async fn know_tasks(server: &apiserver::Running) {
+    let client = client(server, identities::tasks());
+    let installed = tasks::install(&client);
+    // Whoever starts the engine goes on trying.
+    let _ = tokio::time::timeout(PATIENCE, Box::pin(installed)).await;
+}
+
+/// How tasks are looked after here: callbacks may go to this machine, and nobody adds nodes.
+fn task_options(data_dir: &Path, node: &Node) -> tasks::Options {
+    let this_machine = ["127.0.0.0/8", "::1/128"];
+    tasks::Options {
+        program: node.program.clone(),
+        callbacks_to: this_machine
+            .into_iter()
+            .filter_map(|network| network.parse().ok())
+            .collect(),
+        authorities: Vec::new(),
+        has_autoscaler: false,
+        logs: Some(task_logs(data_dir)),
+        installs: true,
+    }
+}
+
+/// Where logs of tasks are kept when their pods are gone.
+pub fn task_logs(data_dir: &Path) -> PathBuf {
+    data_dir.join("task-logs")
+}
+
+/// What the default node groups go by: this machine is of both.
+fn group_labels() -> BTreeMap<String, String> {
+    let yes = |label: &str| (label.to_owned(), "true".to_owned());
+    [yes(tasks::LABEL_ML), yes(tasks::LABEL_DL)].into()
+}
+
 fn start_engines(
     server: &apiserver::Running,
     data_dir: PathBuf,
@@ -133,6 +173,11 @@ fn start_engines(
     definitions: operator::Definitions,
 ) -> Engines {
     let client = |user| client(server, user);
+    let tasks = tasks::start(
+        client(identities::tasks()),
+        task_options(&data_dir, &node),
+        &reconcile::Closing::default(),
+    );
     let directories = controllers::Directories {
         root: data_dir.join("volumes"),
         node: Some(node_agent::name_of_this_machine()),
@@ -157,6 +202,7 @@ fn start_engines(
         registry_authorities: node.registry_authorities,
         api_server: server.address,
         tier,
+        labels: group_labels(),
     };
     // Of all engines the controllers see the most; the others look through their eyes.
     let informers = Informers::new(client(identities::controllers()));
@@ -168,14 +214,19 @@ fn start_engines(
     };
     let simulated = node
         .simulated
+        .map(|mut options| {
+            options.labels.extend(group_labels());
+            options
+        })
         .map(|options| simulated_nodes::start(client(identities::simulated_nodes()), &informers, options));
-    let tasks = [
+    let engines = [
+        tasks,
         node_agent::start(node_client, &informers, settings, announce),
         scheduler::start(client(identities::scheduler()), &informers),
         controllers::start(client(identities::controllers()), &informers, offered),
     ];
     Engines {
-        tasks: tasks.into_iter().chain(operator).chain(simulated).collect(),
+        tasks: engines.into_iter().chain(operator).chain(simulated).collect(),
         _informers: Some(informers),
     }
 }
@@ -211,8 +262,24 @@ impl Cluster {
         self.server.admin_token()
     }
 
-    /// Ends the engines, then the API. Pods go on; the next start finds them.
+    /// A way to the API as the task service.
+    pub fn service_client(&self) -> Client {
+        client(&self.server, identities::service())
+    }
+
+    /// Starts the task service, and says where it is.
+    pub async fn start_service(&mut self, options: ServiceOptions) -> Result<SocketAddr, ServiceError> {
+        let service = service::start(self.service_client(), options).await?;
+        let address = service.address();
+        self.service = Some(service);
+        Ok(address)
+    }
+
+    /// Ends the service and the engines, then the API. Pods go on; the next start finds them.
     pub async fn stop(self) {
+        if let Some(service) = self.service {
+            service.stop().await;
+        }
         for mut tasks in self.engines.tasks {
             tasks.shutdown().await;
         }

@@ -3,7 +3,6 @@
 mod make;
 mod missed;
 mod plan;
-mod timetable;
 
 use std::sync::Arc;
 
@@ -28,8 +27,8 @@ use crate::{
     pods::claim,
     world::World,
 };
+use kinds::workloads::timetable::{self, Timetable};
 use plan::Plan;
-use timetable::Timetable;
 
 const NAME: &str = "cronjob-controller";
 const WORKERS: usize = 5;

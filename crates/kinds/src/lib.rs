@@ -29,7 +29,7 @@ pub mod resources;
 pub mod strategy;
 mod syntax;
 pub mod types;
-mod unified_diff;
+pub mod unified_diff;
 mod volume_sources;
 pub mod workloads;
 

@@ -107,7 +107,8 @@ pub fn validate_annotations(annotations: &Value, path: &Path, errors: &mut Error
     }
 }
 
-fn validate_names(meta: &Value, name_syntax: Syntax, path: &Path, errors: &mut Errors) {
+/// Checks the name, and what one is to be generated from.
+pub fn validate_names(meta: &Value, name_syntax: Syntax, path: &Path, errors: &mut Errors) {
     let prefix = text(meta, "generateName");
     if !prefix.is_empty() {
         for message in name_syntax(&completed(prefix)) {

@@ -57,6 +57,7 @@ pub static POD: Strategy = Strategy {
     validate_status_update: status::validate,
     warnings_on_create: warnings::of_pod,
     name_syntax: names::dns_subdomain,
+    stays_in_form: true,
     ..Strategy::NONE
 };
 
@@ -73,6 +74,8 @@ fn prepare_for_create(pod: &mut Value) {
             "status": "False",
             "reason": "SchedulingGated",
             "message": "Scheduling is blocked due to non-empty scheduling gates",
+            "lastProbeTime": null,
+            "lastTransitionTime": null,
         });
         if let Some(now) = get(pod, "metadata").get("creationTimestamp") {
             condition["lastTransitionTime"] = now.clone();

@@ -25,6 +25,9 @@ pub struct Strategy {
     /// `(new, old)`.
     pub warnings_on_update: fn(&Value, &Value) -> Vec<String>,
     pub name_syntax: names::Syntax,
+    /// Whoever changes a new object on the server's side leaves it in the form it is stored in, so that
+    /// nobody has to look for what is out of form: for what is created by the thousand.
+    pub stays_in_form: bool,
 }
 
 impl Strategy {
@@ -40,5 +43,6 @@ impl Strategy {
         warnings_on_create: |_| Vec::new(),
         warnings_on_update: |_, _| Vec::new(),
         name_syntax: names::dns_subdomain,
+        stays_in_form: false,
     };
 }

@@ -13,12 +13,22 @@ const MANY_LINES: usize = 200;
 
 /// The difference between two texts, without file names.
 pub(crate) fn unified_diff(old: &str, new: &str) -> String {
-    let (old, new) = (lines(old), lines(new));
-    let changes = changes(&old, &new);
+    between(&lines(old), &lines(new))
+}
+
+/// The difference between two files, without their names. Their last lines end as all do; one that is not there has
+/// none.
+pub fn of_files(old: &str, new: &str) -> String {
+    let lines = |text: &str| text.strip_suffix('\n').map(lines).unwrap_or_default();
+    between(&lines(old), &lines(new))
+}
+
+fn between(old: &[String], new: &[String]) -> String {
+    let changes = changes(old, new);
     let mut out = String::new();
     for hunk in hunks(&changes) {
         // Writing to a string cannot fail.
-        let _ = write_hunk(&mut out, &old, &new, hunk);
+        let _ = write_hunk(&mut out, old, new, hunk);
     }
     out
 }
@@ -262,6 +272,13 @@ mod tests {
             unified_diff(old, new),
             "@@ -1,4 +1,4 @@\n-1\n+one\n a\n b\n c\n@@ -6,4 +6,4 @@\n e\n f\n g\n-2\n+two\n"
         );
+    }
+
+    #[test]
+    fn files_may_be_new_and_have_no_line_behind_their_last() {
+        assert_eq!(of_files("", "a\nb\n"), "@@ -0,0 +1,2 @@\n+a\n+b\n");
+        assert_eq!(of_files("a\n", "a\nb\n"), "@@ -1 +1,2 @@\n a\n+b\n");
+        assert_eq!(of_files("a\n", "a\n"), "");
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod replica_set;
 pub mod replication_controller;
 pub mod schedule;
 pub mod stateful_set;
+pub mod timetable;
 
 use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};

@@ -3,10 +3,13 @@
 use std::fmt::{self, Write as _};
 
 use serde_json::Value;
+use smallvec::SmallVec;
 
 /// The name of a field as users read it in errors: `spec.containers[0].name`, `data[key]`.
+///
+/// Validation makes many of them, nearly all for nothing: those of usual length allocate nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Path(String);
+pub struct Path(SmallVec<[u8; 96]>);
 
 impl Path {
     /// The path of the document itself.
@@ -16,7 +19,7 @@ impl Path {
 
     /// A path that starts at the named top-level field.
     pub fn new(name: &str) -> Self {
-        Self(name.to_owned())
+        Self(SmallVec::from_slice(name.as_bytes()))
     }
 
     /// The field `name` below this one.
@@ -31,7 +34,7 @@ impl Path {
     /// The item of a list.
     #[must_use]
     pub fn index(&self, index: usize) -> Self {
-        Self(format!("{}[{index}]", self.0))
+        self.extended(&["[", &index.to_string(), "]"])
     }
 
     /// The entry of a map.
@@ -40,23 +43,22 @@ impl Path {
         self.extended(&["[", key, "]"])
     }
 
-    /// Validation makes many paths, most of them for nothing: one allocation each.
     fn extended(&self, parts: &[&str]) -> Self {
-        let length = self.0.len() + parts.iter().map(|part| part.len()).sum::<usize>();
-        let mut path = String::with_capacity(length);
-        path.push_str(&self.0);
-        path.extend(parts.iter().copied());
+        let mut path = SmallVec::from_slice(&self.0);
+        for part in parts {
+            path.extend_from_slice(part.as_bytes());
+        }
         Self(path)
     }
 
     pub fn as_str(&self) -> &str {
-        &self.0
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What all workers of a node share, and how the node comes up.
 
 use std::{
+    collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::PathBuf,
     sync::Arc,
@@ -50,6 +51,8 @@ pub struct Settings {
     pub api_server: SocketAddr,
     /// How pods are kept apart.
     pub tier: Decision,
+    /// Labels the node has unless somebody gives them another value.
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Settings {

@@ -84,13 +84,13 @@ async fn register(agent: &Agent) -> kube::Result<Node> {
     let Some(known) = known else {
         return nodes.create(&PostParams::default(), &wanted).await;
     };
-    let own = &wanted.metadata.labels;
-    let has_labels = own.iter().flatten().all(|(name, value)| {
-        let labels = known.metadata.labels.as_ref();
-        labels.and_then(|labels| labels.get(name)) == Some(value)
-    });
+    let labels = known.metadata.labels.unwrap_or_default();
+    let mut own = wanted.metadata.labels.unwrap_or_default();
+    // What somebody has made of these stays.
+    own.retain(|name, _| !(agent.settings.labels.contains_key(name) && labels.contains_key(name)));
+    own.retain(|name, value| labels.get(name) != Some(value));
     let name = &agent.settings.node_name;
-    if !has_labels {
+    if !own.is_empty() {
         let patch = Patch::Merge(json!({ "metadata": { "labels": own } }));
         nodes.patch(name, &PatchParams::default(), &patch).await?;
     }

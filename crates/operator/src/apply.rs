@@ -1,5 +1,7 @@
 //! What a plan asks for, done at the server and put into the caches at once.
 
+use std::time::Instant;
+
 use futures_util::{StreamExt as _, future::join_all, stream::FuturesUnordered};
 use k8s_openapi::api::{
     autoscaling::v2::HorizontalPodAutoscaler,
@@ -12,11 +14,15 @@ use kube::{
     api::{DeleteParams, Preconditions},
     core::DynamicObject,
 };
-use reconcile::Key;
+use reconcile::{
+    Key,
+    requests::{self, status},
+};
 use serde_json::{Value, json};
 use training::{Child, Delete, Event, Gang, Make, Refusal};
 
 use crate::{
+    MANAGER,
     controller::Controller,
     metrics::{
         CREATED_POD_GROUPS, CREATED_PODS, DELETED_POD_GROUPS, DELETED_PODS, FAILED_PODS, FAILED_SERVICES,
@@ -24,33 +30,51 @@ use crate::{
     },
     milestones,
     pod_groups::{PluginsGroup, VolcanoGroup},
-    requests::{self, status},
     seen::{Seen, Watched},
     ssh_key,
     stored_job::StoredJob,
 };
 
+/// What has come of making.
+pub(crate) enum Made {
+    All {
+        but: Vec<Refusal>,
+    },
+    /// The pods of other jobs go before the rest of this one.
+    PodsOnly,
+}
+
 /// So much of a job is made at a time.
 const AT_A_TIME: usize = 32;
 
 impl Controller {
-    /// Makes what pods need, then pods; ends early where something is refused, as what makes the server
-    /// refuse one usually makes it refuse all, or where nothing is to be begun any more.
-    pub(crate) async fn make(&self, job: &StoredJob, children: &[Child]) -> kube::Result<Vec<Refusal>> {
+    /// Makes what pods need, then pods, then their addresses; ends early where something is refused, as what
+    /// makes the server refuse one usually makes it refuse all, or where nothing is to be begun any more.
+    pub(crate) async fn make(&self, job: &StoredJob, children: &[Child]) -> kube::Result<Made> {
         let of = |wanted: Stage| {
             children
                 .iter()
                 .filter(move |child| Stage::of(child.kind()) == wanted)
         };
-        for stage in [Stage::First, Stage::Services, Stage::Replicas] {
+        for stage in [Stage::First, Stage::Replicas, Stage::Services] {
+            if of(stage).next().is_none() {
+                continue;
+            }
+            let key = Key::new(job.namespace(), job.name());
+            if stage == Stage::Services && self.pods_first.gives_way(&key, Instant::now()) {
+                return Ok(Made::PodsOnly);
+            }
+            // There is an event of each; those can wait.
+            let _working = self.recorder.at_work();
+            let _making = (stage == Stage::Replicas).then(|| self.pods_first.making());
             // Of the first there are a few, and one may need another.
             let at_a_time = if stage == Stage::First { 1 } else { AT_A_TIME };
             let refusals = self.make_some(job, of(stage), at_a_time).await?;
             if !refusals.is_empty() {
-                return Ok(refusals);
+                return Ok(Made::All { but: refusals });
             }
         }
-        Ok(Vec::new())
+        Ok(Made::All { but: Vec::new() })
     }
 
     async fn make_some(
@@ -144,7 +168,9 @@ impl Controller {
     async fn request<K: Watched>(&self, job: &StoredJob, child: &Child) -> kube::Result<Seen<K>> {
         let (client, folder) = (&self.world.client, K::url_path(&(), Some(job.namespace())));
         let created = match child.make {
-            Make::Apply => return requests::apply(client, &folder, child.name(), &child.object).await,
+            Make::Apply => {
+                return requests::apply(client, MANAGER, &folder, child.name(), &child.object).await;
+            }
             Make::Create => requests::create(client, &folder, &child.object).await,
             Make::CreateWithSshKey => requests::create(client, &folder, &with_key(&child.object)?).await,
         };
@@ -278,9 +304,9 @@ impl Controller {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     First,
-    /// One a replica, as those after them.
-    Services,
     Replicas,
+    /// One a replica.
+    Services,
 }
 
 impl Stage {

@@ -19,11 +19,14 @@ use tokio::task::JoinSet;
 use training::{Plan, Refusal, Settings, plan};
 
 use crate::{
-    Closing, Definitions, Metrics, definitions,
+    Closing, Definitions, Metrics,
+    apply::Made,
+    definitions,
     metrics::{MPI_JOB_INFO, QUEUE_DEPTH, written},
     milestones::count_deleted,
     observe::{has_foreign, observe},
     pod_groups::{PluginsGroup, VolcanoGroup},
+    pods_first::{self, PodsFirst},
     seen::{Seen, Watched},
     stored_job::{KeptJob, StoredJob, resource},
     world::World,
@@ -47,6 +50,7 @@ pub(crate) struct Controller {
     pub metrics: Metrics,
     pub closing: Closing,
     pub settings: Arc<Settings>,
+    pub pods_first: PodsFirst,
     /// What the API refused to make of jobs when they were last looked at.
     refusals: Mutex<HashMap<Key, Vec<Refusal>>>,
 }
@@ -108,6 +112,7 @@ impl Start {
             metrics: self.metrics,
             closing: self.closing,
             settings: self.settings,
+            pods_first: PodsFirst::default(),
             refusals: Mutex::default(),
         };
         (Arc::new(controller), queue, watches)
@@ -203,11 +208,18 @@ impl Controller {
     async fn reconcile(&self, key: Key) -> kube::Result<Next> {
         let Some(kept) = self.jobs.get(&key) else {
             self.refusals.lock().remove(&key);
+            self.pods_first.forget(&key);
             return Ok(Next::Wait);
         };
+        if self.pods_first.still_gives_way(&key, Instant::now()) {
+            return Ok(Next::After(pods_first::PAUSE));
+        }
         let job = StoredJob::of(kept);
         let mut decided = self.decide(&key, &job);
-        let refusals = self.make(&job, &decided.plan.make).await?;
+        let refusals = match self.make(&job, &decided.plan.make).await? {
+            Made::All { but } => but,
+            Made::PodsOnly => return Ok(Next::After(pods_first::PAUSE)),
+        };
         if self.closing.is_said() {
             // Whoever acts next goes on from what there is.
             return Ok(Next::Wait);

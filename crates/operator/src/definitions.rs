@@ -1,18 +1,16 @@
 //! The kinds themselves: put into the cluster, or waited for.
 
-use std::time::Duration;
-
 use futures_util::future::join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Client, Resource as _, core::ApiResource};
-use resources::{Kind, definitions};
+use reconcile::{
+    definitions::{self, is_served},
+    requests,
+};
+use resources::Kind;
 use serde_json::Value;
-use tokio::time::sleep;
 
-use crate::{requests, stored_job::resource};
-
-const FIRST_LOOK: Duration = Duration::from_millis(20);
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+use crate::{MANAGER, stored_job::resource};
 
 /// Installs the definitions of kinds and waits until all are served.
 pub async fn install_all(client: &Client, kinds: &[&'static Kind]) {
@@ -25,46 +23,12 @@ pub async fn install_all(client: &Client, kinds: &[&'static Kind]) {
 
 /// Makes the definition what this program knows it to be. Tries until it succeeds.
 pub(crate) async fn install(client: &Client, kind: &Kind) {
-    let folder = CustomResourceDefinition::url_path(&(), None);
-    let definition = definitions::definition(kind);
-    let mut wait = FIRST_LOOK;
-    while let Err(error) = requests::apply::<Value>(client, &folder, &kind.definition(), &definition).await {
-        tracing::warn!(%error, definition = kind.definition(), "cannot install a definition, will be tried again");
-        wait = pause(wait).await;
-    }
+    definitions::install(client, MANAGER, &resources::definitions::definition(kind)).await;
 }
 
 /// Resolves when the API has the kind.
 pub(crate) async fn served(client: &Client, resource: &ApiResource) {
-    let mut wait = FIRST_LOOK;
-    while !is_served(client, &resource.group, &resource.version, &resource.plural)
-        .await
-        .unwrap_or_default()
-    {
-        wait = pause(wait).await;
-    }
-}
-
-async fn pause(wait: Duration) -> Duration {
-    sleep(wait).await;
-    (wait * 2).min(LONGEST_WAIT)
-}
-
-/// Whether a resource is found in a version of a group.
-pub(crate) async fn is_served(
-    client: &Client,
-    group: &str,
-    version: &str,
-    plural: &str,
-) -> kube::Result<bool> {
-    match client
-        .list_api_group_resources(&format!("{group}/{version}"))
-        .await
-    {
-        Ok(list) => Ok(list.resources.iter().any(|resource| resource.name == plural)),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
-        Err(error) => Err(error),
-    }
+    definitions::served(client, &resource.group, &resource.version, &resource.plural).await;
 }
 
 /// What is found of a definition that somebody else is to install.
@@ -106,7 +70,7 @@ fn remembers(definition: &Value, version: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use resources::kinds::ALL;
+    use resources::{definitions, kinds::ALL};
     use serde_json::json;
 
     use super::*;

@@ -22,6 +22,8 @@ pub struct Deployment {
     pub arguments: Vec<String>,
     /// The file of accelerators.
     pub configuration: String,
+    /// Whether it looks after tasks, too, which it does in the whole cluster.
+    pub tasks: bool,
 }
 
 /// All of them, in the order in which they can be applied.
@@ -32,6 +34,13 @@ pub fn manifests(deployment: &Deployment) -> Vec<Value> {
         "metadata": {"name": deployment.namespace, "labels": labels()},
     })];
     objects.extend(deployment.kinds.iter().map(|kind| definitions::definition(kind)));
+    if deployment.tasks {
+        objects.extend(
+            resources::tasks::ALL
+                .into_iter()
+                .map(resources::tasks::TaskKind::definition),
+        );
+    }
     objects.push(object(deployment, "v1", "ServiceAccount", json!({})));
     objects.extend(roles(deployment));
     objects.push(object(
@@ -78,6 +87,9 @@ fn roles(deployment: &Deployment) -> Vec<Value> {
     let mut objects = Vec::new();
     if deployment.namespaces.is_empty() {
         on_jobs.extend(on_cluster);
+        if deployment.tasks {
+            on_jobs.extend(rights::on_tasks());
+        }
         objects.extend(role(deployment, None, &on_jobs));
     } else {
         objects.extend(role(deployment, None, &on_cluster));
@@ -195,6 +207,7 @@ mod tests {
             namespaces: namespaces.iter().map(|name| (*name).to_owned()).collect(),
             arguments: Vec::new(),
             configuration: "accelerators: {}\n".to_owned(),
+            tasks: namespaces.is_empty(),
         }
     }
 
@@ -209,7 +222,7 @@ mod tests {
     fn a_cluster_gets_definitions_rights_and_two_operators() {
         let objects = manifests(&deployment(&[]));
         assert_eq!(
-            kinds(&objects)[10..],
+            kinds(&objects)[15..],
             [
                 "ServiceAccount",
                 "ClusterRole",
@@ -220,7 +233,7 @@ mod tests {
                 "Deployment"
             ]
         );
-        assert_eq!(objects[16]["spec"]["replicas"], 2);
+        assert_eq!(objects[21]["spec"]["replicas"], 2);
     }
 
     #[test]

@@ -4,17 +4,15 @@
 //! All kinds go through one loop: `observe` → `training::plan` → `apply`.
 
 mod apply;
-mod closing;
 mod controller;
 mod definitions;
 mod deployment;
-mod identity;
 mod metrics;
 mod milestones;
 mod observe;
 mod pod_groups;
+mod pods_first;
 mod process;
-mod requests;
 mod rights;
 mod seen;
 mod ssh_key;
@@ -28,16 +26,18 @@ use resources::Kind;
 use tokio::task::JoinSet;
 use training::Settings;
 
-pub use closing::Closing;
 pub use definitions::install_all;
 pub use deployment::{Deployment, manifests};
 pub use metrics::Metrics;
 pub use process::{
-    ConnectError, Connection, Election, GangChoice, ListenError, Notice, ProcessError, ProcessOptions, Times,
-    Whereabouts, run,
+    Beside, ConnectError, Connection, Election, GangChoice, ListenError, Notice, ProcessError,
+    ProcessOptions, Times, Whereabouts, run,
 };
-pub use requests::config_map;
+pub use reconcile::{Closing, requests::config_map};
 use world::World;
+
+/// The field manager of everything the operator applies.
+pub(crate) const MANAGER: &str = "trainyard-operator";
 
 /// What the operator looks after, and how.
 #[derive(Clone, Debug)]

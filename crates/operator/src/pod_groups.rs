@@ -4,12 +4,11 @@ use std::borrow::Cow;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Client, Resource, core::NamespaceResourceScope};
-use reconcile::Informer;
+use reconcile::{Informer, definitions};
 use serde_json::Value;
 use training::{Existing, Gang};
 
 use crate::{
-    definitions,
     seen::{Seen, Watched},
     world::World,
 };

@@ -11,9 +11,11 @@ mod notice;
 mod survey;
 
 use std::{
+    fmt,
     future::Future,
     net::SocketAddr,
     pin::{Pin, pin},
+    sync::Arc,
     time::Duration,
 };
 
@@ -48,6 +50,24 @@ pub struct ProcessOptions {
     pub election: Option<Election>,
     /// Where metrics and health are served.
     pub endpoints: Vec<SocketAddr>,
+    /// Another engine that acts while this process may.
+    pub beside: Option<Beside>,
+}
+
+/// Starts the tasks of an engine.
+pub(crate) type Start = dyn Fn(Client, &Closing) -> JoinSet<()> + Send + Sync;
+
+/// An engine that shares the process: what it is called, and how it is started. It ends as the operator does.
+#[derive(Clone)]
+pub struct Beside {
+    pub name: &'static str,
+    pub start: Arc<Start>,
+}
+
+impl fmt::Debug for Beside {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name)
+    }
 }
 
 /// The lease operators agree by.
@@ -90,6 +110,7 @@ pub async fn run(
         servers.spawn(endpoints::serve(listener, metrics.clone(), readiness.clone()));
     }
     let mut stop = pin!(stop);
+    let beside = options.beside.clone();
     let prepared = match select(pin!(survey::prepare(connection, options, &tell)), stop.as_mut()).await {
         Either::Left((prepared, _)) => prepared?,
         Either::Right(_) => return Ok(()),
@@ -105,6 +126,7 @@ pub async fn run(
             authority: authority.clone(),
         }),
         options: prepared.operator,
+        beside,
         metrics,
         readiness,
         authority,
@@ -127,6 +149,7 @@ struct Process<'a, Tell> {
     /// None where nobody is elected.
     candidate: Option<Candidate>,
     options: Options,
+    beside: Option<Beside>,
     metrics: Metrics,
     readiness: Readiness,
     authority: Authority,
@@ -161,6 +184,11 @@ impl<Tell: Fn(Notice)> Process<'_, Tell> {
     async fn act(&self, leadership: Option<&Leadership>, stop: Pin<&mut impl Future<Output = ()>>) -> Ended {
         let closing = Closing::default();
         let mut working = start(self.client.clone(), self.options.clone(), &self.metrics, &closing);
+        if let Some(beside) = &self.beside {
+            let mut other = (beside.start)(self.client.clone(), &closing);
+            // It ends with those it is beside.
+            working.spawn(async move { while other.join_next().await.is_some() {} });
+        }
         self.lead();
         let lost = async {
             match leadership {

@@ -3,11 +3,10 @@
 
 use futures_util::future::join_all;
 use kube::Client;
+use reconcile::requests;
 use resources::Kind;
 use serde_json::{Value, json};
 use training::Gang;
-
-use crate::requests;
 
 /// So many questions are asked at a time.
 const AT_A_TIME: usize = 16;
@@ -73,6 +72,44 @@ pub(crate) fn on_jobs(kinds: &[&'static Kind], gang: &Gang) -> Vec<Right> {
                 ALL,
             ));
         }
+    }
+    rights
+}
+
+/// For tasks, in the whole cluster: their own kinds, what their templates may make, and what is known of pods and
+/// nodes.
+pub(crate) fn on_tasks() -> Vec<Right> {
+    const GROUP: &str = resources::tasks::GROUP;
+    let mut rights = vec![
+        right("", "persistentvolumeclaims", ALL),
+        right("", "configmaps", ALL),
+        right("", "secrets", ALL),
+        right("", "services", ALL),
+        right("", "pods", ALL),
+        right("", "pods/log", &["get"]),
+        right("", "nodes", &["get", "list", "watch"]),
+        right("", "events", &["get", "list", "create", "patch"]),
+        right(
+            "apps",
+            "controllerrevisions",
+            &["get", "list", "create", "delete"],
+        ),
+        right("apps", "deployments", ALL),
+        right("apps", "statefulsets", ALL),
+        right("batch", "jobs", ALL),
+        right("argoproj.io", "workflows", ALL),
+        right(GROUP, "tasks/finalizers", &["update"]),
+    ];
+    for kind in resources::tasks::ALL {
+        rights.push(right(GROUP, kind.plural, ALL));
+        rights.push(right(
+            GROUP,
+            &format!("{}/status", kind.plural),
+            &["update", "patch"],
+        ));
+    }
+    for kind in resources::kinds::ALL {
+        rights.push(right(kind.group, kind.plural, ALL));
     }
     rights
 }

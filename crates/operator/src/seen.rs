@@ -7,12 +7,12 @@ use k8s_openapi::api::{
     rbac::v1::{Role, RoleBinding},
 };
 use kube::{Resource, core::NamespaceResourceScope};
-use reconcile::{Cached, Controller, Informer};
+use reconcile::{Cached, Controller, Identity, Informer};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use training::{BatchJob, Existing};
 
-use crate::{identity::Identity, world::World};
+use crate::world::World;
 
 /// A kind of children.
 pub(crate) trait Watched:

@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::core::ApiResource;
-use reconcile::{Cached, Controller};
+use reconcile::{Cached, Controller, Identity};
 use resources::Kind;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-
-use crate::identity::Identity;
 
 /// A job as it is remembered: text, which takes a fraction of the memory of a tree, and of most jobs
 /// nothing is wanted for hours.

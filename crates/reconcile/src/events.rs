@@ -13,14 +13,14 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
 };
 use serde_json::json;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Mutex, MutexGuard, mpsc, watch};
 
 use history::{History, Write};
 
 /// So many events may wait to be written; in a storm the rest is lost, and that is logged.
 const WAITING: usize = 16_384;
 
-/// So many are written at a time.
+/// So many are written at a time, while nobody has something better to ask of the server.
 const WRITERS: usize = 8;
 
 /// The longest text an event may have.
@@ -33,6 +33,18 @@ pub struct Recorder {
     told: mpsc::Sender<Told>,
     /// Its other end goes when everything is written.
     writing: watch::Receiver<()>,
+    /// How many are at work.
+    working: watch::Sender<usize>,
+}
+
+/// Somebody at work: until it goes, events are written one at a time.
+#[must_use = "work is over when this is dropped"]
+pub struct Working(watch::Sender<usize>);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.send_modify(|working| *working -= 1);
+    }
 }
 
 /// What is said, and of what.
@@ -66,17 +78,31 @@ impl Recorder {
     fn made(client: Client, reporter: Reporter) -> Self {
         let (told, heard) = mpsc::channel(WAITING);
         let (written, writing) = watch::channel(());
+        let working = watch::Sender::new(0);
+        let at_work = working.subscribe();
         tokio::spawn(async move {
-            write_down(client, reporter, heard).await;
+            write_down(client, reporter, heard, at_work).await;
             drop(written);
         });
-        Self { told, writing }
+        Self {
+            told,
+            writing,
+            working,
+        }
+    }
+
+    /// Telling gives way to the work that begins with this.
+    pub fn at_work(&self) -> Working {
+        self.working.send_modify(|working| *working += 1);
+        Working(self.working.clone())
     }
 
     /// Resolves when what was told is written, once nobody else can tell anything any more: for those who end
     /// and wish to be heard out.
     pub async fn finish(self) {
-        let Self { told, mut writing } = self;
+        let Self {
+            told, mut writing, ..
+        } = self;
         drop(told);
         while writing.changed().await.is_ok() {}
     }
@@ -107,22 +133,38 @@ impl Recorder {
 }
 
 /// Writes until the last recorder is gone.
-async fn write_down(client: Client, reporter: Reporter, heard: mpsc::Receiver<Told>) {
+async fn write_down(
+    client: Client,
+    reporter: Reporter,
+    heard: mpsc::Receiver<Told>,
+    at_work: watch::Receiver<usize>,
+) {
     let mut history = History::default();
+    let single_file = Mutex::new(());
     let told = stream::unfold(
         heard,
         |mut heard| async move { Some((heard.recv().await?, heard)) },
     );
     told.map(|told| history.next(&told, &reporter))
         .for_each_concurrent(WRITERS, |write| {
-            let client = client.clone();
+            let (client, at_work, single_file) = (client.clone(), at_work.clone(), &single_file);
             async move {
+                let _turn = turn(at_work, single_file).await;
                 if let Err(error) = carry_out(client, write).await {
                     tracing::warn!(%error, "an event was lost");
                 }
             }
         })
         .await;
+}
+
+/// Resolves at once while nobody works, and for one at a time while somebody does.
+async fn turn(mut at_work: watch::Receiver<usize>, single_file: &Mutex<()>) -> Option<MutexGuard<'_, ()>> {
+    tokio::select! {
+        biased;
+        _ = at_work.wait_for(|working| *working == 0) => None,
+        turn = single_file.lock() => Some(turn),
+    }
 }
 
 async fn carry_out(client: Client, write: Write) -> kube::Result<()> {
@@ -229,6 +271,21 @@ mod tests {
                     .unwrap())
             })
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn telling_gives_way_to_work() {
+        let api = Slow::default();
+        let recorder = Recorder::new(Client::new(api.clone(), "default"), "test");
+        let work = recorder.at_work();
+        for number in 0..=WRITERS {
+            recorder.normal(ObjectReference::default(), "Told", format!("the {number}th"));
+        }
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        assert_eq!(api.written.load(Ordering::Relaxed), 1);
+        drop(work);
+        tokio::time::sleep(Duration::from_millis(1200)).await;
+        assert_eq!(api.written.load(Ordering::Relaxed), 1 + WRITERS);
     }
 
     #[tokio::test(start_paused = true)]

@@ -4,13 +4,17 @@
 pub mod amounts;
 mod cache;
 mod cached;
+mod closing;
+pub mod definitions;
 pub mod demands;
 mod events;
+mod identity;
 mod informer;
 mod informers;
 mod key;
 pub mod node_selectors;
 mod queue;
+pub mod requests;
 mod run;
 pub mod selectors;
 pub mod taints;
@@ -18,7 +22,9 @@ mod unread;
 pub mod volumes;
 
 pub use cached::{Cached, Controller};
+pub use closing::Closing;
 pub use events::Recorder;
+pub use identity::Identity;
 pub use informer::{Change, Informer};
 pub use informers::Informers;
 pub use key::Key;

@@ -7,6 +7,7 @@ use crate::{
     kinds::{self, ALL},
     mpi, mxnet, rules, schema, specs,
     status::JobStatus,
+    tasks,
 };
 
 /// Fields of the run policy that may also stand directly in a specification.
@@ -17,9 +18,11 @@ pub const OLD_LAYOUT: [&str; 4] = [
     "backoffLimit",
 ];
 
-/// The definition of every kind, in the order of the table.
+/// The definition of every kind, in the order of the tables.
 pub fn all() -> Vec<Value> {
-    ALL.into_iter().map(definition).collect()
+    let training = ALL.into_iter().map(definition);
+    let tasks = tasks::ALL.into_iter().map(tasks::TaskKind::definition);
+    training.chain(tasks).collect()
 }
 
 /// The definition of one kind.

@@ -1,6 +1,6 @@
-//! The custom resources of the training operator: the types users write, the table of kinds, the
-//! names of labels, annotations and conditions, and the definitions made of all that. What a job
-//! does is decided in `training`.
+//! The custom resources of the training operator and of the task service: the types users write, the tables
+//! of kinds, the names of labels, annotations and conditions, and the definitions made of all that. What a job
+//! does is decided in `training`, what becomes of a task in `tasks`.
 
 pub mod conditions;
 pub mod definitions;
@@ -13,6 +13,7 @@ pub mod run_policy;
 mod schema;
 pub mod specs;
 pub mod status;
+pub mod tasks;
 
 pub use kinds::{Kind, Port};
 pub use run_policy::{ReplicaSpec, RunPolicy, SchedulingPolicy};

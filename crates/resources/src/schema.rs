@@ -58,6 +58,16 @@ pub(crate) fn objects(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// An object that somebody else checks.
+pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})
+}
+
+/// A value of any type.
+pub(crate) fn any(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"x-kubernetes-preserve-unknown-fields": true})
+}
+
 /// The structural schema of a type.
 pub(crate) fn of<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft07();
@@ -86,6 +96,9 @@ fn structural(schema: &mut Value) {
     if let Some(Value::Array(types)) = map.get("type") {
         let single = types.iter().find(|name| **name != "null").cloned();
         map.insert("type".to_owned(), single.unwrap_or_else(|| json!("object")));
+    }
+    if let Some(Value::Array(choices)) = map.get_mut("enum") {
+        choices.retain(|choice| !choice.is_null());
     }
     if let Some(Value::Array(choices)) = map.remove("anyOf") {
         let choice = choices.into_iter().find(|choice| choice["type"] != "null");

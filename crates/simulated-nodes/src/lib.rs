@@ -39,6 +39,8 @@ pub struct Options {
     pub count: usize,
     /// What each of them has, as resource names and amounts.
     pub capacity: BTreeMap<String, String>,
+    /// Labels of each of them beside its own.
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Options {
@@ -54,6 +56,7 @@ impl Options {
         Self {
             count,
             capacity: capacity.into(),
+            labels: BTreeMap::new(),
         }
     }
 }
@@ -93,7 +96,9 @@ async fn register(client: Client, options: Options) {
 }
 
 async fn announce(client: &Client, options: &Options, number: usize) {
-    let object = node::make(number, &options.capacity, Timestamp::now());
+    let mut object = node::make(number, &options.capacity, Timestamp::now());
+    let labels = object.metadata.labels.get_or_insert_default();
+    labels.extend(options.labels.clone());
     let nodes: Api<Node> = Api::all(client.clone());
     let name = object.name_any();
     let registered = match nodes.create(&PostParams::default(), &object).await {

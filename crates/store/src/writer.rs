@@ -36,7 +36,7 @@ type Answers = Vec<(Vec<WriteResult>, oneshot::Sender<Vec<WriteResult>>)>;
 /// next commit than wait for a huge one.
 const ENOUGH: usize = 1024;
 /// How often a batch that waits for company looks for it.
-const LOOK_AGAIN: Duration = Duration::from_micros(50);
+const LOOK_AGAIN: Duration = Duration::from_micros(100);
 /// How often idle collections are looked through for events that are too old.
 const SWEEP: Duration = Duration::from_mins(1);
 

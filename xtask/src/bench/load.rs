@@ -94,13 +94,20 @@ impl Generator {
         Ok(())
     }
 
-    /// Training jobs of so many pods each.
-    pub(super) fn training(&self, server: &str, kind: &str, jobs: u32, pods: u32) -> Result<Value> {
+    /// Training jobs of so many pods each, in a namespace without any.
+    pub(super) fn training(
+        &self,
+        server: &str,
+        kind: &str,
+        jobs: u32,
+        pods: u32,
+        namespace: &str,
+    ) -> Result<Value> {
         let (jobs, pods) = (jobs.to_string(), pods.to_string());
         self.figures(|command| {
-            command.args([
-                "training", "--kind", kind, "--jobs", &jobs, "--pods", &pods, server,
-            ])
+            command
+                .args(["training", "--kind", kind, "--jobs", &jobs, "--pods", &pods])
+                .args(["--namespace", namespace, server])
         })
     }
 

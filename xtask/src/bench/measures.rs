@@ -127,6 +127,43 @@ pub(super) const PACKAGES: &[Measure] = &[
     ),
 ];
 
+/// What `bench tasks` measures.
+pub(super) const TASKS: &[Measure] = &[
+    more("renders", "renders, over HTTP", PerSecond, &[Times(5.0)]),
+    more("submissions", "submissions, 8 clients", PerSecond, &[Times(5.0)]),
+    less("submission_p50", "submission, 8 clients, p50", Milliseconds, &[]),
+    less(
+        "submission_p99",
+        "submission, 8 clients, p99",
+        Milliseconds,
+        &[AtMost(50.0), Times(2.0)],
+    ),
+    less(
+        "list_p99",
+        "list of 50 of all tasks stored, p99",
+        Milliseconds,
+        &[AtMost(10.0)],
+    ),
+    less(
+        "list_filtered_p99",
+        "list of a creator's few among them, p99",
+        Milliseconds,
+        &[AtMost(50.0)],
+    ),
+    less(
+        "service_memory",
+        "memory of the service, all stored",
+        Megabytes,
+        &[],
+    ),
+    less(
+        "server_memory",
+        "memory of the API server, all stored",
+        Megabytes,
+        &[],
+    ),
+];
+
 /// What `bench api` measures.
 pub(super) const API: &[Measure] = &[
     less("start_fresh", "start, new directory", Milliseconds, &[]),

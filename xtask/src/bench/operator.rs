@@ -123,6 +123,11 @@ fn all_runs(arguments: &Arguments, sides: &[Side]) -> Vec<Run> {
 }
 
 impl Run {
+    /// Few jobs take less than the noise, and those who are throttled take too long for twice as many.
+    fn shows_memory_per_job(&self) -> bool {
+        self.task.jobs >= 100
+    }
+
     fn title(&self) -> String {
         let Task { kind, jobs, pods } = self.task;
         let server = match self.server {
@@ -176,19 +181,30 @@ impl Bench {
         let Task { kind, jobs, pods } = run.task;
         let place = argument(server)?;
         self.generator.training_ready(&place, kind)?;
-        let before = idle::memory(operator.pid())?;
-        let measured = self.generator.training(&place, kind, jobs, pods)?;
-        // What is told of the work, events above all, is not yet told when it is done.
-        idle::at_rest(operator.pid())?;
-        let after = idle::memory(operator.pid())?;
+        let measured = self.generator.training(&place, kind, jobs, pods, "training")?;
+        let busy_once = memory_at_rest(operator)?;
+        // What being busy leaves behind is there now; another thousand jobs add what they themselves take.
+        let kilobytes_per_job = if run.shows_memory_per_job() {
+            self.generator.training(&place, kind, jobs, pods, "more")?;
+            let grown = memory_at_rest(operator)?.saturating_sub(busy_once);
+            Some(grown as f64 / 1e3 / f64::from(jobs))
+        } else {
+            None
+        };
         let figure = |name: &str| measured[name][server.name()][0].as_f64().unwrap_or_default();
         Ok(Figures {
             seconds: figure("seconds"),
             pods_per_second: figure("pods_per_second"),
             requests_per_job: figure("requests_per_job"),
             reconcile_p99: operator.reconcile_p99(),
-            megabytes: after as f64 / 1e6,
-            kilobytes_per_job: after.saturating_sub(before) as f64 / 1e3 / f64::from(jobs),
+            megabytes: busy_once as f64 / 1e6,
+            kilobytes_per_job,
         })
     }
+}
+
+fn memory_at_rest(operator: &Running) -> Result<u64> {
+    // What is told of the work, events above all, is not yet told when it is done.
+    idle::at_rest(operator.pid())?;
+    idle::memory(operator.pid())
 }

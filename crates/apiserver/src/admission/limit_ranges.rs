@@ -40,6 +40,7 @@ pub(crate) fn admit(call: &Call, operation: Operation, object: &mut Value, old: 
     let ranges = ranges(call, operation, &target);
     if !ranges.is_empty() {
         limit_range::admit(&ranges, &target, object);
+        call.kind.complete(object);
     }
 }
 

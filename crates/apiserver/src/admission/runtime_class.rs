@@ -56,10 +56,11 @@ pub(crate) fn admit(call: &Call, pod: &mut Value) -> Result<()> {
         (None, Some(fixed)) => pod["spec"]["overhead"] = fixed.clone(),
         _ => {}
     }
-    match schedule(&mut pod["spec"], kinds::read::get(&class, "scheduling")) {
-        Ok(()) => Ok(()),
-        Err(why) => refused(pod, &why),
+    if let Err(why) = schedule(&mut pod["spec"], kinds::read::get(&class, "scheduling")) {
+        return refused(pod, &why);
     }
+    call.kind.complete(pod);
+    Ok(())
 }
 
 fn overhead(spec: &Value) -> Option<&Value> {

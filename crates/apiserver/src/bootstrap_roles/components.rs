@@ -30,6 +30,12 @@ pub(super) fn objects() -> Vec<(&'static str, Value)> {
             operator(),
             user("system:trainyard-operator"),
         ),
+        ("system:trainyard-tasks", tasks(), user("system:trainyard-tasks")),
+        (
+            "system:trainyard-service",
+            task_service(),
+            user("system:trainyard-service"),
+        ),
     ];
     parts
         .into_iter()
@@ -187,6 +193,57 @@ const CONTROLLED: [&str; 10] = [
 
 fn controllers() -> Vec<Value> {
     let mut rules = vec![rule(&["*"], &["*"], &READ), rule(&CONTROLLED, &["*"], &WRITE)];
+    rules.extend(reviews());
+    rules
+}
+
+/// Tasks, what their templates may make, and what is known of pods and nodes.
+fn tasks() -> Vec<Value> {
+    const CHANGE: [&str; 7] = ["create", "delete", "get", "list", "patch", "update", "watch"];
+    vec![
+        events(),
+        rule(&[""], &["events"], &READ),
+        rule(
+            &["apiextensions.k8s.io"],
+            &["customresourcedefinitions"],
+            &["create", "get", "list", "patch", "update", "watch"],
+        ),
+        rule(&["trainyard.dev"], &["*"], &CHANGE),
+        rule(
+            &["argoproj.io", "kubeflow.org", "mlkube.io", "mxnet.mlkube.io"],
+            &["*"],
+            &CHANGE,
+        ),
+        rule(
+            &[""],
+            &[
+                "configmaps",
+                "persistentvolumeclaims",
+                "pods",
+                "secrets",
+                "services",
+            ],
+            &CHANGE,
+        ),
+        rule(&[""], &["nodes", "pods/log"], &READ),
+        rule(
+            &["apps"],
+            &["controllerrevisions", "deployments", "statefulsets"],
+            &CHANGE,
+        ),
+        rule(&["batch"], &["jobs"], &CHANGE),
+    ]
+}
+
+/// Templates, definitions and tasks; tokens, keys and the audit log; who users of the cluster are and what they may.
+fn task_service() -> Vec<Value> {
+    const CHANGE: [&str; 7] = ["create", "delete", "get", "list", "patch", "update", "watch"];
+    let mut rules = vec![
+        rule(&["trainyard.dev"], &["*"], &CHANGE),
+        rule(&[""], &["configmaps", "secrets"], &CHANGE),
+        rule(&[""], &["namespaces"], &["create", "get"]),
+        rule(&[""], &["pods", "pods/log"], &READ),
+    ];
     rules.extend(reviews());
     rules
 }

@@ -119,7 +119,7 @@ fn prepare(writer: &mut Writer<'_>, object: &mut Value) {
     let kind = &writer.call.kind;
     kind.prepare_for_create(object);
     stamps::on_create(writer, object);
-    writer.call.kind.complete(object);
+    writer.call.kind.complete_new(object);
     let kind = &writer.call.kind;
     if kind.tracks_generation() {
         object::set_meta(object, "generation", Some(1.into()));

@@ -3,11 +3,12 @@
 mod texts;
 
 use std::{
-    fs,
+    fs, io,
     process::{Command, ExitCode},
 };
 
 use anyhow::{Context as _, Result, anyhow};
+use kinds::unified_diff;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -36,7 +37,7 @@ const DIFF: &str = "diff -u -N";
   KUBECTL_EXTERNAL_DIFF='diff -u -N --color' trainyard diff -f jobs/ -R
 
 The cluster says what would become of each object; `diff -u -N`, or the program of KUBECTL_EXTERNAL_DIFF, compares
-it with what there is. Of Secrets only whether a value changes is shown.
+it with what there is. Where there is no `diff`, the same is shown without it. Of Secrets only whether a value changes is shown.
 
 Exit codes: 0 nothing would change; 1 something would; 2 it could not be told"))]
 pub(crate) struct Arguments {
@@ -58,18 +59,18 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         .environment
         .get(PROGRAM)
         .filter(|program| !program.is_empty());
-    let program = program.map_or(DIFF, String::as_str);
     carry_out(&arguments.place, surroundings, async |cluster| {
-        let folders = Folders::new()?;
+        let mut compared = Vec::new();
         let mut discovery = Discovery::default();
         for object in &mut objects {
             arguments.label.put_on(&mut object.value);
         }
         for object in &objects {
             let (live, merged) = compare(&cluster, &mut discovery, object, &objects).await?;
-            folders.write(live.as_ref(), &merged)?;
+            compared.push(Compared::new(live.as_ref(), &merged));
         }
-        folders.show(program)
+        compared.sort_by(|one, other| one.name.cmp(&other.name));
+        show(&compared, program.map(String::as_str))
     })
 }
 
@@ -101,6 +102,56 @@ async fn compare(
     }
 }
 
+/// The texts of an object, and the name they both have.
+struct Compared {
+    name: String,
+    /// What is not there yet has none.
+    before: Option<String>,
+    after: String,
+}
+
+impl Compared {
+    fn new(live: Option<&Value>, merged: &Value) -> Self {
+        let (before, after) = texts::texts(live, merged);
+        Self {
+            name: texts::file_name(merged),
+            before,
+            after,
+        }
+    }
+
+    /// What `diff -u -N` would say; nothing where nothing changes.
+    fn difference(&self) -> String {
+        let changes = unified_diff::of_files(self.before.as_deref().unwrap_or_default(), &self.after);
+        if changes.is_empty() {
+            return changes;
+        }
+        let (live, merged) = (format!("LIVE/{}", self.name), format!("MERGED/{}", self.name));
+        format!("{DIFF} {live} {merged}\n--- {live}\n+++ {merged}\n{changes}")
+    }
+}
+
+fn show(compared: &[Compared], program: Option<&str>) -> Result<ExitCode> {
+    let folders = Folders::new()?;
+    for one in compared {
+        folders.write(one)?;
+    }
+    match folders.show(program.unwrap_or(DIFF)) {
+        // Small machines do not have it.
+        Err(error) if program.is_none() && is_not_found(&error) => {
+            let differences: String = compared.iter().map(Compared::difference).collect();
+            print!("{differences}");
+            Ok(ExitCode::from(u8::from(!differences.is_empty())))
+        }
+        shown => shown,
+    }
+}
+
+fn is_not_found(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
 /// Two folders of texts with the same names.
 struct Folders {
     live: TempDir,
@@ -119,17 +170,15 @@ impl Folders {
         })
     }
 
-    fn write(&self, live: Option<&Value>, merged: &Value) -> Result<()> {
-        let (before, after) = texts::texts(live, merged);
-        let name = texts::file_name(merged);
+    fn write(&self, compared: &Compared) -> Result<()> {
         let write = |folder: &TempDir, text: &str| {
-            let path = folder.path().join(&name);
+            let path = folder.path().join(&compared.name);
             fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))
         };
-        if let Some(before) = before {
-            write(&self.live, &before)?;
+        if let Some(before) = &compared.before {
+            write(&self.live, before)?;
         }
-        write(&self.merged, &after)
+        write(&self.merged, &compared.after)
     }
 
     fn show(&self, program: &str) -> Result<ExitCode> {
@@ -145,5 +194,34 @@ impl Folders {
             Some(1) => Ok(ExitCode::from(1)),
             _ => Err(anyhow!("`{program}` has failed ({status})")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn differences_are_shown_without_a_program() {
+        let object =
+            |epochs: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"epochs": epochs}});
+        let changed = Compared::new(Some(&object("10")), &object("20")).difference();
+        let expected = "\
+diff -u -N LIVE/v1.ConfigMap MERGED/v1.ConfigMap
+--- LIVE/v1.ConfigMap
++++ MERGED/v1.ConfigMap
+@@ -1,4 +1,4 @@
+ apiVersion: v1
+ data:
+-  epochs: \"10\"
++  epochs: \"20\"
+ kind: ConfigMap
+";
+        assert_eq!(changed, expected);
+        let new = Compared::new(None, &object("10")).difference();
+        assert!(new.contains("@@ -0,0 +1,4 @@\n+apiVersion: v1\n"), "{new}");
+        assert_eq!(Compared::new(Some(&object("10")), &object("10")).difference(), "");
     }
 }

@@ -7,10 +7,15 @@ use super::{Tool, cache, kept, make, on_path, once};
 
 /// A Python with these packages.
 pub fn python(requirements: &[&str]) -> Tool {
-    let environment = cache().join("clients/python");
+    environment("python", requirements)
+}
+
+/// A Python of its own for these packages, which others would get in the way of; its programs are beside it.
+pub fn environment(name: &str, requirements: &[&str]) -> Tool {
+    let environment = cache().join("clients").join(name);
     let shown = requirements.join(", ");
     once(environment.join("bin/python"), |python| {
-        kept(python, "python", &shown, || {
+        kept(python, name, &shown, || {
             let mut create = Command::new(on_path("python3")?);
             create.args(["-m", "venv", "--clear"]).arg(&environment);
             make("a Python environment", &mut create)?;

@@ -5,9 +5,8 @@ use k8s_openapi::{
     api::batch::v1::{CronJob, Job},
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
 };
+use kinds::workloads::timetable;
 use kube::Resource as _;
-
-use super::timetable;
 
 const SCHEDULED: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::CronJob;
-
-use super::timetable::Timetable;
+use kinds::workloads::timetable::Timetable;
 
 /// Clocks of different machines differ; who looks a little late looks once.
 const LATENESS: SignedDuration = SignedDuration::from_millis(100);

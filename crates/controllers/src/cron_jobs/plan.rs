@@ -10,12 +10,12 @@ use k8s_openapi::{
     },
     apimachinery::pkg::apis::meta::v1::Time,
 };
+use kinds::workloads::timetable::{self, Timetable};
 use reconcile::Next;
 
 use super::{
     make,
     missed::{self, Missed},
-    timetable::{self, Timetable},
 };
 use crate::jobs::{self, notice::Notice};
 

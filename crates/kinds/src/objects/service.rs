@@ -33,6 +33,7 @@ pub(crate) static STRATEGY: Strategy = Strategy {
     warnings_on_create: warnings,
     warnings_on_update: |service, _| warnings(service),
     name_syntax: names::dns1035_label,
+    ..Strategy::NONE
 };
 
 fn default(service: &mut Value) {

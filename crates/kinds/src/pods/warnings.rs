@@ -298,22 +298,24 @@ fn security(
         ));
     }
     visit_containers(spec, path, |container, path| {
-        let own = get(container, "securityContext");
-        let key = format!(
-            "{}{}",
-            annotations::SECCOMP_CONTAINER_PREFIX,
-            text(container, "name")
-        );
-        if !has(own, "seccompProfile") && has(annotations, &key) {
-            warnings.push(format!("{}: {SECCOMP}", annotations_path.key(&key)));
-        }
-        let key = format!("{}{}", annotations::APP_ARMOR_PREFIX, text(container, "name"));
-        if let Some(annotation) = get(annotations, &key).as_str()
-            && is_template
-            && !has(own, "appArmorProfile")
-            && annotations::app_armor_field(annotation).as_ref() != Some(get(context, "appArmorProfile"))
-        {
-            warnings.push(format!("{}: {APP_ARMOR}", annotations_path.key(&key)));
+        if !annotations.is_null() {
+            let own = get(container, "securityContext");
+            let key = format!(
+                "{}{}",
+                annotations::SECCOMP_CONTAINER_PREFIX,
+                text(container, "name")
+            );
+            if !has(own, "seccompProfile") && has(annotations, &key) {
+                warnings.push(format!("{}: {SECCOMP}", annotations_path.key(&key)));
+            }
+            let key = format!("{}{}", annotations::APP_ARMOR_PREFIX, text(container, "name"));
+            if let Some(annotation) = get(annotations, &key).as_str()
+                && is_template
+                && !has(own, "appArmorProfile")
+                && annotations::app_armor_field(annotation).as_ref() != Some(get(context, "appArmorProfile"))
+            {
+                warnings.push(format!("{}: {APP_ARMOR}", annotations_path.key(&key)));
+            }
         }
         let resources = get(container, "resources");
         for name in ["memory", "ephemeral-storage"] {
@@ -329,6 +331,9 @@ fn security(
 /// By the time warnings are collected, the annotation has become a field of its container.
 fn app_armor_of_pod(meta: &Value, spec: &Value, warnings: &mut Vec<String>) {
     let annotations = get(meta, "annotations");
+    if annotations.is_null() {
+        return;
+    }
     let of_pod = get(get(spec, "securityContext"), "appArmorProfile");
     visit_containers(spec, &Path::new("spec"), |container, _| {
         let key = format!("{}{}", annotations::APP_ARMOR_PREFIX, text(container, "name"));

@@ -52,6 +52,7 @@ pub static CRON_JOB: Strategy = Strategy {
         warnings
     },
     name_syntax: names::dns_subdomain,
+    ..Strategy::NONE
 };
 
 fn set_defaults(cron_job: &mut Value) {

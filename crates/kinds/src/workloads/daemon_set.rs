@@ -44,6 +44,7 @@ pub static DAEMON_SET: Strategy = Strategy {
         }
     },
     name_syntax: names::dns_subdomain,
+    ..Strategy::NONE
 };
 
 fn set_defaults(daemon_set: &mut Value) {

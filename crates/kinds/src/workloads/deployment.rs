@@ -31,6 +31,7 @@ pub static DEPLOYMENT: Strategy = Strategy {
     warnings_on_create,
     warnings_on_update,
     name_syntax: names::dns_subdomain,
+    ..Strategy::NONE
 };
 
 fn set_defaults(deployment: &mut Value) {

@@ -55,6 +55,7 @@ pub static JOB: Strategy = Strategy {
         spec_warnings(get(new, "spec"), &Path::new("spec"))
     },
     name_syntax: names::dns_subdomain,
+    ..Strategy::NONE
 };
 
 fn set_defaults(job: &mut Value) {

@@ -34,6 +34,7 @@ pub static REPLICA_SET: Strategy = Strategy {
     warnings_on_create,
     warnings_on_update: template_warnings_on_update,
     name_syntax: names::dns_subdomain,
+    ..Strategy::NONE
 };
 
 fn validate(replica_set: &Value, errors: &mut Errors) {

@@ -27,6 +27,7 @@ pub static REPLICATION_CONTROLLER: Strategy = Strategy {
     warnings_on_create,
     warnings_on_update: template_warnings_on_update,
     name_syntax: names::dns_subdomain,
+    ..Strategy::NONE
 };
 
 fn set_defaults(controller: &mut Value) {

@@ -52,6 +52,7 @@ pub static STATEFUL_SET: Strategy = Strategy {
         warnings
     },
     name_syntax: names::dns_label,
+    ..Strategy::NONE
 };
 
 fn set_defaults(stateful_set: &mut Value) {

@@ -147,19 +147,21 @@ fn compare_values<S: Shape>(
 
 /// All that is inside of a value that was not there before: nothing has to be compared.
 fn everything_in<S: Shape>(new: &Value, shape: Option<S>, problems: &mut Problems) -> FieldSet {
-    let mut set = FieldSet::new();
-    let Some(shape) = shape else { return set };
+    let Some(shape) = shape else {
+        return FieldSet::new();
+    };
     match new {
         Value::Object(fields) if !shape.is_atomic_object() => {
-            for (name, value) in fields {
+            FieldSet::of_members(fields.iter().map(|(name, value)| {
                 let mut below = Problems::default();
                 let inside = everything_in(value, shape.field(name), &mut below);
                 problems.extend_below(format_args!(".{name}"), below);
-                set.attach(field_text(name), true, inside);
-            }
+                (field_text(name), inside)
+            }))
         }
         Value::Array(items) if shape.list_kind() != ListKind::Atomic => {
-            for (text, _, items) in match_items(&[], items, shape, problems) {
+            let matched = match_items(&[], items, shape, problems);
+            FieldSet::of_members(matched.into_iter().map(|(text, _, items)| {
                 let mut below = Problems::default();
                 let inside = match items.as_slice() {
                     [item] => everything_in(item, shape.element(), &mut below),
@@ -167,12 +169,11 @@ fn everything_in<S: Shape>(new: &Value, shape: Option<S>, problems: &mut Problem
                     _ => FieldSet::new(),
                 };
                 problems.extend_below(shown(&text), below);
-                set.attach(text, true, inside);
-            }
+                (text, inside)
+            }))
         }
-        _ => {}
+        _ => FieldSet::new(),
     }
-    set
 }
 
 /// The forms that values take, as far as they are compared differently.

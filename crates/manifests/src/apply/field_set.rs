@@ -32,6 +32,18 @@ impl FieldSet {
         set
     }
 
+    /// The set of these elements, all different, each with what is below it. Made in one go, without a
+    /// search for the place of each: new objects are nothing but members.
+    pub(super) fn of_members(members: impl Iterator<Item = (String, Self)>) -> Self {
+        let members = members.map(|(text, mut below)| {
+            if !below.is_empty() {
+                below.0.insert(ITSELF.to_owned(), Value::Object(Map::new()));
+            }
+            (text, below.into_value())
+        });
+        Self(members.collect())
+    }
+
     /// Reads `fieldsV1`. Elements of unknown kinds are left out.
     pub fn from_json(fields: &Value) -> Result<Self, ElementError> {
         match fields {

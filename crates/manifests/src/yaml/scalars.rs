@@ -106,7 +106,7 @@ impl Meaning {
     }
 
     /// The value, as JSON has it.
-    pub(super) fn into_value(self) -> Result<Value, String> {
+    pub fn into_value(self) -> Result<Value, String> {
         match self {
             Self::Null => Ok(Value::Null),
             Self::Bool(value) => Ok(value.into()),
@@ -121,7 +121,7 @@ impl Meaning {
     }
 
     /// The name of a field: JSON has only strings there. What has none is shown as its type and itself.
-    pub(super) fn into_key(self) -> Result<String, String> {
+    pub fn into_key(self) -> Result<String, String> {
         match self {
             Self::Text(text) => Ok(text),
             Self::Bool(value) => Ok(value.to_string()),

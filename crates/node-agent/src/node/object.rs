@@ -63,6 +63,7 @@ pub(super) fn node(agent: &Agent, known: Option<&Node>, now: Timestamp) -> Node 
         pairs.collect()
     };
     let mut labels = to_map(&labels);
+    labels.extend(agent.settings.labels.clone());
     labels.extend(agent.gpus.iter().flat_map(|pool| pool.advertisement().labels));
     Node {
         metadata: ObjectMeta {

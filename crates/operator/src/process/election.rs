@@ -13,6 +13,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Client, Resource as _};
+use reconcile::requests;
 use serde_json::{Value, json};
 use tokio::{
     sync::watch,
@@ -24,7 +25,6 @@ use super::{
     authority::{Authority, Moment},
     lease::{Record, Times, Verdict, first},
 };
-use crate::requests;
 
 /// One who would lead.
 #[derive(Clone)]

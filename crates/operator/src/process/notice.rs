@@ -16,6 +16,7 @@ pub enum Notice {
         address: String,
         kinds: Vec<String>,
         namespaces: Vec<String>,
+        beside: Option<&'static str>,
         gang: String,
     },
     StandsBy {
@@ -45,15 +46,17 @@ impl fmt::Display for Notice {
                 address,
                 kinds,
                 namespaces,
+                beside,
                 gang,
             } => {
+                let beside = beside.map(|name| format!(", {name}")).unwrap_or_default();
                 let place = match namespaces.as_slice() {
                     [] => "all namespaces".to_owned(),
                     names => format!("namespace {}", names.join(", ")),
                 };
                 write!(
                     formatter,
-                    "looking after {} in {place} of {address}; pods are placed together by {gang}",
+                    "looking after {}{beside} in {place} of {address}; pods are placed together by {gang}",
                     kinds.join(", ")
                 )
             }

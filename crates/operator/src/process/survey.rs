@@ -44,6 +44,7 @@ pub(super) async fn prepare(
         address: connection.address.clone(),
         kinds: operator.kinds.iter().map(|kind| kind.definition()).collect(),
         namespaces: operator.namespaces.clone(),
+        beside: options.beside.as_ref().map(|beside| beside.name),
         gang: shown(&operator.settings.gang),
     });
     Ok(Prepared {

@@ -14,7 +14,8 @@ pub(super) struct Figures {
     /// In milliseconds.
     pub(super) reconcile_p99: Option<f64>,
     pub(super) megabytes: f64,
-    pub(super) kilobytes_per_job: f64,
+    /// What one more idle job takes, where there were enough of them to tell.
+    pub(super) kilobytes_per_job: Option<f64>,
 }
 
 #[derive(Default)]
@@ -57,14 +58,12 @@ impl Figures {
         let p99 = self
             .reconcile_p99
             .map_or_else(|| "–".to_owned(), |p99| format!("≤ {p99:.0} ms"));
+        let per_job = self
+            .kilobytes_per_job
+            .map_or_else(|| "–".to_owned(), |used| format!("{used:.1} kB"));
         format!(
-            "{:>8.2} {:>8.0} {:>9.1} {:>9} {:>5.0} MB {:>5.1} kB",
-            self.seconds,
-            self.pods_per_second,
-            self.requests_per_job,
-            p99,
-            self.megabytes,
-            self.kilobytes_per_job,
+            "{:>8.2} {:>8.0} {:>9.1} {:>9} {:>5.0} MB {:>8}",
+            self.seconds, self.pods_per_second, self.requests_per_job, p99, self.megabytes, per_job,
         )
     }
 }
@@ -135,8 +134,14 @@ impl Table {
                 bars.push((bar, times >= least));
             }
         }
-        for (run, figures) in self.rows.iter().filter(|(run, _)| run.is_ours_with_many()) {
-            let used = figures.kilobytes_per_job;
+        for (run, figures) in self
+            .rows
+            .iter()
+            .filter(|(run, _)| run.contender == Contender::Ours)
+        {
+            let Some(used) = figures.kilobytes_per_job else {
+                continue;
+            };
             let bar = format!("{}: {used:.1} kB a job (bar {KILOBYTES_PER_JOB} kB)", run.title());
             bars.push((bar, used < KILOBYTES_PER_JOB));
         }
@@ -148,11 +153,5 @@ impl Table {
             run.server == server && run.contender == contender && run.task.kind == kind && run.task.pods < 10
         });
         found.map(|(_, figures)| figures.pods_per_second)
-    }
-}
-
-impl Run {
-    fn is_ours_with_many(&self) -> bool {
-        self.contender == Contender::Ours && self.task.jobs >= 100
     }
 }

@@ -1,11 +1,12 @@
 //! Which object it is and what controls it, in one piece of memory: there are as many of these as a cluster has
 //! pods.
 
-use reconcile::Controller;
 use serde_json::Value;
 
+use crate::Controller;
+
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Identity {
+pub struct Identity {
     version: u64,
     /// The parts, one after the other.
     text: Box<str>,
@@ -22,7 +23,7 @@ const CONTROLLER_UID: usize = 5;
 
 impl Identity {
     /// Reads an object's metadata.
-    pub(crate) fn read(meta: &Value) -> Self {
+    pub fn read(meta: &Value) -> Self {
         let owners = meta["ownerReferences"].as_array().into_iter().flatten();
         let controller = owners
             .into_iter()
@@ -53,23 +54,23 @@ impl Identity {
         }
     }
 
-    pub(crate) fn namespace(&self) -> &str {
+    pub fn namespace(&self) -> &str {
         self.part(NAMESPACE)
     }
 
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.part(NAME)
     }
 
-    pub(crate) fn uid(&self) -> &str {
+    pub fn uid(&self) -> &str {
         self.part(UID)
     }
 
-    pub(crate) fn version(&self) -> u64 {
+    pub fn version(&self) -> u64 {
         self.version
     }
 
-    pub(crate) fn controller(&self) -> Option<Controller<'_>> {
+    pub fn controller(&self) -> Option<Controller<'_>> {
         let uid = self.part(CONTROLLER_UID);
         (!uid.is_empty()).then(|| Controller {
             kind: self.part(CONTROLLER_KIND),

@@ -1,4 +1,4 @@
-//! A word that passes from whoever ends the operator to everything that acts: begin nothing new.
+//! A word that passes from whoever ends an engine to everything that acts: begin nothing new.
 
 use tokio::sync::watch;
 
@@ -17,15 +17,17 @@ impl Default for Closing {
 }
 
 impl Closing {
+    /// Says it.
     pub fn close(&self) {
         self.said.send_replace(true);
     }
 
-    pub(crate) fn is_said(&self) -> bool {
+    pub fn is_said(&self) -> bool {
         *self.said.borrow()
     }
 
-    pub(crate) async fn heard(&self) {
+    /// Resolves when it is said.
+    pub async fn heard(&self) {
         let mut said = self.said.subscribe();
         // The sender lives as long as `self`.
         let _ = said.wait_for(|said| *said).await;

@@ -11,19 +11,12 @@ use kube::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// The field manager of everything the operator applies.
-pub(crate) const MANAGER: &str = "trainyard-operator";
-
-pub(crate) async fn create<T: DeserializeOwned>(
-    client: &Client,
-    folder: &str,
-    object: &Value,
-) -> kube::Result<T> {
+pub async fn create<T: DeserializeOwned>(client: &Client, folder: &str, object: &Value) -> kube::Result<T> {
     let request = Request::new(folder).create(&PostParams::default(), bytes(object)?);
     client.request(request.map_err(kube::Error::BuildRequest)?).await
 }
 
-pub(crate) async fn get<T: DeserializeOwned>(client: &Client, folder: &str, name: &str) -> kube::Result<T> {
+pub async fn get<T: DeserializeOwned>(client: &Client, folder: &str, name: &str) -> kube::Result<T> {
     let request = Request::new(folder).get(name, &GetParams::default());
     client.request(request.map_err(kube::Error::BuildRequest)?).await
 }
@@ -40,19 +33,20 @@ pub async fn config_map(
 }
 
 /// Server-side apply, over whatever others have written.
-pub(crate) async fn apply<T: DeserializeOwned>(
+pub async fn apply<T: DeserializeOwned>(
     client: &Client,
+    manager: &str,
     folder: &str,
     name: &str,
     object: &Value,
 ) -> kube::Result<T> {
     let request =
-        Request::new(folder).patch(name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(object));
+        Request::new(folder).patch(name, &PatchParams::apply(manager).force(), &Patch::Apply(object));
     client.request(request.map_err(kube::Error::BuildRequest)?).await
 }
 
 /// The whole object, if it is still of the version it names.
-pub(crate) async fn replace<T: DeserializeOwned>(
+pub async fn replace<T: DeserializeOwned>(
     client: &Client,
     folder: &str,
     name: &str,
@@ -62,7 +56,7 @@ pub(crate) async fn replace<T: DeserializeOwned>(
     client.request(request.map_err(kube::Error::BuildRequest)?).await
 }
 
-pub(crate) async fn replace_status<T: DeserializeOwned>(
+pub async fn replace_status<T: DeserializeOwned>(
     client: &Client,
     folder: &str,
     name: &str,
@@ -73,8 +67,19 @@ pub(crate) async fn replace_status<T: DeserializeOwned>(
     client.request(request.map_err(kube::Error::BuildRequest)?).await
 }
 
+/// A merge patch.
+pub async fn merge<T: DeserializeOwned>(
+    client: &Client,
+    folder: &str,
+    name: &str,
+    patch: &Value,
+) -> kube::Result<T> {
+    let request = Request::new(folder).patch(name, &PatchParams::default(), &Patch::Merge(patch));
+    client.request(request.map_err(kube::Error::BuildRequest)?).await
+}
+
 /// The object while it stops; nothing when it is gone.
-pub(crate) async fn delete<T: DeserializeOwned>(
+pub async fn delete<T: DeserializeOwned>(
     client: &Client,
     folder: &str,
     name: &str,
@@ -88,7 +93,7 @@ pub(crate) async fn delete<T: DeserializeOwned>(
 }
 
 /// What the server said, where it is the server that failed us.
-pub(crate) fn status(error: &kube::Error) -> Option<&Status> {
+pub fn status(error: &kube::Error) -> Option<&Status> {
     match error {
         kube::Error::Api(status) => Some(status),
         _ => None,

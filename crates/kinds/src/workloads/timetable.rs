@@ -4,21 +4,22 @@
 //! moments that no clock shows are left out; where they are put back, those shown twice are due twice.
 
 use jiff::{SignedDuration, Timestamp, Zoned, civil::Date, tz::TimeZone};
-use kinds::workloads::schedule::{self, Times};
+
+use super::schedule::{self, Times};
 
 const MINUTE: i64 = 60;
 /// A schedule with nothing in so many years names days that do not exist.
 const YEARS_TO_LOOK: i16 = 5;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Timetable {
+pub struct Timetable {
     times: Times,
     zone: TimeZone,
 }
 
 impl Timetable {
     /// A zone in the schedule itself comes before the other.
-    pub(crate) fn read(schedule: &str, zone: TimeZone) -> Result<Self, String> {
+    pub fn read(schedule: &str, zone: TimeZone) -> Result<Self, String> {
         let schedule = schedule::parse(schedule)?;
         let own = schedule.zone.as_deref().and_then(self::zone);
         Ok(Self {
@@ -27,7 +28,7 @@ impl Timetable {
         })
     }
 
-    pub(crate) fn next(&self, after: Timestamp) -> Option<Timestamp> {
+    pub fn next(&self, after: Timestamp) -> Option<Timestamp> {
         if let Times::Every(seconds) = self.times {
             let seconds = i64::try_from(seconds).ok()?;
             return Timestamp::from_second(after.as_second().checked_add(seconds)?).ok();
@@ -93,7 +94,7 @@ enum Skip {
 }
 
 /// The time zone of a name, from the database the program carries.
-pub(crate) fn zone(name: &str) -> Option<TimeZone> {
+pub fn zone(name: &str) -> Option<TimeZone> {
     if ["", "UTC", "Local"].contains(&name) {
         return Some(TimeZone::UTC);
     }

@@ -1,0 +1,166 @@
+//! `trainyard service`: the task service as a process of its own, for any Kubernetes cluster.
+
+use std::{fs, net::SocketAddr, path::PathBuf, process::ExitCode, time::Duration};
+
+use anyhow::{Context as _, Result};
+use operator::Whereabouts;
+use service::{Deployment, Rate};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{Surroundings, operator as operator_command};
+
+/// Serve templates, definitions and tasks over HTTP for a Kubernetes cluster
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  trainyard service --kubeconfig ~/.kube/config --listen 127.0.0.1:8080
+                                  serve the cluster of a kubeconfig on this machine
+  trainyard service --kubeconfig ~/.kube/config --admin-token-file token
+                                  the same, with a token of the service's own that may do everything
+  trainyard service --print-manifests --image registry/trainyard:1 | kubectl apply --server-side -f -
+                                  run it in the cluster, two of it, of which each answers
+
+It speaks HTTP without TLS; in a cluster an ingress is in front of it.
+Users send tokens of the service (`trainyard token create`) or of the cluster, whose rights on tasks,
+taskdefinitions, tasktemplates and callbackdeliveries of trainyard.dev then count.
+
+Exit codes: 0 it was stopped; 2 it could not start")]
+pub(crate) struct Arguments {
+    /// The cluster; otherwise that of KUBECONFIG, of the pod this runs in, or of ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+
+    /// Files that say which cluster it is, the first of them first
+    #[arg(long, hide = true, env = "KUBECONFIG", value_delimiter = ':')]
+    kubeconfigs: Vec<PathBuf>,
+
+    /// Address to listen on; port 0 picks a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+
+    /// Where the service keeps tokens and the audit log
+    #[arg(long, value_name = "NAMESPACE", default_value = service::SYSTEM_NAMESPACE)]
+    system_namespace: String,
+
+    /// Make a token that may do everything, and write it into this file; one that is there is kept
+    #[arg(long, value_name = "FILE")]
+    admin_token_file: Option<PathBuf>,
+
+    /// So many changes a second one user may make; 0 sets no limit
+    #[arg(long, value_name = "COUNT", default_value_t = 500)]
+    writes_per_second: u32,
+
+    /// So many reads a second one user may make; 0 sets no limit
+    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
+    reads_per_second: u32,
+
+    /// So long records of changes are kept
+    #[arg(long, value_name = "DAYS", default_value_t = 90)]
+    audit_days: u32,
+
+    /// Print the objects by which the service runs in a cluster, and do nothing else
+    #[arg(long)]
+    print_manifests: bool,
+
+    /// The image of the service in --print-manifests
+    #[arg(long, value_name = "IMAGE", requires = "print_manifests")]
+    image: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    if arguments.print_manifests {
+        print_manifests(arguments);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(crate::up::workers())
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let result = runtime.block_on(serve(arguments, surroundings));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+async fn serve(arguments: &Arguments, surroundings: &Surroundings) -> Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
+    let connection = whereabouts(arguments, surroundings)
+        .connect()
+        .await
+        .map_err(operator_command::explain_connection)?;
+    let client = connection.client.clone();
+    if let Some(file) = &arguments.admin_token_file {
+        keep_admin_token(&client, &arguments.system_namespace, file).await?;
+    }
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let mut options = service::Options::new(arguments.listen, program);
+    options.system_namespace.clone_from(&arguments.system_namespace);
+    options.reads = Rate::per_second(arguments.reads_per_second);
+    options.writes = Rate::per_second(arguments.writes_per_second);
+    options.audit_days = arguments.audit_days;
+    let running = service::start(client, options).await?;
+    tell(&format!(
+        "the task service of {} answers on http://{}",
+        connection.address,
+        running.address()
+    ));
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    tell("stopping");
+    running.stop().await;
+    Ok(())
+}
+
+/// Whoever started it may have stopped reading, which is no reason to stop.
+fn tell(words: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stdout().lock(), "{words}");
+}
+
+/// Sees to it that a file has a token that may do everything, readable by its owner only.
+pub(crate) async fn keep_admin_token(
+    client: &kube::Client,
+    namespace: &str,
+    file: &std::path::Path,
+) -> Result<()> {
+    let known = fs::read_to_string(file).ok();
+    let known = known.as_deref().map(str::trim);
+    let token = service::admin_token(client.clone(), namespace, known).await?;
+    if known == Some(&*token) {
+        return Ok(());
+    }
+    crate::kubeconfig::write_private(file, &format!("{token}\n"))
+}
+
+fn whereabouts(arguments: &Arguments, surroundings: &Surroundings) -> Whereabouts {
+    operator_command::whereabouts_of(
+        arguments.kubeconfig.as_deref(),
+        &arguments.kubeconfigs,
+        surroundings,
+    )
+}
+
+fn print_manifests(arguments: &Arguments) {
+    let mut further = Vec::new();
+    let mut add = |name: &str, value: u32, usual: u32| {
+        if value != usual {
+            further.push(format!("--{name}={value}"));
+        }
+    };
+    add("writes-per-second", arguments.writes_per_second, 500);
+    add("reads-per-second", arguments.reads_per_second, 1000);
+    add("audit-days", arguments.audit_days, 90);
+    let objects = service::manifests(&Deployment {
+        namespace: arguments.system_namespace.clone(),
+        image: arguments
+            .image
+            .clone()
+            .unwrap_or_else(operator_command::default_image),
+        arguments: further,
+    });
+    for object in objects {
+        println!("---\n{}", manifests::yaml::to_string(&object).trim_end());
+    }
+}

@@ -1,0 +1,203 @@
+//! `trainyard template`: what tasks are made of.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Result;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{
+    carry_out, definition, file,
+    place::{self, Place},
+    problem::warn,
+    rest::escaped,
+};
+use crate::{Answer, Output, Surroundings, jobs::table::table};
+
+/// Publish templates of tasks, and see which there are
+#[derive(Debug, clap::Args)]
+#[command(after_help = place::explained("Examples:
+  trainyard template list
+  trainyard template show countdown-task > countdown-task.yaml.j2
+  trainyard template apply -f countdown-task.yaml.j2
+  trainyard template render countdown-task -f values.yaml     what it makes of these values
+
+Exit codes: 0 done; 1 the answer is no; 2 the command could not do its work"))]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    List(ListArguments),
+    Show(ShowArguments),
+    Apply(ApplyArguments),
+    Render(RenderArguments),
+}
+
+/// List templates
+#[derive(Debug, clap::Args)]
+#[command(after_help = place::explained("Examples:
+  trainyard template list
+  trainyard template list -o json | jq -r '.[].name'"))]
+struct ListArguments {
+    #[command(flatten)]
+    answer: Answer,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Show the text of a template
+#[derive(Debug, clap::Args)]
+#[command(after_help = place::explained("Examples:
+  trainyard template show countdown-task
+  trainyard template show countdown-task -o json"))]
+struct ShowArguments {
+    /// The template
+    name: String,
+
+    #[command(flatten)]
+    answer: Answer,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Publish a template, or a new version of it; tasks that were submitted keep theirs
+#[derive(Debug, clap::Args)]
+#[command(after_help = place::explained("Examples:
+  trainyard template apply -f countdown-task.yaml.j2                the text; its name is that of the file
+  trainyard template apply -f template.yaml --name countdown-task
+  trainyard template apply -f tasktemplate.yaml --dry-run           an object of the kind TaskTemplate"))]
+struct ApplyArguments {
+    /// Jinja text, or JSON or YAML with `name` and `template`; `-` is standard input
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    filename: PathBuf,
+
+    /// What definitions call it [default: the name in the file, or of it]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// See whether it is right, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    answer: Answer,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Show what a published template makes of values
+#[derive(Debug, clap::Args)]
+#[command(after_help = place::explained("Examples:
+  trainyard template render countdown-task -f values.yaml
+  trainyard template render countdown-task -f values.yaml --system-values image.yaml"))]
+struct RenderArguments {
+    /// The template
+    name: String,
+
+    /// Filled values in JSON or YAML; `-` is standard input
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    filename: PathBuf,
+
+    /// The values a definition would add, such as the image
+    #[arg(long, value_name = "FILE")]
+    system_values: Option<PathBuf>,
+
+    /// The name the task would have
+    #[arg(long, value_name = "NAME")]
+    release: Option<String>,
+
+    #[command(flatten)]
+    answer: Answer,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    match &arguments.command {
+        Command::List(arguments) => list(arguments, surroundings),
+        Command::Show(arguments) => show(arguments, surroundings),
+        Command::Apply(arguments) => apply(arguments, surroundings),
+        Command::Render(arguments) => render(arguments, surroundings),
+    }
+}
+
+fn path(name: &str) -> String {
+    format!("/v1/templates/{}", escaped(name))
+}
+
+fn list(arguments: &ListArguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    carry_out(&arguments.place, surroundings, async |rest| {
+        let templates = rest.list("/v1/templates", &[], None).await?;
+        let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
+        match arguments.answer.output {
+            Output::Json => println!("{:#}", Value::Array(templates)),
+            Output::Text if templates.is_empty() => eprintln!("there are no templates"),
+            Output::Text => {
+                let rows: Vec<_> = templates
+                    .iter()
+                    .map(|row| ["name", "description"].map(|it| text(row, it)))
+                    .collect();
+                print!("{}", table(["NAME", "DESCRIPTION"], &rows));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn show(arguments: &ShowArguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    carry_out(&arguments.place, surroundings, async |rest| {
+        let template = rest.get(&path(&arguments.name), &[]).await?.body;
+        match arguments.answer.output {
+            Output::Json => println!("{template:#}"),
+            Output::Text => print!("{}", template["template"].as_str().unwrap_or_default()),
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn apply(arguments: &ApplyArguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    let template = file::template(&arguments.filename, arguments.name.as_deref())?;
+    carry_out(&arguments.place, surroundings, async |rest| {
+        let name = template["name"].as_str().unwrap_or_default();
+        let known = rest.find(&path(name), &[]).await?;
+        let (answer, done) =
+            definition::store(&rest, "/v1/templates", known, &template, arguments.dry_run).await?;
+        warn(&answer);
+        match arguments.answer.output {
+            Output::Json => println!("{answer:#}"),
+            Output::Text => println!("template {} {done}", answer["name"].as_str().unwrap_or_default()),
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn render(arguments: &RenderArguments, surroundings: &Surroundings) -> Result<ExitCode> {
+    let mut body = json!({"values": file::mapping(&arguments.filename)?});
+    if let Some(path) = &arguments.system_values {
+        body["system_values"] = file::mapping(path)?;
+    }
+    if let Some(release) = &arguments.release {
+        body["release"] = json!(release);
+    }
+    carry_out(&arguments.place, surroundings, async |rest| {
+        let path = format!("{}/render", path(&arguments.name));
+        let rendering = rest.ask(Method::POST, &path, &[], &[], Some(&body)).await?.body;
+        warn(&rendering);
+        match arguments.answer.output {
+            Output::Json => println!("{rendering:#}"),
+            Output::Text => {
+                for object in rendering["manifests"].as_array().into_iter().flatten() {
+                    println!("---\n{}", manifests::yaml::to_string(object).trim_end());
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}

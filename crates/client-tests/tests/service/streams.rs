@@ -1,0 +1,144 @@
+//! Streams of events, which go on where they broke off.
+
+use serde_json::Value;
+
+use crate::Service;
+
+/// The events of a stream that has ended: name, id and data.
+fn events(text: &str) -> Vec<(String, String, String)> {
+    let field = |block: &str, name: &str| {
+        let lines = block
+            .lines()
+            .filter_map(|line| line.strip_prefix(&format!("{name}: ")));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    text.split("\n\n")
+        .filter(|block| block.contains("event: "))
+        .map(|block| (field(block, "event"), field(block, "id"), field(block, "data")))
+        .collect()
+}
+
+#[test]
+fn a_stream_tells_everything_once_also_when_it_was_cut() {
+    if client_tests::is_real() {
+        // Nothing ends there by itself.
+        return;
+    }
+    let service = Service::start();
+    service.register_countdown("countdown");
+    let name = service.countdown("countdown", 3);
+    let stream = |path: &str, after: Option<&str>| {
+        let after = after.map(|id| format!("Last-Event-ID: {id}"));
+        let mut arguments = vec!["-N", "-H", "Accept: text/event-stream"];
+        if let Some(after) = &after {
+            arguments.extend(["-H", after]);
+        }
+        let reply = service.curl(&arguments, &format!("/v1/tasks/{name}/{path}"), None);
+        assert_eq!(
+            reply.header("content-type"),
+            Some("text/event-stream"),
+            "{reply:?}"
+        );
+        events(&reply.body)
+    };
+
+    // From the first state to the end, while it happens.
+    let states = stream("status", None);
+    let phase = |data: &str| {
+        serde_json::from_str::<Value>(data).unwrap()["phase"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let (last, states) = states.split_last().unwrap();
+    assert_eq!((last.0.as_str(), phase(&last.2).as_str()), ("end", "Succeeded"));
+    assert!(
+        states
+            .iter()
+            .all(|(event, id, _)| event == "status" && !id.is_empty()),
+        "{states:?}"
+    );
+    assert_eq!(phase(&states.last().unwrap().2), "Succeeded");
+    // Whoever has seen the last state is told that it was.
+    let rest = stream("status", Some(&states.last().unwrap().1));
+    assert_eq!(
+        rest.iter().map(|(event, ..)| event.as_str()).collect::<Vec<_>>(),
+        ["end"]
+    );
+
+    // What happened, from any place on.
+    let all = stream("events", None);
+    let ids: Vec<&str> = all
+        .iter()
+        .map(|(_, id, _)| id.as_str())
+        .filter(|id| !id.is_empty())
+        .collect();
+    // One that ends at once is not always seen while it runs.
+    assert!(ids.len() >= 2, "{all:?}");
+    for cut in 0..ids.len() {
+        let rest = stream("events", Some(ids[cut]));
+        assert_eq!(rest, all[cut + 1..], "after {}", ids[cut]);
+    }
+
+    // Lines, from any place on, each with an id of its own.
+    let lines = stream("logs", None);
+    let texts = |events: &[(String, String, String)]| -> Vec<String> {
+        let lines = events.iter().filter(|(event, ..)| event == "line");
+        lines.map(|(_, _, data)| data.trim().to_owned()).collect()
+    };
+    assert_eq!(texts(&lines), ["3", "2", "1"]);
+    for cut in 0..3 {
+        let rest = stream("logs", Some(&lines[cut].1));
+        assert_eq!(texts(&rest), texts(&lines[cut + 1..]), "after line {cut}");
+    }
+
+    // The same as a list and as text, for whoever wants no stream.
+    let list = service.get(&format!("/v1/tasks/{name}/events")).expect(200);
+    assert_eq!(list["items"].as_array().unwrap().len(), ids.len());
+    service
+        .curl(
+            &["-H", "Accept: text/event-stream"],
+            &format!("/v1/tasks/{name}"),
+            None,
+        )
+        .problem(406, "not_acceptable");
+}
+
+#[test]
+fn what_a_task_has_printed_stays_when_its_pods_are_gone() {
+    if client_tests::is_real() {
+        return;
+    }
+    let service = Service::start();
+    service.register_countdown("countdown");
+    let name = service.countdown("countdown", 2);
+    assert_eq!(
+        service.wait_for(&name, &["Succeeded", "Failed"])["phase"],
+        "Succeeded"
+    );
+    let Some(kubectl) = client_tests::needed(client_tests::kubectl(client_tests::Release::Ours)) else {
+        return;
+    };
+    let shell = client_tests::Shell::new(&service.server, &[("kubectl", &kubectl)]);
+    let printed = || {
+        service
+            .get(&format!("/v1/tasks/{name}/logs"))
+            .body
+            .replace('\r', "")
+    };
+    crate::until("the lines", || {
+        let text = printed();
+        (text == "2\n1\n").then_some(()).ok_or(text)
+    });
+    shell.ok(&format!("kubectl delete job {name} --cascade=foreground"));
+    assert_eq!(shell.ok("kubectl get pods -o name"), "");
+    crate::until("what is kept of them", || {
+        let text = printed();
+        (text == "2\n1\n").then_some(()).ok_or(text)
+    });
+    let last = service
+        .get(&format!("/v1/tasks/{name}/logs?tail=1"))
+        .body
+        .replace('\r', "");
+    assert_eq!(last, "1\n");
+}

@@ -1,0 +1,29 @@
+//! Names of the task service: labels, annotations, keys of Secrets. What people type becomes names in `templates`.
+
+pub mod labels {
+    /// On everything that is made for a task: its name.
+    pub const TASK: &str = "trainyard.dev/task";
+    /// On what runs, and on its pods: the attempt of the task they were made for.
+    pub const ATTEMPT: &str = "trainyard.dev/attempt";
+    /// On revisions: the TaskDefinition or TaskTemplate they are of.
+    pub const REVISION_OF: &str = "trainyard.dev/revision-of";
+}
+
+/// Holds a task until what it has made is gone.
+pub const FINALIZER: &str = "trainyard.dev/task";
+
+/// Keys of the Secret of a task's callbacks: the key all of them are signed with.
+pub const SIGNING_KEY: &str = "signing-secret";
+
+/// The key of the headers, as a JSON object, of an endpoint, by its place in `values.endpoints`.
+pub fn headers_key(endpoint: usize) -> String {
+    format!("endpoint-{endpoint}.headers")
+}
+
+/// The Secret with the key that callbacks of a namespace are signed with, where a task has none of its own.
+pub const NAMESPACE_SIGNING_SECRET: &str = "trainyard-callback-signing";
+
+/// The name of the Secret of a task's callbacks.
+pub fn callback_secret(task: &str) -> String {
+    format!("{task}-callbacks")
+}

@@ -1,0 +1,23 @@
+//! `/v1/audit`.
+
+use std::sync::Arc;
+
+use super::page;
+use crate::{
+    answer::Answer,
+    app::{App, Asked},
+    cursor,
+    problem::Outcome,
+};
+
+pub(super) async fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
+    let after: Option<String> = asked.text("cursor").map(cursor::decode).transpose()?;
+    let namespace = asked.one_namespace();
+    let (records, next) = app
+        .audit
+        .page(after.as_deref(), asked.limit(), |record| {
+            namespace.is_none_or(|namespace| record["namespace"] == namespace)
+        })
+        .await?;
+    Ok(page(records, next))
+}

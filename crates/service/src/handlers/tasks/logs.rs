@@ -1,0 +1,89 @@
+//! `/v1/tasks/{task}/logs`: as text, or as a stream that goes on where it broke off.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{name, wanted, watching::permit};
+use crate::{
+    answer::Answer,
+    app::{App, Asked},
+    cursor,
+    logs::{self, Follower, Place, Positions, Told},
+    objects::About as _,
+    problem::{Outcome, Problem},
+    sse::{self, Event, Next},
+};
+
+/// So many lines are sent at once.
+const TOGETHER: usize = 100;
+
+pub(crate) async fn logs(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
+    let task = wanted(app, asked).await?;
+    let last = task["status"]["attempt"].as_i64().unwrap_or_default().max(1);
+    let place = Place {
+        namespace: asked.namespace.clone(),
+        task: name(asked).to_owned(),
+        attempt: asked.number("attempt").unwrap_or(last),
+        kept: app.logs.clone(),
+    };
+    let tail = asked.number("tail").and_then(|tail| usize::try_from(tail).ok());
+    if !asked.wants_events {
+        let text = logs::text(app, &place, tail).await;
+        return Ok(Answer::text(text.about("logs of the task", name(asked))?));
+    }
+    let positions: Positions = match asked.text("Last-Event-ID") {
+        None => Positions::default(),
+        Some(id) => cursor::decode(id)
+            .map_err(|_| Problem::field("Last-Event-ID:", "is no id of a line of this stream"))?,
+    };
+    let reading = Reading {
+        follower: logs::follow(app.clone(), place, positions.clone(), tail),
+        positions,
+        _permit: permit(app)?,
+    };
+    let stream = sse::stream(reading, |mut reading| async move {
+        let next = reading.next().await;
+        (reading, next)
+    });
+    Ok(Answer::events(stream))
+}
+
+/// A stream between two events.
+struct Reading {
+    follower: Follower,
+    positions: Positions,
+    _permit: tokio::sync::OwnedSemaphorePermit,
+}
+
+impl Reading {
+    async fn next(&mut self) -> Next {
+        let mut events = Vec::new();
+        let mut told = self.follower.told.recv().await;
+        loop {
+            match told {
+                Some(Told::Line(line)) => {
+                    self.positions.note(&line);
+                    events.push(Event {
+                        name: "line",
+                        id: Some(cursor::encode(&self.positions)),
+                        data: line.told(),
+                    });
+                }
+                Some(Told::End) => {
+                    events.push(Event::end(&json!({"reason": "ended"})));
+                    return Next::Last(events);
+                }
+                // Whoever reads was ended; a client that comes back finds the rest.
+                None => return Next::Last(events),
+            }
+            if events.len() >= TOGETHER {
+                return Next::Events(events);
+            }
+            match self.follower.told.try_recv() {
+                Ok(more) => told = Some(more),
+                Err(_) => return Next::Events(events),
+            }
+        }
+    }
+}

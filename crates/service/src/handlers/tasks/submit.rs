@@ -1,0 +1,313 @@
+//! Filled values become a task: judged, rendered for a try, and stored in one write under a name nobody else has.
+
+use std::sync::Arc;
+
+use http::{HeaderName, StatusCode};
+use resources::tasks::{TASK, names};
+use serde_json::{Map, Value, json};
+
+use super::{change, endpoints, folder, idempotency, location};
+use crate::{
+    answer::Answer,
+    app::{App, Asked},
+    handlers::{definitions, templates},
+    objects::{About as _, Earnest, Folder},
+    problem::{Code, Mistake, Outcome, Problem},
+    rendering::{self, Preview},
+    rows::{self, put, text, version},
+};
+
+/// How often another name is tried where one is taken.
+const TRIES: usize = 5;
+
+/// What a task is made of, judged and found right.
+struct Judged {
+    definition: String,
+    /// Without secrets.
+    values: Value,
+    headers: Vec<(String, String)>,
+    warnings: Vec<Value>,
+    manifests: Vec<Value>,
+    release: String,
+}
+
+pub(crate) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
+    if asked.earnest() == Earnest::DryRun {
+        let judged = judge(app, asked).await?;
+        let mut preview = json!({
+            "name": judged.release,
+            "namespace": asked.namespace,
+            "task_def": judged.definition,
+            "creator": asked.identity.name,
+            "manifests": judged.manifests,
+        });
+        put(&mut preview, "warnings", judged.warnings);
+        return Ok(Answer::json(preview));
+    }
+    if let Some(key) = asked.text("Idempotency-Key") {
+        create_once(app, asked, key).await
+    } else {
+        let judged = judge(app, asked).await?;
+        let task = store(app, asked, &judged, None).await?;
+        Ok(answer(asked, &task, judged.warnings))
+    }
+}
+
+/// Makes the task of a key, or finds it made.
+async fn create_once(app: &Arc<App>, asked: &Asked, key: &str) -> Outcome<Answer> {
+    let (namespace, who) = (asked.namespace.as_str(), asked.identity.name.as_str());
+    // What was made once is not judged by what has changed since.
+    if let Some(note) = idempotency::find(app, namespace, who, key, &asked.bytes).await?
+        && let Some(answer) = replay(app, asked, &note).await?
+    {
+        return Ok(answer);
+    }
+    // Values that are wrong leave no note.
+    let judged = judge(app, asked).await?;
+    let note = idempotency::leave(app, namespace, who, key, &asked.bytes, &judged.release).await?;
+    if let Some(answer) = replay(app, asked, &note).await? {
+        return Ok(answer);
+    }
+    let judged = Judged {
+        release: note.task.clone(),
+        ..judged
+    };
+    let task = store(app, asked, &judged, Some(&note)).await?;
+    if let Err(refusal) = note.made(app, namespace).await {
+        // The task is there, which is what whoever comes next looks for first.
+        tracing::warn!(
+            ?refusal,
+            task = judged.release,
+            "a key could not be marked as used"
+        );
+    }
+    Ok(answer(asked, &task, judged.warnings))
+}
+
+/// The answer to a request whose task was made before; none where it is still to be made.
+async fn replay(app: &App, asked: &Asked, note: &idempotency::Note) -> Outcome<Option<Answer>> {
+    let found = app.objects.find(&folder(&asked.namespace), &note.task).await;
+    if let Some(task) = found.about("task", &note.task)? {
+        let answer = answer(asked, &task, Vec::new());
+        let replayed = HeaderName::from_static("idempotent-replayed");
+        return Ok(Some(
+            Answer {
+                change: None,
+                ..answer
+            }
+            .header(replayed, "true"),
+        ));
+    }
+    if note.is_made {
+        return Err(Problem::new(
+            Code::Gone,
+            format!(
+                "the task `{}` of this Idempotency-Key was made, and is gone",
+                note.task
+            ),
+        ));
+    }
+    Ok(None)
+}
+
+/// Everything that can be wrong with values, before anything is made.
+async fn judge(app: &App, asked: &Asked) -> Outcome<Judged> {
+    let called = text(&asked.body, "taskDef");
+    let definition = definitions::known(app, &asked.namespace, called)
+        .await?
+        .ok_or_else(|| {
+            let similar = definitions::similar(app, &asked.namespace, called);
+            Problem::invalid(vec![Mistake {
+                hint: similar.map(|similar| format!("did you mean `{similar}`?")),
+                ..Mistake::new(
+                    "/taskDef",
+                    format!(
+                        "there is no definition `{}` in the namespace `{}`",
+                        crate::checking::clipped(called),
+                        asked.namespace
+                    ),
+                )
+            }])
+        })?;
+    let template = text(&definition["spec"], "task_template_name");
+    let template = match templates::known(app, template).await {
+        Err(problem) if problem.code == Code::NotFound => {
+            return Err(Problem::invalid(vec![Mistake {
+                hint: Some("publish the template again, or change the definition".to_owned()),
+                ..Mistake::new(
+                    "/taskDef",
+                    format!("the template `{template}` of this definition is gone"),
+                )
+            }]));
+        }
+        other => other?,
+    };
+    let spec = &definition["spec"];
+    let mut warnings = app.renderer.validate(spec, &asked.body).await?;
+    let system_values = rendering::known_system_values(spec)?;
+    let parted = endpoints::part(asked.body.clone()).map_err(Problem::invalid)?;
+    let own = asked.identity.name.as_str();
+    let claimed = text(&asked.body, "creator");
+    if !claimed.is_empty() && claimed != own {
+        warnings.push(json!({
+            "pointer": "/creator",
+            "detail": format!("the creator is `{own}`, who the token is of"),
+        }));
+    }
+    let release = ::templates::release_name(called, random());
+    let manifests = app
+        .renderer
+        .preview(Preview {
+            template: &template,
+            system_values,
+            values: parted.values.clone(),
+            definition: called,
+            application: application(spec, &parted.values),
+            creator: own,
+            release: &release,
+            namespace: &asked.namespace,
+        })
+        .await?;
+    Ok(Judged {
+        definition: called.to_owned(),
+        values: parted.values,
+        headers: parted.headers,
+        warnings,
+        manifests,
+        release,
+    })
+}
+
+/// What a task belongs to: what its definition says, or else its values.
+fn application<'a>(spec: &'a Value, values: &'a Value) -> &'a str {
+    match text(spec, "application") {
+        "" => text(values, "name"),
+        application => application,
+    }
+}
+
+/// What makes a name unique.
+fn random() -> u64 {
+    use ring::rand::SecureRandom as _;
+    let mut bytes = [0; 8];
+    // Without randomness the name is taken, which the API says.
+    let _ = ring::rand::SystemRandom::new().fill(&mut bytes);
+    u64::from_le_bytes(bytes)
+}
+
+/// Stores the task, after what it refers to.
+async fn store(
+    app: &App,
+    asked: &Asked,
+    judged: &Judged,
+    note: Option<&idempotency::Note>,
+) -> Outcome<Value> {
+    let mut name = judged.release.clone();
+    for _ in 0..TRIES {
+        if !judged.headers.is_empty() {
+            store_secret(app, asked, judged, &name, note.is_some()).await?;
+        }
+        let object = task(asked, judged, &name, note);
+        match app
+            .objects
+            .create(&folder(&asked.namespace), &object, Earnest::Really)
+            .await
+        {
+            Ok(made) => {
+                app.tasks.wrote(&made);
+                if !judged.headers.is_empty() {
+                    own_secret(app, &made).await;
+                }
+                return Ok(made);
+            }
+            Err(refusal) if refusal.is(409) && refusal.reason() == "AlreadyExists" => match note {
+                // Somebody else with the same key was faster.
+                Some(_) => {
+                    let found = app.objects.get(&folder(&asked.namespace), &name).await;
+                    return found.about("task", &name);
+                }
+                None => name = ::templates::release_name(&judged.definition, random()),
+            },
+            Err(refusal) => return Err(refusal.about("task", &name)),
+        }
+    }
+    Err(Problem::new(
+        Code::Internal,
+        "no name could be found for the task; try again",
+    ))
+}
+
+fn task(asked: &Asked, judged: &Judged, name: &str, note: Option<&idempotency::Note>) -> Value {
+    let mut spec = json!({
+        "definition": judged.definition,
+        "values": judged.values,
+        "creator": asked.identity.name,
+    });
+    if let Some(seconds) = asked.number("ttlSeconds") {
+        spec["ttlSecondsAfterFinished"] = json!(seconds);
+    }
+    if let Some(claims) = asked.text("claims") {
+        spec["claims"] = json!(claims);
+    }
+    if !judged.headers.is_empty() {
+        spec["callbackSecret"] = json!(names::callback_secret(name));
+    }
+    let mut labels = Map::new();
+    if let Some(note) = note {
+        let (label, value) = note.label();
+        labels.insert(label.to_owned(), json!(value));
+    }
+    json!({
+        "apiVersion": TASK.api_version(),
+        "kind": TASK.kind,
+        "metadata": {
+            "name": name,
+            "namespace": asked.namespace,
+            "labels": labels,
+            // It must not go before what it has made; its controller would write this first.
+            "finalizers": [names::FINALIZER],
+        },
+        "spec": spec,
+    })
+}
+
+/// The headers of callbacks, before the task that they are of. With a key of the sender's own it
+/// may be there from the last try.
+async fn store_secret(app: &App, asked: &Asked, judged: &Judged, task: &str, may_exist: bool) -> Outcome<()> {
+    let name = names::callback_secret(task);
+    let secret = endpoints::secret(&name, &asked.namespace, task, &judged.headers);
+    let folder = Folder::core(&asked.namespace, "secrets");
+    match app.objects.create(&folder, &secret, Earnest::Really).await {
+        Err(refusal) if may_exist && refusal.is(409) => Ok(()),
+        other => other.map(drop).about("secret of the task", task),
+    }
+}
+
+/// The secret goes with the task. Where this fails the controller sees to it.
+async fn own_secret(app: &App, task: &Value) {
+    let meta = &task["metadata"];
+    let name = names::callback_secret(text(meta, "name"));
+    let owner = json!({
+        "apiVersion": TASK.api_version(),
+        "kind": TASK.kind,
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "controller": true,
+    });
+    let change = json!({"metadata": {"ownerReferences": [owner]}});
+    let folder = Folder::core(text(meta, "namespace"), "secrets");
+    if let Err(refusal) = app.objects.merge(&folder, &name, &change).await {
+        tracing::warn!(?refusal, name, "the secret of a task could not be given to it");
+    }
+}
+
+fn answer(asked: &Asked, task: &Value, warnings: Vec<Value>) -> Answer {
+    let name = text(&task["metadata"], "name");
+    let mut shown = rows::task(task);
+    put(&mut shown, "warnings", warnings);
+    Answer::json(shown)
+        .status(StatusCode::CREATED)
+        .version(version(task))
+        .location(location(&asked.namespace, name))
+        .changed(change(asked, name))
+}

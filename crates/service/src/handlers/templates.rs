@@ -1,0 +1,241 @@
+//! `/v1/templates`.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use reconcile::Cached as _;
+use resources::tasks::TASK_TEMPLATE;
+use serde_json::{Map, Value, json};
+
+use super::{after, hash, page};
+use crate::{
+    answer::{Answer, Change},
+    app::{App, Asked},
+    etag::{self, Need},
+    objects::{About as _, Earnest, Folder},
+    problem::{Code, Outcome, Problem},
+    rendering,
+    roles::{EVERYWHERE, Resource, Verb, right},
+    rows::{put, text, version},
+};
+
+/// Fields as the service and as the object call them.
+const FIELDS: [(&str, &str); 6] = [
+    ("description", "description"),
+    ("template", "template"),
+    ("required_values", "requiredValues"),
+    ("allowed_kinds", "allowedKinds"),
+    ("trusted", "trusted"),
+    ("claims", "claims"),
+];
+
+fn folder() -> Folder {
+    Folder::of(&TASK_TEMPLATE, "")
+}
+
+fn shown(object: &Value) -> Value {
+    let mut shown =
+        json!({"name": object["metadata"]["name"], "created_at": object["metadata"]["creationTimestamp"]});
+    for (ours, theirs) in FIELDS {
+        put(&mut shown, ours, object["spec"][theirs].clone());
+    }
+    put(&mut shown, "etag", version(object));
+    shown
+}
+
+fn spec(body: &Value) -> Value {
+    let members = FIELDS
+        .into_iter()
+        .filter_map(|(ours, theirs)| Some((theirs.to_owned(), body.get(ours)?.clone())));
+    Value::Object(members.collect::<Map<_, _>>())
+}
+
+fn name(asked: &Asked) -> &str {
+    asked.text("template").unwrap_or_default()
+}
+
+fn change(name: &str, before: Option<&Value>, after: Option<&Value>) -> Change {
+    Change {
+        kind: "TaskTemplate",
+        name: name.to_owned(),
+        before: before.map(|object| hash(&object["spec"])),
+        after: after.map(|object| hash(&object["spec"])),
+        ..Change::default()
+    }
+}
+
+pub(super) fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
+    let (found, next) = app
+        .templates
+        .page(None, after(asked)?.as_ref(), asked.limit(), |_| true);
+    Ok(page(found.iter().map(|row| row.json()).collect(), next))
+}
+
+pub(super) async fn get(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
+    let object = find(app, name(asked)).await?;
+    let version = version(&object);
+    if etag::is_known(&asked.headers, version) {
+        return Ok(Answer::nothing(StatusCode::NOT_MODIFIED).version(version));
+    }
+    Ok(Answer::json(shown(&object)).version(version))
+}
+
+/// A template by its name, with what may have been meant where there is none.
+pub(super) async fn find(app: &App, name: &str) -> Outcome<Value> {
+    let object = app.objects.find(&folder(), name).await.about("template", name)?;
+    object.ok_or_else(|| {
+        let mut problem = Problem::not_found("template", name);
+        let known = app.templates.all(None, |_| true);
+        if let Some(nearest) = crate::checking::nearest(name, known.iter().map(|row| row.name())) {
+            problem.detail.push_str(&format!("; did you mean `{nearest}`?"));
+        }
+        problem
+    })
+}
+
+pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
+    let name = text(&asked.body, "name");
+    let warnings = inspect(app, asked).await?;
+    let object = json!({
+        "apiVersion": TASK_TEMPLATE.api_version(),
+        "kind": TASK_TEMPLATE.kind,
+        "metadata": {"name": name},
+        "spec": spec(&asked.body),
+    });
+    let earnest = asked.earnest();
+    let made = app
+        .objects
+        .create(&folder(), &object, earnest)
+        .await
+        .about("template", name)?;
+    let mut shown = shown(&made);
+    put(&mut shown, "warnings", warnings);
+    if earnest == Earnest::DryRun {
+        return Ok(Answer::json(shown));
+    }
+    app.templates.wrote(&made);
+    Ok(Answer::json(shown)
+        .status(StatusCode::CREATED)
+        .version(version(&made))
+        .location(format!("/v1/templates/{name}"))
+        .changed(change(name, None, Some(&made))))
+}
+
+/// Whether a template can be published: it can be read, and who publishes it may say what it says.
+async fn inspect(app: &App, asked: &Asked) -> Outcome<Vec<Value>> {
+    if asked.body["trusted"] == true {
+        app.doorkeeper
+            .check(
+                &asked.identity,
+                right(Verb::Trust, Resource::Templates),
+                EVERYWHERE,
+            )
+            .await?;
+    }
+    app.renderer
+        .inspect(text(&asked.body, "name"), text(&asked.body, "template"))
+        .await
+}
+
+pub(super) async fn replace(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
+    let name = name(asked);
+    if text(&asked.body, "name") != name {
+        return Err(Problem::field(
+            "/name",
+            format!("is not `{name}`, as in the path; templates keep their names"),
+        ));
+    }
+    let before = find(app, name).await?;
+    etag::check(&asked.headers, version(&before), Need::Required)?;
+    let warnings = inspect(app, asked).await?;
+    let mut object = before.clone();
+    object["spec"] = spec(&asked.body);
+    let earnest = asked.earnest();
+    let made = app
+        .objects
+        .replace(&folder(), name, &object, earnest)
+        .await
+        .about("template", name)?;
+    let mut shown = shown(&made);
+    put(&mut shown, "warnings", warnings);
+    let answer = Answer::json(shown).version(version(&made));
+    if earnest == Earnest::DryRun {
+        return Ok(answer);
+    }
+    app.templates.wrote(&made);
+    Ok(answer.changed(change(name, Some(&before), Some(&made))))
+}
+
+pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
+    let name = name(asked);
+    let object = find(app, name).await?;
+    etag::check(&asked.headers, version(&object), Need::Optional)?;
+    let users = app.definitions.all(None, |row| &*row.form.template == name);
+    if !users.is_empty() {
+        let shown: Vec<String> = users
+            .iter()
+            .take(5)
+            .map(|row| format!("`{}` in `{}`", row.form.called, row.namespace()))
+            .collect();
+        let more = users.len().saturating_sub(shown.len());
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        return Err(Problem::new(
+            Code::InUse,
+            format!(
+                "the template `{name}` is used by the definitions {}{more}; delete them first",
+                shown.join(", ")
+            ),
+        ));
+    }
+    let options = json!({"preconditions": {"resourceVersion": version(&object)}});
+    app.objects
+        .delete(&folder(), name, &options)
+        .await
+        .about("template", name)?;
+    app.templates.removed(&object);
+    Ok(Answer::nothing(StatusCode::NO_CONTENT).changed(change(name, Some(&object), None)))
+}
+
+/// Says everything that is wrong or odd about a template.
+pub(super) async fn check(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
+    let report = app
+        .renderer
+        .report(text(&asked.body, "name"), text(&asked.body, "template"))
+        .await?;
+    Ok(Answer::json(report))
+}
+
+/// A template as it was last seen, or as it is.
+pub(super) async fn known(app: &App, name: &str) -> Outcome<Value> {
+    match app.templates.get("", name) {
+        Some(row) => Ok(row.form.object()),
+        None => find(app, name).await,
+    }
+}
+
+pub(super) async fn render(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
+    let object = find(app, name(asked)).await?;
+    let body = &asked.body;
+    let release = match text(body, "release") {
+        "" => "preview",
+        release => release,
+    };
+    let rendered = app
+        .renderer
+        .preview(rendering::Preview {
+            template: &object,
+            system_values: body.get("system_values").cloned().unwrap_or_else(|| json!({})),
+            values: body["values"].clone(),
+            definition: text(&body["values"], "taskDef"),
+            application: text(&body["values"], "name"),
+            creator: &asked.identity.name,
+            release,
+            namespace: &asked.namespace,
+        })
+        .await?;
+    Ok(Answer::json(json!({"manifests": rendered})))
+}

@@ -1,0 +1,52 @@
+//! What is done once in a while: the objects that come with the program, and those nobody needs any more.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use tokio::{task::JoinSet, time::sleep};
+
+use crate::{built_in, controller::Controller, deliveries, node_groups};
+
+const EVERY: Duration = Duration::from_mins(10);
+const SOON: Duration = Duration::from_secs(2);
+
+pub(crate) fn start(controller: Arc<Controller>, tasks: &mut JoinSet<()>) {
+    tasks.spawn(async move {
+        let closing = controller.closing.clone();
+        tokio::select! {
+            () = work(&controller) => {}
+            () = closing.heard() => {}
+        }
+    });
+}
+
+async fn work(controller: &Controller) {
+    controller.world.synced().await;
+    while let Err(error) = install(controller).await {
+        tracing::warn!(%error, "templates and node groups cannot be made, will be tried again");
+        sleep(SOON).await;
+    }
+    let mut doubtful = HashSet::new();
+    loop {
+        sleep(EVERY).await;
+        match controller
+            .kitchen
+            .revisions
+            .sweep(&controller.world, doubtful)
+            .await
+        {
+            Ok(unused) => doubtful = unused,
+            Err(error) => {
+                tracing::warn!(%error, "revisions that nobody needs are kept for now");
+                doubtful = HashSet::new();
+            }
+        }
+        if let Err(error) = deliveries::sweep(&controller.world).await {
+            tracing::warn!(%error, "deliveries that nobody needs are kept for now");
+        }
+    }
+}
+
+async fn install(controller: &Controller) -> kube::Result<()> {
+    built_in::install(&controller.world).await?;
+    node_groups::install(&controller.world).await
+}
