@@ -19,8 +19,10 @@ pub struct State {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainerState {
     pub attempt: u32,
-    /// Its first process as the host numbers it.
+    /// Its first process as the host numbers it, and when it started, in clock ticks since boot.
     pub pid: i32,
+    #[serde(default)]
+    pub start_time: u64,
     /// RFC 3339 with nanoseconds.
     pub started: String,
     /// Absent while it runs.

@@ -257,6 +257,8 @@ fn says_what_it_waits_for(team: &Team<'_>) {
     let quota = Job {
         kind: "PaddleJob",
         name: "quota",
+        // Its pod needs no service: it must not be over before anybody has looked.
+        command: UNTIL_TOLD,
         ..Job::default()
     };
     team.apply(&quota.manifest());

@@ -13,7 +13,10 @@ use nix::{
 use tokio::{fs, process::Command};
 
 use super::{Sandbox, error::Error};
-use crate::{cgroups, processes, spec, state::State};
+use crate::{
+    cgroups, processes, spec,
+    state::{ContainerState, State},
+};
 
 impl Sandbox {
     /// Runs `binary __sandbox DIR` and returns when the sandbox listens. It is no child of this
@@ -86,6 +89,11 @@ pub async fn last_state(dir: &Path) -> Result<State, Error> {
     serde_json::from_slice(&text).map_err(|error| gone(error.into()))
 }
 
+/// Whether the number of a container's first process is somebody else's by now.
+fn is_another(container: &ContainerState) -> bool {
+    processes::start_time(container.pid).is_ok_and(|start_time| start_time != container.start_time)
+}
+
 /// Removes what a sandbox that was killed left behind: its control groups and, where there are no
 /// process namespaces, its processes. Kills the sandbox if it lives. Returns its last state.
 pub async fn bury(dir: &Path) -> Result<State, Error> {
@@ -96,7 +104,7 @@ pub async fn bury(dir: &Path) -> Result<State, Error> {
     let leaders: Vec<i32> = state
         .containers
         .values()
-        .filter(|container| container.is_running())
+        .filter(|container| container.is_running() && !is_another(container))
         .map(|container| container.pid)
         .collect();
     for pid in processes::all() {

@@ -13,7 +13,7 @@ use super::{
     events::{Source, Token},
     init::ForkInto,
     logs::LogFile,
-    members,
+    members::{self, MountNamespace},
     output::{Output, Progress},
     process::{self, Place, Plan},
     report::{ReportPipe, killed_early},
@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     cgroups::Group,
+    processes,
     protocol::{Failure, FailureKind, Response},
     spec::{Container, Root},
     state::{ContainerState, End, Exit, Usage},
@@ -43,7 +44,7 @@ pub(super) struct Running {
     pub(super) input: Option<OwnedFd>,
     pub(super) group: Option<Group>,
     /// Names its mount namespace, if it has one.
-    pub(super) mount_namespace: Option<String>,
+    pub(super) mount_namespace: Option<MountNamespace>,
 }
 
 impl Running {
@@ -151,11 +152,12 @@ impl Server {
             Ok(pid) => {
                 running.pid = Some(pid);
                 if self.surroundings.isolated {
-                    running.mount_namespace = members::mount_namespace(pid);
+                    running.mount_namespace = MountNamespace::of(pid);
                 }
                 let started = ContainerState {
                     attempt: running.spec.attempt,
                     pid,
+                    start_time: processes::start_time(pid).unwrap_or_default(),
                     started: Timestamp::now().to_string(),
                     end: None,
                 };
@@ -208,6 +210,7 @@ impl Server {
             members::kill_left_behind(&running, self.state.pid);
             self.kill_executions(name);
         }
+        running.mount_namespace = None;
         running.output.finish();
         for stream in &mut running.output.streams {
             stream.close(&mut self.events);

@@ -1,7 +1,12 @@
 //! Which processes belong to a container. In a process namespace of its own the kernel knows and
 //! kills them with the first one; elsewhere their mount namespace or their session tells.
 
-use std::{fs, thread, time::Duration};
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+    thread,
+    time::Duration,
+};
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -48,14 +53,28 @@ pub(super) fn usage(running: &Running) -> Usage {
         })
 }
 
-/// Names a process's mount namespace.
-pub(super) fn mount_namespace(pid: i32) -> Option<String> {
-    Some(
-        fs::read_link(format!("/proc/{pid}/ns/mnt"))
-            .ok()?
-            .to_str()?
-            .to_owned(),
-    )
+/// The mount namespace of a container. It is held because its name is a number that the kernel gives to the
+/// next namespace at once: processes of another pod would be taken for what this one left behind.
+#[derive(Debug)]
+pub(super) struct MountNamespace {
+    name: PathBuf,
+    _held: File,
+}
+
+impl MountNamespace {
+    pub(super) fn of(pid: i32) -> Option<Self> {
+        let held = File::open(namespace_of(pid)).ok()?;
+        let name = fs::read_link(namespace_of(pid)).ok()?;
+        Some(Self { name, _held: held })
+    }
+
+    fn has(&self, pid: i32) -> bool {
+        fs::read_link(namespace_of(pid)).is_ok_and(|name| name == self.name)
+    }
+}
+
+fn namespace_of(pid: i32) -> String {
+    format!("/proc/{pid}/ns/mnt")
 }
 
 fn members(running: &Running) -> Vec<i32> {
@@ -63,8 +82,69 @@ fn members(running: &Running) -> Vec<i32> {
         return Vec::new();
     };
     let belongs = |pid: &i32| match &running.mount_namespace {
-        Some(namespace) => mount_namespace(*pid).as_ref() == Some(namespace),
+        Some(namespace) => namespace.has(*pid),
         None => processes::session(*pid) == Some(leader),
     };
     processes::all().into_iter().filter(belongs).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{BufRead as _, BufReader},
+        process::{Child, Command, Stdio},
+    };
+
+    use super::*;
+
+    /// A process in a mount namespace of its own; ends when dropped.
+    struct Apart(Child);
+
+    impl Apart {
+        /// Where this user may have one.
+        fn start() -> Option<Self> {
+            let own_user: &[&str] = if nix::unistd::geteuid().is_root() {
+                &[]
+            } else {
+                &["--user", "--map-root-user"]
+            };
+            let child = Command::new("unshare")
+                .args(own_user)
+                .args(["--mount", "sh", "-c", "echo here; exec sleep 1000"])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .ok()?;
+            let mut apart = Self(child);
+            let mut line = String::new();
+            let output = apart.0.stdout.take()?;
+            BufReader::new(output).read_line(&mut line).ok()?;
+            (line == "here\n").then_some(apart)
+        }
+
+        fn pid(&self) -> i32 {
+            self.0.id().cast_signed()
+        }
+    }
+
+    impl Drop for Apart {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn the_next_namespace_is_not_taken_for_one_that_has_ended() {
+        let Some(first) = Apart::start() else {
+            return println!("skipped: no mount namespaces here");
+        };
+        let namespace = MountNamespace::of(first.pid()).unwrap();
+        assert!(namespace.has(first.pid()));
+        drop(first);
+        for _ in 0..20 {
+            let next = Apart::start().unwrap();
+            assert!(!namespace.has(next.pid()));
+        }
+    }
 }

@@ -27,7 +27,7 @@ async fn try_with(change: impl FnOnce(&mut Container)) {
         .or_else(|_| tempfile::tempdir_in("/tmp"))
         .unwrap();
     fs::set_permissions(data.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    fs::write(data.path().join("secret"), "42").unwrap();
+    fs::write(data.path().join("secret"), "the value").unwrap();
     let mut container = pod.container("main", &attack(data.path()));
     container.hidden.push(data.path().to_owned());
     container.mounts.push(Mount::Bind(Bind {
@@ -38,7 +38,7 @@ async fn try_with(change: impl FnOnce(&mut Container)) {
     change(&mut container);
     let (text, exit) = pod.run(&container).await;
     let _ = fs::remove_file("/etc/trainyard-test");
-    assert!(!text.contains("42") && !text.contains("written"), "{text}");
+    assert!(!text.contains("the value") && !text.contains("written"), "{text}");
     assert!(text.ends_with("over\n") && exit.code == 0, "{text}");
 }
 

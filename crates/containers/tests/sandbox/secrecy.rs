@@ -14,14 +14,14 @@ async fn the_data_directory_is_not_visible() {
         return;
     };
     fs::set_permissions(data.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    fs::write(data.path().join("secret"), "42").unwrap();
+    fs::write(data.path().join("secret"), "the value").unwrap();
     let mut container = pod.container(
         "main",
         &format!("ls -A {0}; cat {0}/secret; touch {0}/x", data.path().display()),
     );
     container.hidden.push(data.path().to_owned());
     let (text, exit) = pod.run(&container).await;
-    assert!(!text.contains("42") && exit.code != 0, "{text}");
+    assert!(!text.contains("the value") && exit.code != 0, "{text}");
     assert!(text.contains("No such file"), "{text}");
 }
 
@@ -30,7 +30,7 @@ async fn no_volume_leads_to_what_is_hidden() {
     let pod = Pod::new().await;
     let (data, own) = (pod.path("data"), pod.path("data/own"));
     fs::create_dir_all(&own).unwrap();
-    fs::write(data.join("secret"), "42").unwrap();
+    fs::write(data.join("secret"), "the value").unwrap();
     std::os::unix::fs::symlink(&data, pod.path("link")).unwrap();
     let volume = |source: PathBuf| {
         Mount::Bind(Bind {

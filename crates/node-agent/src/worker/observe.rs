@@ -105,6 +105,7 @@ mod tests {
         let run = ContainerState {
             attempt,
             pid: 7,
+            start_time: 1,
             started: "2026-01-01T00:00:00Z".to_owned(),
             end: exit.map(|code| End {
                 finished: "2026-01-01T00:00:05Z".to_owned(),

@@ -55,9 +55,13 @@ fn mount_host(staging: &Path) -> Result<(), SetupError> {
         } else {
             fs::File::create(&target).doing(|| format!("make `{}`", target.display()))?;
         }
-        if !OWN.iter().any(|own| entry.file_name() == *own) {
-            bind(&source, &target)?;
-            make_read_only(&target)?;
+        if OWN.iter().any(|own| entry.file_name() == *own) {
+            continue;
+        }
+        match bind(&source, &target) {
+            // Somebody removed it since it was listed.
+            Err(_) if !source.exists() => {}
+            bound => bound.and_then(|()| make_read_only(&target))?,
         }
     }
     Ok(())
