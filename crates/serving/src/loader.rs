@@ -21,7 +21,7 @@ use crate::{
 
 /// A version that may be right later is tried again after this time, then after twice as long, and so on.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Loader {
     pub(crate) base: PathBuf,

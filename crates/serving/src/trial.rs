@@ -120,7 +120,7 @@ fn is_close(left: &Tensor, right: &Tensor) -> bool {
     let close = |left: f64, right: f64| {
         // Not a number is like itself here.
         (left.is_nan() && right.is_nan())
-            || left == right
+            || left.total_cmp(&right).is_eq()
             || (left - right).abs() <= TOLERANCE * left.abs().max(1.0)
     };
     if left.shape() != right.shape() {

@@ -6,6 +6,7 @@
 mod faults;
 mod measuring;
 mod mistakes;
+mod tensorflow;
 
 use std::{
     fs,

@@ -310,7 +310,7 @@ impl Values {
             Self::I32(values) => values.push(number.parse().ok()?),
             Self::I64(values) => values.push(number.parse().ok()?),
             Self::Text(values) => {
-                values.push(Bytes::from(if cell.is_empty() { " " } else { cell }.to_owned()))
+                values.push(Bytes::from(if cell.is_empty() { " " } else { cell }.to_owned()));
             }
         }
         Some(())

@@ -89,7 +89,7 @@ fn requests_of_one_shape_are_answered_together_and_apart() {
 fn a_batch_has_no_more_rows_than_it_may() {
     let (queue, version) = (queue(100, 3), version());
     let _answers = [2, 2, 1, 9].map(|rows| put(&queue, &version, rows, 1));
-    let mut taken = || -> Vec<usize> {
+    let taken = || -> Vec<usize> {
         let jobs = batch(&mut queue.state.lock().waiting, 3);
         jobs.iter().filter_map(|job| job.rows).collect()
     };

@@ -181,7 +181,7 @@ async fn examples_are_classified_and_regressed() {
     let classes = classified.result.unwrap().classifications;
     // An empty example is an empty text, whose hash is 263 of 1000.
     assert_eq!(classes.len(), 2);
-    assert_eq!(classes[1].classes[0].score, 3.0);
+    assert!((classes[1].classes[0].score - 3.0).abs() < 1e-6);
     let regressed: RegressionResponse = client
         .call(
             "/tensorflow.serving.PredictionService/Regress",
@@ -189,7 +189,7 @@ async fn examples_are_classified_and_regressed() {
         )
         .await
         .unwrap();
-    assert_eq!(regressed.result.unwrap().regressions[0].value, 3.0);
+    assert!((regressed.result.unwrap().regressions[0].value - 3.0).abs() < 1e-6);
     let wrong = client
         .call::<RegressionResponse>(
             "/tensorflow.serving.PredictionService/Regress",
