@@ -1,4 +1,5 @@
-//! Training jobs with the frameworks themselves, where these are too large for every run of the tests.
+//! Training jobs and served models with the frameworks themselves, where these are too large for every run of the
+//! tests.
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -18,14 +19,17 @@ enum Framework {
     Tensorflow,
     /// Debian's python3-torch, which root installs where it is missing, 400 MB
     Pytorch,
+    /// Models of tensorflow 2.15 from PyPI behind `trainyard serve`, asked by tensorflow-serving-api, 1 GB
+    Serving,
 }
 
 impl Framework {
-    /// The module its tests are in.
-    fn module(self) -> &'static str {
+    /// The tests, and the module of them.
+    fn tests(self) -> (&'static str, &'static str) {
         match self {
-            Self::Tensorflow => "tensorflow::",
-            Self::Pytorch => "pytorch::",
+            Self::Tensorflow => ("training", "tensorflow::"),
+            Self::Pytorch => ("training", "pytorch::"),
+            Self::Serving => ("serving", "tensorflow::"),
         }
     }
 }
@@ -35,9 +39,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         [] => Framework::value_variants(),
         some => some,
     };
-    let mut tests = test::cargo_test();
-    tests
-        .args(["--test", "training", "--", "--ignored"])
-        .args(frameworks.iter().map(|framework| framework.module()));
-    test::count(&mut tests)
+    for framework in frameworks {
+        let (target, module) = framework.tests();
+        let mut tests = test::cargo_test();
+        tests.args(["--test", target, "--", "--ignored", module]);
+        test::count(&mut tests)?;
+    }
+    Ok(())
 }

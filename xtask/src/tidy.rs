@@ -26,6 +26,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "simulated-nodes",
             "node-agent",
             "operator",
+            "serving",
             "tasks",
             "apiserver",
         ],

@@ -4,6 +4,7 @@
 mod printing;
 
 mod accelerators;
+mod bench_serving;
 mod data_dir;
 mod deliver;
 mod detach;
@@ -21,6 +22,7 @@ mod objects;
 mod operator;
 mod pkg;
 mod processes;
+mod serve;
 mod status;
 mod tasks;
 mod trainer;
@@ -44,6 +46,7 @@ use clap::{Parser, Subcommand, ValueEnum};
   trainyard run --nodes 2 -- ./train.sh      your own program, on two nodes
   trainyard ps; trainyard why NAME           what runs, and why something does not
   trainyard task submit -f values.json       filled values for a task of a definition
+  trainyard serve DIR                        a SavedModel over gRPC and HTTP
   trainyard pkg build DIR                    the manifests a kustomization stands for
   trainyard up --detach; trainyard down      a Kubernetes cluster of this machine's own
 
@@ -79,6 +82,8 @@ enum Command {
     Task(tasks::task::Arguments),
     Token(tasks::token::Arguments),
     Service(Box<tasks::service::Arguments>),
+    Serve(serve::Arguments),
+    BenchServing(bench_serving::Arguments),
     Trainer(trainer::Arguments),
     MpiRsh(mpi_rsh::Arguments),
     MpiWait(mpi_wait::Arguments),
@@ -140,6 +145,8 @@ impl Arguments {
     pub fn log_filter(&self) -> &'static str {
         match self.command {
             Command::Up(_) | Command::Operator(_) => "warn",
+            // Which versions come and go.
+            Command::Serve(_) => "warn,serving=info",
             // Its log is one of the places where changes are written down.
             Command::Service(_) => "warn,audit=info",
             _ => "warn,kube_client=off",
@@ -173,6 +180,8 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Resume(arguments) => jobs::stop::resume(&arguments, surroundings),
         Command::Rm(arguments) => jobs::rm::run(&arguments, surroundings),
         Command::Render(arguments) => jobs::render::run(&arguments, surroundings),
+        Command::Serve(arguments) => serve::run(&arguments),
+        Command::BenchServing(arguments) => bench_serving::run(&arguments, surroundings),
         Command::Trainer(arguments) => trainer::run(&arguments),
         Command::MpiRsh(arguments) => Ok(mpi_rsh::run(&arguments, surroundings)),
         Command::MpiWait(arguments) => mpi_wait::run(&arguments, surroundings),

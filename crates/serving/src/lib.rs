@@ -1,0 +1,261 @@
+//! Models behind gRPC and HTTP. The server answers clients of TensorFlow Serving and of the Open Inference Protocol
+//! from SavedModels; the client measures any server that speaks TensorFlow Serving's gRPC. They share the messages.
+
+mod app;
+pub mod bench;
+mod body;
+mod catalogue;
+mod examples;
+mod failure;
+mod folder;
+mod grpc;
+mod loader;
+mod metrics;
+mod open_inference;
+pub mod proto;
+mod queue;
+mod rest;
+mod server;
+mod trial;
+mod versions;
+
+use std::{
+    collections::BTreeMap,
+    io,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use saved_model::Wanted;
+use tokio::{
+    net::TcpListener,
+    sync::{oneshot, watch},
+    task::JoinSet,
+    time::timeout,
+};
+
+use crate::{
+    app::{App, Memory},
+    catalogue::Catalogue,
+    loader::Loader,
+    metrics::Metrics,
+    queue::Queue,
+};
+
+pub use catalogue::{State, VersionStatus};
+pub use failure::{Code, Failure};
+pub use folder::model_name;
+pub use queue::Limits;
+pub use versions::Policy;
+
+/// What to serve, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder with the versions.
+    pub base: PathBuf,
+    /// What clients call the model.
+    pub name: String,
+    pub listen: Vec<SocketAddr>,
+    pub policy: Policy,
+    pub labels: BTreeMap<String, u64>,
+    /// The signatures that must be supported; none: all of the model.
+    pub signatures: Vec<String>,
+    /// How often versions are looked for.
+    pub interval: Duration,
+    /// Serve from the start, and wait for a version that can be served.
+    pub waits: bool,
+    pub limits: Limits,
+    /// Bytes of one request.
+    pub most_bytes: usize,
+    /// How long open requests get to end when the server stops.
+    pub grace: Duration,
+}
+
+impl Options {
+    pub fn new(base: PathBuf, name: String, listen: Vec<SocketAddr>) -> Self {
+        let cores = thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        Self {
+            base,
+            name,
+            listen,
+            policy: Policy::Latest(1),
+            labels: BTreeMap::new(),
+            signatures: Vec::new(),
+            interval: Duration::from_secs(1),
+            waits: false,
+            limits: Limits {
+                waiting: 1024,
+                rows: 256,
+                workers: cores,
+            },
+            most_bytes: 256 << 20,
+            grace: Duration::from_secs(20),
+        }
+    }
+}
+
+/// Why a server cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("`{folder}` is no folder that can be read")]
+    Folder {
+        folder: PathBuf,
+        #[source]
+        cause: io::Error,
+    },
+    #[error("`{folder}` has no version of a model: no folder whose name is a number, and no saved_model.pb")]
+    NoVersions { folder: PathBuf },
+    #[error("no version of the model in `{folder}` can be served: {}", told(refused))]
+    NothingToServe {
+        folder: PathBuf,
+        refused: Vec<VersionStatus>,
+    },
+    #[error("cannot listen on {address}")]
+    Listen {
+        address: SocketAddr,
+        #[source]
+        cause: io::Error,
+    },
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
+}
+
+fn told(refused: &[VersionStatus]) -> String {
+    let each = refused.iter().filter_map(|status| {
+        let why = status.error.as_ref()?;
+        Some(format!("version {}: {why}", status.version))
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// A server that runs until it is stopped or dropped.
+pub struct Running {
+    app: Arc<App>,
+    addresses: Vec<SocketAddr>,
+    stop: watch::Sender<bool>,
+    loader: mpsc::Sender<()>,
+    servers: JoinSet<()>,
+    workers: Vec<JoinHandle<()>>,
+    grace: Duration,
+}
+
+/// Listens, loads what is there, and returns once it answers; or, where it waits for a version, at once.
+pub async fn start(options: Options) -> Result<Running, StartError> {
+    let base = options.base.clone();
+    folder::versions(&base).map_err(|cause| StartError::Folder {
+        folder: base.clone(),
+        cause,
+    })?;
+    let mut listeners = Vec::new();
+    for address in &options.listen {
+        let bound = TcpListener::bind(address).await;
+        listeners.push(bound.map_err(|cause| StartError::Listen {
+            address: *address,
+            cause,
+        })?);
+    }
+    let metrics = Arc::new(Metrics::new());
+    let app = Arc::new(App {
+        catalogue: Arc::new(Catalogue::new(options.name, options.labels)),
+        queue: Queue::new(options.limits, metrics.clone()),
+        metrics,
+        is_stopping: AtomicBool::new(false),
+        most_bytes: options.most_bytes,
+        memory: Memory::new(options.most_bytes.saturating_mul(4)),
+    });
+    let workers = app.queue.start().map_err(StartError::Thread)?;
+    let (stop, stopped) = watch::channel(false);
+    let mut servers = JoinSet::new();
+    let mut addresses = Vec::new();
+    for (listener, wanted) in listeners.into_iter().zip(&options.listen) {
+        addresses.push(listener.local_addr().unwrap_or(*wanted));
+        servers.spawn(server::serve(
+            app.clone(),
+            listener,
+            stopped.clone(),
+            options.grace,
+        ));
+    }
+    let loader = Loader {
+        base: base.clone(),
+        policy: options.policy,
+        wanted: if options.signatures.is_empty() {
+            Wanted::All
+        } else {
+            Wanted::Named(options.signatures)
+        },
+        interval: options.interval,
+        catalogue: app.catalogue.clone(),
+        refusals: BTreeMap::new(),
+    };
+    let (sender, receiver) = mpsc::channel();
+    let (first, looked) = oneshot::channel();
+    thread::Builder::new()
+        .name("model-loader".to_owned())
+        .spawn(move || {
+            let told = || {
+                // Whoever started it may not wait for this.
+                let _ = first.send(());
+            };
+            loader.run(told, &receiver);
+        })
+        .map_err(StartError::Thread)?;
+    let running = Running {
+        app,
+        addresses,
+        stop,
+        loader: sender,
+        servers,
+        workers,
+        grace: options.grace,
+    };
+    if !options.waits {
+        // It never fails to say so.
+        let _ = looked.await;
+        if !running.app.catalogue.is_ready() {
+            let refused = running.versions();
+            running.stop().await;
+            return Err(if refused.is_empty() {
+                StartError::NoVersions { folder: base }
+            } else {
+                StartError::NothingToServe {
+                    folder: base,
+                    refused,
+                }
+            });
+        }
+    }
+    Ok(running)
+}
+
+impl Running {
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// What is known of each version, the highest first.
+    pub fn versions(&self) -> Vec<VersionStatus> {
+        self.app.catalogue.status()
+    }
+
+    /// Takes no new requests, answers those it has, and ends.
+    pub async fn stop(mut self) {
+        self.app.is_stopping.store(true, Ordering::Relaxed);
+        drop(self.loader);
+        let _ = self.stop.send(true);
+        let ended = async { while self.servers.join_next().await.is_some() {} };
+        let _ = timeout(self.grace + Duration::from_secs(1), ended).await;
+        self.app.queue.close();
+        let workers = std::mem::take(&mut self.workers);
+        let joined =
+            tokio::task::spawn_blocking(move || workers.into_iter().for_each(|worker| drop(worker.join())));
+        let _ = timeout(Duration::from_secs(5), joined).await;
+    }
+}

@@ -1,0 +1,6 @@
+//! What is said on the wire beside what `saved-model` knows: the messages of TensorFlow Serving, of the Open Inference
+//! Protocol and of gRPC's health checks, with the fields that are used here.
+
+pub mod health;
+pub mod inference;
+pub mod prediction;
