@@ -50,6 +50,69 @@ fn refused(kustomization: &str, expected: &str) {
 }
 
 #[test]
+fn files_in_utf_16_are_read_as_the_text_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let write = |name: &str, units: Vec<u8>| fs::write(folder.join(name), units).unwrap();
+    let little = |text: &str| {
+        text.encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<u8>>()
+    };
+    write("kustomization.yaml", b"resources: [pod.yaml]\n".to_vec());
+    let pod = format!("\u{feff}{POD}  nodeName: d\u{e9}pot-\u{1f600}\n");
+    write("pod.yaml", little(&pod));
+    let built = || build(&Disk, folder, &Options::default());
+    assert!(
+        built()
+            .unwrap()
+            .to_yaml()
+            .contains("nodeName: \"d\u{e9}pot-\\U0001F600\""),
+        "{}",
+        built().unwrap().to_yaml()
+    );
+    write(
+        "pod.yaml",
+        pod.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+    );
+    assert_eq!(
+        built().unwrap().objects[0]["spec"]["nodeName"],
+        "d\u{e9}pot-\u{1f600}"
+    );
+    write("pod.yaml", [little(&pod), vec![b'x']].concat());
+    let error = built().unwrap_err();
+    assert_eq!(error.message, "the file is UTF-16 with something missing");
+    assert_eq!(error.help.as_deref(), Some("save it as UTF-8"));
+}
+
+#[test]
+fn what_no_yaml_can_hold_is_refused_where_it_stands() {
+    let with = |line: &str| {
+        MemoryFiles::default()
+            .with("/p/kustomization.yaml", "resources: [a.yaml]\n")
+            .with(
+                "/p/a.yaml",
+                &format!("apiVersion: v1\nkind: A\nmetadata: {{name: a}}\nspec:\n  {line}\n"),
+            )
+    };
+    for (text, code) in [("\\x7f", "007F"), ("\\ufffe", "FFFE"), ("\\x80", "0080")] {
+        assert_eq!(
+            complaint(&with(&format!("a: \"x{text}\""))),
+            format!(
+                "/p/a.yaml:5:6: the text has the character U+{code}, which YAML does not allow\n\
+                 hint: leave it out, or keep the text in a file of a generator"
+            )
+        );
+    }
+    assert_eq!(
+        complaint(&with(&format!("? {}\n  : b", "k".repeat(1023)))),
+        "/p/a.yaml:5:5: a key must not be longer than 1022 characters"
+    );
+    let fine = with("a: \"\\x01\\e\\uFFFD\u{1F600}\"");
+    build(&fine, Path::new("/p"), &Options::default()).unwrap();
+}
+
+#[test]
 fn an_unknown_field_is_shown_with_the_one_that_was_meant() {
     refused(
         "resources: [pod.yaml]\nnamePrefx: a-\n",

@@ -86,6 +86,18 @@ impl<'f> Session<'f> {
     /// The text of a file.
     pub(super) fn read_text(&self, path: &Path, at: At) -> Outcome<String> {
         let bytes = self.read(path).map_err(|error| unreadable(path, &error).at(at))?;
+        if let Some(text) = of_utf16(&bytes) {
+            let problem = || {
+                Problem::new("the file is UTF-16 with something missing")
+                    .at(At {
+                        line: 1,
+                        column: 1,
+                        ..self.start_of(path)
+                    })
+                    .help("save it as UTF-8")
+            };
+            return text.ok_or_else(problem);
+        }
         String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let before = &error.as_bytes()[..valid];
@@ -113,6 +125,18 @@ impl<'f> Session<'f> {
         parsed.insert(path.to_owned(), Rc::clone(&documents));
         Ok(documents)
     }
+}
+
+/// The text of a file that begins as UTF-16 does, as some editors write it; none where it is not whole.
+fn of_utf16(bytes: &[u8]) -> Option<Option<String>> {
+    let (unit, bytes): (fn([u8; 2]) -> u16, _) = match bytes {
+        [0xFF, 0xFE, bytes @ ..] => (u16::from_le_bytes, bytes),
+        [0xFE, 0xFF, bytes @ ..] => (u16::from_be_bytes, bytes),
+        _ => return None,
+    };
+    let (units, rest) = bytes.as_chunks();
+    let text = char::decode_utf16(units.iter().map(|bytes| unit(*bytes))).collect::<Result<String, _>>();
+    Some(text.ok().filter(|_| rest.is_empty()))
 }
 
 pub(super) fn malformed(problem: ReadProblem) -> Problem {
