@@ -86,6 +86,67 @@ fn files_in_utf_16_are_read_as_the_text_they_are() {
 }
 
 #[test]
+fn an_image_name_that_is_no_expression_is_told() {
+    let images = "resources: [pod.yaml]\nimages:\n- name: \"web(\"\n  newTag: \"2\"\n";
+    // Without an image nothing is compared with it.
+    build(&package(images), Path::new("/p"), &Options::default()).unwrap();
+    let with_image = package(images).with(
+        "/p/pod.yaml",
+        &POD.replace("containers: []", "containers: [{name: a, image: web}]"),
+    );
+    assert_eq!(
+        complaint(&with_image),
+        "/p/kustomization.yaml:3:3: the image name `web(` is not a regular expression: unclosed group\n\
+         hint: names of images are expressions: write a backslash before a sign that means itself"
+    );
+}
+
+#[test]
+fn a_selector_that_is_no_expression_is_told() {
+    let patch = "  patch: '- {op: add, path: /a, value: b}'\n";
+    refused(
+        &format!("resources: [pod.yaml]\npatches:\n- target: {{name: \"w**\"}}\n{patch}"),
+        "/p/kustomization.yaml:3:11: `w**` is not a regular expression: `*` repeats what is repeated already\n\
+         hint: use `.*` for anything, and a backslash before a sign that means itself",
+    );
+}
+
+#[test]
+fn a_patch_in_brackets_is_json() {
+    refused(
+        "resources: [pod.yaml]\npatches:\n- target: {kind: Pod}\n  patch: '[{op: add, path: /a, value: b}]'\n",
+        "/p/kustomization.yaml:4:10: it is not a JSON patch: key must be a string at line 1 column 3\n\
+         hint: a JSON patch is a list of operations: `- {op: replace, path: /spec/replicas, value: 3}`; \
+         one that begins with `[` is JSON, with every name in quotes",
+    );
+}
+
+#[test]
+fn a_map_in_the_place_of_a_number_is_told() {
+    let pod = POD.replace("containers: []", "priority: 5\n  securityContext: {runAsUser: 1}");
+    let files = package(
+        "resources: [pod.yaml]\nreplacements:\n- source: {kind: Pod, fieldPath: spec.securityContext}\n  \
+         targets:\n  - select: {kind: Pod}\n    fieldPaths: [spec.priority]\n",
+    );
+    assert_eq!(
+        complaint(&files.with("/p/pod.yaml", &pod)),
+        "/p/pod.yaml:6:13: a whole number was here, and a map, a list or nothing was put in its place\n\
+         hint: let the `fieldPath` of the replacement lead to a single value"
+    );
+}
+
+#[test]
+fn what_holds_names_must_be_able_to_though_nothing_is_renamed() {
+    let files = package("resources: [pod.yaml]\n");
+    let pod = POD.replace("containers: []", "volumes: [data]");
+    assert_eq!(
+        complaint(&files.with("/p/pod.yaml", &pod)),
+        "/p/pod.yaml:6:13: the field `spec/volumes/configMap/name`: `data` has no field `configMap`\n\
+         hint: the path of the field must lead through maps and lists"
+    );
+}
+
+#[test]
 fn what_no_yaml_can_hold_is_refused_where_it_stands() {
     let with = |line: &str| {
         MemoryFiles::default()

@@ -235,10 +235,17 @@ impl<'a> Documents<'a> {
 
     /// Some line breaks are part of a value as they are.
     fn with_line_breaks(&self, text: Cow<'a, str>, style: ScalarStyle, span: &Span) -> Cow<'a, str> {
+        let Some(source) = self.source.filter(|source| source.keeps_breaks()) else {
+            return text;
+        };
         let (from, to) = (span.start.index(), span.end.index());
-        let written = self
-            .source
-            .and_then(|source| source.written(from, to, self.written(span)));
+        let inside = self.written(span);
+        // The first lines of a block may be empty, and are before what the parser takes for it.
+        let before = match style {
+            ScalarStyle::Literal => blanks_before(self.text, span),
+            _ => "",
+        };
+        let written = source.written(from - before.len(), to, &format!("{before}{inside}"));
         let Some(written) = written else {
             return text;
         };
@@ -303,6 +310,13 @@ impl<'a> Documents<'a> {
             }
         }
     }
+}
+
+/// The white space before something, of which every character is one byte.
+fn blanks_before<'t>(text: &'t str, span: &Span) -> &'t str {
+    let before = span.start.byte_offset().and_then(|start| text.get(..start));
+    let before = before.unwrap_or_default();
+    &before[before.trim_end_matches([' ', '\t', '\n', '\r']).len()..]
 }
 
 /// The readers of kubectl know YAML 1.1, the parser knows what came after it.

@@ -7,8 +7,10 @@ use super::{YamlError, problem};
 
 /// How far a line inside of quotes is moved. Nothing is indented as deep.
 const INDENTATION: usize = 512;
-/// So often a text is read again, each time because of another line.
+/// So often a text is read again, each time because of another line, but not more than so many bytes in all: whoever
+/// sends a text must not choose how long it takes.
 const MAX_REPAIRS: usize = 1000;
+const MAX_READ: usize = 16 << 20;
 
 /// A text as it is read.
 #[derive(Clone, Debug)]
@@ -56,6 +58,10 @@ impl<'a> Source<'a> {
         }
     }
 
+    pub(super) fn keeps_breaks(&self) -> bool {
+        !self.breaks.is_empty()
+    }
+
     /// The characters of a scalar with the line breaks it had; none where all of them were ordinary ones.
     pub(super) fn written(&self, from: usize, to: usize, text: &str) -> Option<Vec<char>> {
         let mut here = self
@@ -74,7 +80,7 @@ impl<'a> Source<'a> {
     /// The text without what our parser alone complains about; none where kubectl's reader would complain too.
     pub(super) fn repaired(mut self, error: &YamlError) -> Option<Self> {
         self.repairs += 1;
-        if self.repairs > MAX_REPAIRS {
+        if self.repairs > MAX_REPAIRS || self.repairs * self.text.len() > MAX_READ {
             return None;
         }
         let line = start_of_line(&self.text, error.line)?;
@@ -183,9 +189,9 @@ pub(super) fn folded(written: &[char]) -> String {
     folded
 }
 
-/// A text whose lines end as they were written to end.
+/// A text whose lines end as they were written to end, behind the line that says that it is one.
 pub(super) fn literal(text: &str, written: &[char]) -> String {
-    let mut breaks = line_breaks(written).into_iter();
+    let mut breaks = line_breaks(written).into_iter().skip(1);
     text.chars()
         .map(|c| if c == '\n' { breaks.next().unwrap_or(c) } else { c })
         .collect()

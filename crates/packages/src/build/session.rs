@@ -19,11 +19,32 @@ pub(super) struct Session<'f> {
     pub(super) files: &'f dyn Files,
     pub(super) options: &'f Options,
     /// Files by their numbers.
-    names: RefCell<Vec<PathBuf>>,
+    names: RefCell<Names>,
     /// A base may be built many times; its files are parsed once.
     parsed: RefCell<HashMap<PathBuf, Rc<Documents>>>,
     warnings: RefCell<Vec<String>>,
     schemas: RefCell<Schemas>,
+}
+
+/// The files of a build. Those beyond what can be counted have no number, and no places.
+#[derive(Default)]
+struct Names {
+    by_number: Vec<PathBuf>,
+    numbers: HashMap<PathBuf, u16>,
+}
+
+impl Names {
+    fn number(&mut self, path: &Path) -> u16 {
+        if let Some(number) = self.numbers.get(path) {
+            return *number;
+        }
+        let number = u16::try_from(self.by_number.len()).unwrap_or(u16::MAX);
+        if number < u16::MAX {
+            self.by_number.push(path.to_owned());
+            self.numbers.insert(path.to_owned(), number);
+        }
+        number
+    }
 }
 
 impl<'f> Session<'f> {
@@ -57,13 +78,8 @@ impl<'f> Session<'f> {
 
     /// The beginning of a file.
     pub(super) fn start_of(&self, path: &Path) -> At {
-        let mut names = self.names.borrow_mut();
-        let number = names.iter().position(|name| name == path).unwrap_or_else(|| {
-            names.push(path.to_owned());
-            names.len() - 1
-        });
         At {
-            file: u16::try_from(number).unwrap_or(u16::MAX),
+            file: self.names.borrow_mut().number(path),
             line: 0,
             column: 0,
         }
@@ -71,12 +87,12 @@ impl<'f> Session<'f> {
 
     /// The files by their numbers.
     pub(super) fn file_names(&self) -> Rc<[PathBuf]> {
-        self.names.borrow().as_slice().into()
+        self.names.borrow().by_number.as_slice().into()
     }
 
     pub(super) fn error(&self, problem: Problem) -> BuildError {
         let names = self.names.borrow();
-        problem.into_error(|file| names.get(usize::from(file)).map(PathBuf::as_path))
+        problem.into_error(|file| names.by_number.get(usize::from(file)).map(PathBuf::as_path))
     }
 
     pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>, FileError> {

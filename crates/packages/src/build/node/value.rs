@@ -160,6 +160,11 @@ fn scalar_value(scalar: Scalar) -> Outcome<Value> {
             }
             match (tag, resolved) {
                 (Tag::Float, Resolved::Integer(value)) => float(value as f64),
+                (tag, _) if scalar.text.is_empty() => Err(Problem::new(format!(
+                    "{} was here, and a map, a list or nothing was put in its place",
+                    name(&tag)
+                ))
+                .help("let the `fieldPath` of the replacement lead to a single value")),
                 (tag, _) => Err(Problem::new(format!("`{}` is not {}", scalar.text, name(&tag)))
                     .help("the field held another type before: quote its value where it is defined")),
             }
