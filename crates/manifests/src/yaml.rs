@@ -4,6 +4,7 @@
 mod nodes;
 mod problem;
 mod scalars;
+mod source;
 mod tabs;
 pub mod timestamps;
 mod values;
@@ -15,6 +16,7 @@ use crate::json;
 pub use crate::json::Parsed;
 pub use nodes::{Content, Documents, Index, Node, Place, Tree};
 pub use scalars::{Meaning, Scalar, Style, resolve};
+use source::Source;
 pub use write::{compare_keys, is_plain_text, shortest_float, write};
 
 /// Mappings and lists may nest this deep. Less than in JSON: reading a level takes far more stack.
@@ -47,19 +49,40 @@ pub fn to_string(value: &Value) -> String {
 
 /// Reads every document that is not empty.
 pub fn parse_documents(text: &str) -> Result<Vec<Document>, YamlError> {
-    let mut documents = Documents::new(text);
-    let mut read = Vec::new();
-    while let Some(tree) = documents.next()? {
-        let (value, duplicates) = values::read(&tree)?;
-        if !value.is_null() {
-            read.push(Document {
-                line: tree.nodes[tree.root].place.line,
-                value,
-                duplicates,
-            });
+    read(text, |documents| {
+        let mut read = Vec::new();
+        while let Some(tree) = documents.next()? {
+            let (value, duplicates) = values::read(&tree)?;
+            if !value.is_null() {
+                read.push(Document {
+                    line: tree.nodes[tree.root].place.line,
+                    value,
+                    duplicates,
+                });
+            }
         }
+        Ok(read)
+    })
+}
+
+/// Reads a text as kubectl's reader does, which knows another YAML than our parser: what only the parser refuses is
+/// written in another way, and read again.
+pub fn read<T>(
+    text: &str,
+    read: impl Fn(&mut Documents<'_>) -> Result<T, YamlError>,
+) -> Result<T, YamlError> {
+    let mut source = Source::new(text);
+    let mut of_tab = None;
+    loop {
+        let error = match read(&mut Documents::of(&source)) {
+            Ok(result) => return Ok(result),
+            // Without tabs it can be read, but not all of them may be where they are.
+            Err(error) if error.message == tabs::WRONG => return Err(of_tab.unwrap_or(error)),
+            Err(error) => error,
+        };
+        source = source.repaired(&error).ok_or_else(|| error.clone())?;
+        of_tab = of_tab.or(Some(error).filter(problem::is_of_tab));
     }
-    Ok(read)
 }
 
 /// Reads the first document and nothing behind it; an empty one is null.
@@ -73,10 +96,10 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, YamlError> {
         return Ok(parsed);
     }
     let text = str::from_utf8(bytes).map_err(|error| not_utf8(bytes, error.valid_up_to()))?;
-    let tree = Documents::new(text).next()?;
-    let (value, duplicates) = tree
-        .as_ref()
-        .map_or_else(|| Ok(Default::default()), values::read)?;
+    let (value, duplicates) = read(text, |documents| {
+        let tree = documents.next()?;
+        tree.as_ref().map_or_else(|| Ok(Default::default()), values::read)
+    })?;
     Ok(Parsed { value, duplicates })
 }
 

@@ -4,6 +4,7 @@
 mod accumulate;
 mod config;
 mod decode;
+mod expression;
 mod field_spec;
 mod generate;
 mod hash;
@@ -45,6 +46,7 @@ use self::{
 use crate::files::Files;
 
 pub use problem::{BuildError, Place};
+pub use root::is_remote;
 pub use source::Source;
 
 /// Objects with this annotation are for the build only.

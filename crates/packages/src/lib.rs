@@ -6,6 +6,6 @@ pub mod build;
 mod files;
 
 pub use build::{
-    BuildError, Built, LoadRestrictor, Options, Place, Source, Traced, TracedObject, build, trace,
+    BuildError, Built, LoadRestrictor, Options, Place, Source, Traced, TracedObject, build, is_remote, trace,
 };
 pub use files::{Entry, FileError, Files, MemoryFiles};

@@ -50,6 +50,130 @@ fn refused(kustomization: &str, expected: &str) {
 }
 
 #[test]
+fn files_in_utf_16_are_read_as_the_text_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let write = |name: &str, units: Vec<u8>| fs::write(folder.join(name), units).unwrap();
+    let little = |text: &str| {
+        text.encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<u8>>()
+    };
+    write("kustomization.yaml", b"resources: [pod.yaml]\n".to_vec());
+    let pod = format!("\u{feff}{POD}  nodeName: d\u{e9}pot-\u{1f600}\n");
+    write("pod.yaml", little(&pod));
+    let built = || build(&Disk, folder, &Options::default());
+    assert!(
+        built()
+            .unwrap()
+            .to_yaml()
+            .contains("nodeName: \"d\u{e9}pot-\\U0001F600\""),
+        "{}",
+        built().unwrap().to_yaml()
+    );
+    write(
+        "pod.yaml",
+        pod.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+    );
+    assert_eq!(
+        built().unwrap().objects[0]["spec"]["nodeName"],
+        "d\u{e9}pot-\u{1f600}"
+    );
+    write("pod.yaml", [little(&pod), vec![b'x']].concat());
+    let error = built().unwrap_err();
+    assert_eq!(error.message, "the file is UTF-16 with something missing");
+    assert_eq!(error.help.as_deref(), Some("save it as UTF-8"));
+}
+
+#[test]
+fn an_image_name_that_is_no_expression_is_told() {
+    let images = "resources: [pod.yaml]\nimages:\n- name: \"web(\"\n  newTag: \"2\"\n";
+    // Without an image nothing is compared with it.
+    build(&package(images), Path::new("/p"), &Options::default()).unwrap();
+    let with_image = package(images).with(
+        "/p/pod.yaml",
+        &POD.replace("containers: []", "containers: [{name: a, image: web}]"),
+    );
+    assert_eq!(
+        complaint(&with_image),
+        "/p/kustomization.yaml:3:3: the image name `web(` is not a regular expression: unclosed group\n\
+         hint: names of images are expressions: write a backslash before a sign that means itself"
+    );
+}
+
+#[test]
+fn a_selector_that_is_no_expression_is_told() {
+    let patch = "  patch: '- {op: add, path: /a, value: b}'\n";
+    refused(
+        &format!("resources: [pod.yaml]\npatches:\n- target: {{name: \"w**\"}}\n{patch}"),
+        "/p/kustomization.yaml:3:11: `w**` is not a regular expression: `*` repeats what is repeated already\n\
+         hint: use `.*` for anything, and a backslash before a sign that means itself",
+    );
+}
+
+#[test]
+fn a_patch_in_brackets_is_json() {
+    refused(
+        "resources: [pod.yaml]\npatches:\n- target: {kind: Pod}\n  patch: '[{op: add, path: /a, value: b}]'\n",
+        "/p/kustomization.yaml:4:10: it is not a JSON patch: key must be a string at line 1 column 3\n\
+         hint: a JSON patch is a list of operations: `- {op: replace, path: /spec/replicas, value: 3}`; \
+         one that begins with `[` is JSON, with every name in quotes",
+    );
+}
+
+#[test]
+fn a_map_in_the_place_of_a_number_is_told() {
+    let pod = POD.replace("containers: []", "priority: 5\n  securityContext: {runAsUser: 1}");
+    let files = package(
+        "resources: [pod.yaml]\nreplacements:\n- source: {kind: Pod, fieldPath: spec.securityContext}\n  \
+         targets:\n  - select: {kind: Pod}\n    fieldPaths: [spec.priority]\n",
+    );
+    assert_eq!(
+        complaint(&files.with("/p/pod.yaml", &pod)),
+        "/p/pod.yaml:6:13: a whole number was here, and a map, a list or nothing was put in its place\n\
+         hint: let the `fieldPath` of the replacement lead to a single value"
+    );
+}
+
+#[test]
+fn what_holds_names_must_be_able_to_though_nothing_is_renamed() {
+    let files = package("resources: [pod.yaml]\n");
+    let pod = POD.replace("containers: []", "volumes: [data]");
+    assert_eq!(
+        complaint(&files.with("/p/pod.yaml", &pod)),
+        "/p/pod.yaml:6:13: the field `spec/volumes/configMap/name`: `data` has no field `configMap`\n\
+         hint: the path of the field must lead through maps and lists"
+    );
+}
+
+#[test]
+fn what_no_yaml_can_hold_is_refused_where_it_stands() {
+    let with = |line: &str| {
+        MemoryFiles::default()
+            .with("/p/kustomization.yaml", "resources: [a.yaml]\n")
+            .with(
+                "/p/a.yaml",
+                &format!("apiVersion: v1\nkind: A\nmetadata: {{name: a}}\nspec:\n  {line}\n"),
+            )
+    };
+    for (text, code) in [("\\x7f", "007F"), ("\\ufffe", "FFFE"), ("\\x80", "0080")] {
+        assert_eq!(
+            complaint(&with(&format!("a: \"x{text}\""))),
+            format!(
+                "/p/a.yaml:5:6: the text has the character U+{code}, which YAML does not allow\n\
+                 hint: leave it out, or keep the text in a file of a generator"
+            )
+        );
+    }
+    assert_eq!(
+        complaint(&with(&format!("? {}\n  : b", "k".repeat(1023)))),
+        "/p/a.yaml:5:5: a key must not be longer than 1022 characters"
+    );
+    let fine = with("a: \"\\x01\\e\\uFFFD\u{1F600}\"");
+    build(&fine, Path::new("/p"), &Options::default()).unwrap();
+}
+
+#[test]
 fn an_unknown_field_is_shown_with_the_one_that_was_meant() {
     refused(
         "resources: [pod.yaml]\nnamePrefx: a-\n",

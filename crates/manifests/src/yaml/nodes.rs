@@ -8,6 +8,7 @@ use granit_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput, Structur
 use super::{
     MAX_DEPTH, YamlError, problem,
     scalars::{Scalar, Style},
+    source::{Source, bad_escape, folded, literal},
     tabs::Tabs,
 };
 
@@ -83,6 +84,8 @@ impl Place {
 /// Reads the documents of a text, one after the other.
 pub struct Documents<'a> {
     text: &'a str,
+    /// Where the text was made from another one.
+    source: Option<&'a Source<'a>>,
     events: Parser<'a, StrInput<'a>>,
     tabs: Tabs<'a>,
     nodes: Vec<Node<'a>>,
@@ -91,6 +94,14 @@ pub struct Documents<'a> {
 }
 
 impl<'a> Documents<'a> {
+    pub(super) fn of(source: &'a Source<'a>) -> Self {
+        Self {
+            source: Some(source),
+            tabs: Tabs::new(source.with_tabs()),
+            ..Self::new(&source.text)
+        }
+    }
+
     pub fn new(text: &'a str) -> Self {
         let options = granit_parser::options! {
             emit_comments: false,
@@ -99,6 +110,7 @@ impl<'a> Documents<'a> {
         };
         Self {
             text,
+            source: None,
             events: Parser::new_from_str_with_options(text, options),
             tabs: Tabs::new(text),
             nodes: Vec::new(),
@@ -158,15 +170,30 @@ impl<'a> Documents<'a> {
         place.error(problem::words(told))
     }
 
+    fn place(&self, marker: &Marker) -> Place {
+        let place = Place::from(marker);
+        let column = |source: &Source<'_>| source.column(place.line, place.column);
+        Place {
+            column: self.source.map_or(place.column, column),
+            ..place
+        }
+    }
+
     /// A node and everything below it. `parent` is the column of the block it is in.
     fn node(&mut self, event: Event<'a>, span: Span, parent: Option<usize>) -> Result<Index, YamlError> {
-        let place = Place::from(&span.start);
+        let place = self.place(&span.start);
         let (anchor, content) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 self.tabs.scalar(&span, style, parent);
                 // The parser says `~` for a value that is not there.
                 let is_missing = style == ScalarStyle::Plain && span.start.index() == span.end.index();
                 let text = if is_missing { Cow::default() } else { text };
+                if style == ScalarStyle::DoubleQuoted
+                    && let Some(problem) = bad_escape(self.written(&span))
+                {
+                    return Err(Place::from(&span.start).error(problem));
+                }
+                let text = self.with_line_breaks(text, style, &span);
                 let scalar = Scalar {
                     text: self.without_added_break(text, style, &span),
                     style: Style::from(style),
@@ -197,6 +224,52 @@ impl<'a> Documents<'a> {
             self.anchors.insert(anchor, index);
         }
         Ok(index)
+    }
+
+    fn written(&self, span: &Span) -> &'a str {
+        let bytes = span.start.byte_offset().zip(span.end.byte_offset());
+        bytes
+            .and_then(|(start, end)| self.text.get(start..end))
+            .unwrap_or_default()
+    }
+
+    /// Some line breaks are part of a value as they are.
+    fn with_line_breaks(&self, text: Cow<'a, str>, style: ScalarStyle, span: &Span) -> Cow<'a, str> {
+        let Some(source) = self.source.filter(|source| source.keeps_breaks()) else {
+            return text;
+        };
+        let (from, to) = (span.start.index(), span.end.index());
+        let inside = self.written(span);
+        // The first lines of a block may be empty, and are before what the parser takes for it.
+        let before = match style {
+            ScalarStyle::Literal => blanks_before(self.text, span),
+            _ => "",
+        };
+        let written = source.written(from - before.len(), to, &format!("{before}{inside}"));
+        let Some(written) = written else {
+            return text;
+        };
+        match style {
+            ScalarStyle::Literal => literal(&text, &written).into(),
+            ScalarStyle::Folded => text,
+            ScalarStyle::Plain => folded(&written).into(),
+            ScalarStyle::SingleQuoted => {
+                let inner = written.get(1..written.len() - 1).unwrap_or_default();
+                folded(inner).replace("''", "'").into()
+            }
+            // Escapes are left to the parser: all on one line, it finds nothing else to do.
+            ScalarStyle::DoubleQuoted => {
+                let line = folded(&written)
+                    .replace('\u{2028}', "\\L")
+                    .replace('\u{2029}', "\\P");
+                let events = Parser::new_from_str(&line);
+                let scalar = events.into_iter().find_map(|event| match event {
+                    Ok((Event::Scalar(text, ..), _)) => Some(text.into_owned()),
+                    _ => None,
+                });
+                scalar.map_or(text, Cow::from)
+            }
+        }
     }
 
     /// The parser ends a block with a line break even where the text ends without one.
@@ -237,6 +310,13 @@ impl<'a> Documents<'a> {
             }
         }
     }
+}
+
+/// The white space before something, of which every character is one byte.
+fn blanks_before<'t>(text: &'t str, span: &Span) -> &'t str {
+    let before = span.start.byte_offset().and_then(|start| text.get(..start));
+    let before = before.unwrap_or_default();
+    &before[before.trim_end_matches([' ', '\t', '\n', '\r']).len()..]
 }
 
 /// The readers of kubectl know YAML 1.1, the parser knows what came after it.

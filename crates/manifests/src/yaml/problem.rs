@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::YamlError;
 use crate::field::quoted;
 
 /// Where our parser says something else, by the beginning of what it says.
@@ -23,7 +24,7 @@ const TRANSLATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-const CANNOT_START: &str = "found character that cannot start any token";
+pub(super) const CANNOT_START: &str = "found character that cannot start any token";
 const KEY: &str = "did not find expected key";
 
 /// What the reader's second stage finds; its lines are one too low.
@@ -54,6 +55,11 @@ pub(super) fn words(message: &str) -> String {
 /// Whether a list or mapping is still open when the document ends.
 pub(super) fn is_missing_end(message: &str) -> bool {
     message.starts_with("unclosed bracket")
+}
+
+/// Whether it may be a tab that no token can start with.
+pub(super) fn is_of_tab(error: &YamlError) -> bool {
+    error.message == CANNOT_START
 }
 
 /// How a key that no JSON has is complained about.

@@ -5,6 +5,9 @@ use granit_parser::{Marker, ScalarStyle, Span};
 
 use super::{YamlError, nodes::Place};
 
+/// What is said of a tab that must not be where it is.
+pub(super) const WRONG: &str = "found a tab where spaces must indent";
+
 /// Watches over the lines of a text while it is parsed.
 pub(super) struct Tabs<'a> {
     text: &'a str,
@@ -78,7 +81,7 @@ impl<'a> Tabs<'a> {
                     line: self.line,
                     column: column as u64 + 1,
                 };
-                return Err(place.error("found a tab where spaces must indent"));
+                return Err(place.error(WRONG));
             }
             self.line += 1;
             self.start += line.len();

@@ -35,15 +35,71 @@ fn documents_are_read_as_by_kubectl() {
     );
 }
 
-/// The parser follows YAML 1.2 where kubectl's follows 1.1. Nobody's manifest depends on these.
+#[track_caller]
+fn reads(text: &str, expected: &str) {
+    let parsed = parse(text.as_bytes()).unwrap();
+    assert_eq!(parsed.value["a"], json!(expected), "{text:?}");
+}
+
+#[track_caller]
+fn refuses(text: &str, expected: &str) {
+    let error = parse(text.as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), expected, "{text:?}");
+}
+
 #[test]
-fn a_few_odd_texts_are_not_read_as_by_kubectl() {
-    let read = |text: &str| parse(text.as_bytes()).map(|parsed| parsed.value["a"].clone());
-    assert!(read("a: {\n\tb: 1}").is_err()); // kubectl: {"b": 1}
-    assert!(read("a: \"x\n\ty\"").is_err()); // kubectl: "x y"
-    assert_eq!(read(r#"a: "\/""#).unwrap(), json!("/")); // kubectl: an error
-    assert_eq!(read(r#"a: "\ud83d\ude00""#).unwrap(), json!("😀")); // kubectl: an error
-    assert_eq!(read("a: \u{85}b").unwrap(), json!("\u{85}b")); // kubectl: a line break
+fn lines_end_where_yaml_1_1_ends_them() {
+    let parsed = parse("a: x\u{85}b: w # c\u{2028}c:\u{2029}  - z\n".as_bytes()).unwrap();
+    assert_eq!(parsed.value, json!({"a": "x", "b": "w", "c": ["z"]}));
+    reads("a: \"x \u{85}  y\"", "x y");
+    reads("a: |\n  x\u{85}  y\n", "x\ny\n");
+    let error = parse("a: x\u{85}y\u{85}b: [\n".as_bytes()).unwrap_err();
+    assert!(error.line >= 2, "{error:?}");
+}
+
+#[test]
+fn separators_of_lines_and_paragraphs_stay_in_values() {
+    reads(
+        "a: \"x\u{2028}  y\\n\u{2029}\u{2029}z\"",
+        "x\u{2028}y\n\u{2029}\u{2029}z",
+    );
+    reads("a: 'it''s\u{2028}\n  y'", "it's\u{2028}\ny");
+    reads("a: x\u{2029} y\n  z", "x\u{2029}y z");
+    reads("a: |\n  x\u{2028}  y\n  z\n", "x\u{2028}y\nz\n");
+}
+
+#[test]
+fn escapes_are_those_of_yaml_1_1() {
+    reads(r#"a: "it\'s\\'\U0001F600""#, "it's\\'\u{1F600}");
+    refuses(r#"a: "\/""#, "yaml: found unknown escape character");
+    refuses(
+        "b: 1\na: \"\\ud83d\\ude00\"",
+        "yaml: line 2: found invalid Unicode character escape code",
+    );
+    reads(r#"a: "\\/\\ud83d""#, r"\/\ud83d");
+}
+
+#[test]
+fn text_in_quotes_goes_on_at_any_column() {
+    reads("b:\n- a\na: \"two\nlines\n\n of text\"\n", "two lines\nof text");
+    reads("a: 'two\n\tlines'", "two lines");
+    let error = parse(b"a: {b: \"two\nlines\", c: *d}").unwrap_err();
+    assert_eq!((error.line, error.column), (2, 12), "{error:?}");
+    assert!(parse(b"a: \"two\n--- lines\"").is_err());
+}
+
+#[test]
+fn tabs_may_be_where_nothing_is_indented() {
+    let parsed = parse(b"a: {\n\tb: [\n\t\t1,\n\t\t2]}\n").unwrap();
+    assert_eq!(parsed.value, json!({"a": {"b": [1, 2]}}));
+    assert!(parse(b"a:\n\tb: 1\n").is_err());
+    assert!(parse(b"a: {\n\tb: 1}\nc:\n\td: 1\n").is_err());
+}
+
+#[test]
+fn comments_may_follow_without_a_blank() {
+    reads("a: \"x\"#y", "x");
+    reads("a: |# y\n  x#y\n", "x#y\n");
 }
 
 /// Two that are refused in our own words.

@@ -78,6 +78,7 @@ pub(super) struct Image {
     pub(super) tag_suffix: String,
     pub(super) new_tag: String,
     pub(super) digest: String,
+    pub(super) at: At,
 }
 
 #[derive(Clone)]
@@ -302,6 +303,7 @@ impl Image {
             tag_suffix: fields.text("tagSuffix")?,
             new_tag: fields.text("newTag")?,
             digest: fields.text("digest")?,
+            at: fields.at,
         };
         fields.finish()?;
         Ok(image)

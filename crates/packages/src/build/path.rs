@@ -1,9 +1,8 @@
 //! Paths with dots, as replacements and vars have them: names, places in lists, and elements by what they
 //! hold.
 
-use regex::Regex;
-
 use super::{
+    expression::expression,
     field_spec::split,
     node::{Content, Map, Node, Scalar, Style, Tag},
     problem::{Outcome, Problem},
@@ -271,8 +270,8 @@ impl Search<'_> {
         rest: &[String],
         way: &mut Way,
     ) -> Outcome {
-        let expression = Regex::new(value)
-            .map_err(|_| Problem::new(format!("`{value}` is not a regular expression")).at(node.at))?;
+        let expression = expression(value)
+            .map_err(|told| Problem::new(format!("`{value}` is not a regular expression: {told}")))?;
         // An element that is a scalar is where the path ends, whatever follows.
         let rest = if name.is_empty() { &[] } else { rest };
         let items = items_mut(node, &format!("[{name}={value}]"))?;

@@ -39,8 +39,8 @@ impl fmt::Display for Place {
 pub(super) struct Problem {
     message: String,
     at: Option<At>,
-    /// The place of what it is in conflict with.
-    other: Option<At>,
+    /// What else is concerned, and its place.
+    other: Option<(&'static str, At)>,
     help: Option<String>,
 }
 
@@ -66,8 +66,15 @@ impl Problem {
         self
     }
 
+    /// The place of what it is in conflict with.
     pub(super) fn other(mut self, at: At) -> Self {
-        self.other = Some(at);
+        self.other = Some(("the other one", at));
+        self
+    }
+
+    /// The place of the object it is about.
+    pub(super) fn object(mut self, at: At) -> Self {
+        self.other = Some(("the object", at));
         self
     }
 
@@ -85,8 +92,8 @@ impl Problem {
                 column: at.column.into(),
             })
         };
-        let other = self.other.and_then(place);
-        let other = other.map(|place| format!("the other one is at {place}"));
+        let other = self.other.and_then(|(what, at)| Some((what, place(at)?)));
+        let other = other.map(|(what, place)| format!("{what} is at {place}"));
         let help: Vec<String> = other.into_iter().chain(self.help).collect();
         BuildError {
             message: self.message,

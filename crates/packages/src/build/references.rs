@@ -19,10 +19,8 @@ use super::{
 type Field<'c> = (&'c FieldSpec, &'c Gvk);
 
 pub(super) fn fix_references(resources: &mut Resources, config: &FieldSpecs) -> Outcome {
+    // Also where nothing has another name than before: what holds a name must be able to.
     let candidates = Candidates::new(resources);
-    if candidates.is_empty() {
-        return Ok(());
-    }
     // Objects of the same kind have the same fields.
     let mut by_kind: HashMap<(String, String), Vec<Field<'_>>> = HashMap::new();
     for (index, resource) in resources.iter_mut().enumerate() {

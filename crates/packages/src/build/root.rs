@@ -144,7 +144,7 @@ fn remote(name: &Text) -> Problem {
 }
 
 /// Whether a name is of a repository or a server.
-fn is_remote(name: &str) -> bool {
+pub fn is_remote(name: &str) -> bool {
     let prefixes = [
         "git@",
         "git::",

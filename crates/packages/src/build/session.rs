@@ -19,11 +19,32 @@ pub(super) struct Session<'f> {
     pub(super) files: &'f dyn Files,
     pub(super) options: &'f Options,
     /// Files by their numbers.
-    names: RefCell<Vec<PathBuf>>,
+    names: RefCell<Names>,
     /// A base may be built many times; its files are parsed once.
     parsed: RefCell<HashMap<PathBuf, Rc<Documents>>>,
     warnings: RefCell<Vec<String>>,
     schemas: RefCell<Schemas>,
+}
+
+/// The files of a build. Those beyond what can be counted have no number, and no places.
+#[derive(Default)]
+struct Names {
+    by_number: Vec<PathBuf>,
+    numbers: HashMap<PathBuf, u16>,
+}
+
+impl Names {
+    fn number(&mut self, path: &Path) -> u16 {
+        if let Some(number) = self.numbers.get(path) {
+            return *number;
+        }
+        let number = u16::try_from(self.by_number.len()).unwrap_or(u16::MAX);
+        if number < u16::MAX {
+            self.by_number.push(path.to_owned());
+            self.numbers.insert(path.to_owned(), number);
+        }
+        number
+    }
 }
 
 impl<'f> Session<'f> {
@@ -57,13 +78,8 @@ impl<'f> Session<'f> {
 
     /// The beginning of a file.
     pub(super) fn start_of(&self, path: &Path) -> At {
-        let mut names = self.names.borrow_mut();
-        let number = names.iter().position(|name| name == path).unwrap_or_else(|| {
-            names.push(path.to_owned());
-            names.len() - 1
-        });
         At {
-            file: u16::try_from(number).unwrap_or(u16::MAX),
+            file: self.names.borrow_mut().number(path),
             line: 0,
             column: 0,
         }
@@ -71,12 +87,12 @@ impl<'f> Session<'f> {
 
     /// The files by their numbers.
     pub(super) fn file_names(&self) -> Rc<[PathBuf]> {
-        self.names.borrow().as_slice().into()
+        self.names.borrow().by_number.as_slice().into()
     }
 
     pub(super) fn error(&self, problem: Problem) -> BuildError {
         let names = self.names.borrow();
-        problem.into_error(|file| names.get(usize::from(file)).map(PathBuf::as_path))
+        problem.into_error(|file| names.by_number.get(usize::from(file)).map(PathBuf::as_path))
     }
 
     pub(super) fn read(&self, path: &Path) -> Result<Vec<u8>, FileError> {
@@ -86,6 +102,18 @@ impl<'f> Session<'f> {
     /// The text of a file.
     pub(super) fn read_text(&self, path: &Path, at: At) -> Outcome<String> {
         let bytes = self.read(path).map_err(|error| unreadable(path, &error).at(at))?;
+        if let Some(text) = of_utf16(&bytes) {
+            let problem = || {
+                Problem::new("the file is UTF-16 with something missing")
+                    .at(At {
+                        line: 1,
+                        column: 1,
+                        ..self.start_of(path)
+                    })
+                    .help("save it as UTF-8")
+            };
+            return text.ok_or_else(problem);
+        }
         String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let before = &error.as_bytes()[..valid];
@@ -113,6 +141,18 @@ impl<'f> Session<'f> {
         parsed.insert(path.to_owned(), Rc::clone(&documents));
         Ok(documents)
     }
+}
+
+/// The text of a file that begins as UTF-16 does, as some editors write it; none where it is not whole.
+fn of_utf16(bytes: &[u8]) -> Option<Option<String>> {
+    let (unit, bytes): (fn([u8; 2]) -> u16, _) = match bytes {
+        [0xFF, 0xFE, bytes @ ..] => (u16::from_le_bytes, bytes),
+        [0xFE, 0xFF, bytes @ ..] => (u16::from_be_bytes, bytes),
+        _ => return None,
+    };
+    let (units, rest) = bytes.as_chunks();
+    let text = char::decode_utf16(units.iter().map(|bytes| unit(*bytes))).collect::<Result<String, _>>();
+    Some(text.ok().filter(|_| rest.is_empty()))
 }
 
 pub(super) fn malformed(problem: ReadProblem) -> Problem {

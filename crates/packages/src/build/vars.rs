@@ -136,7 +136,7 @@ fn value_of(resources: &Resources, var: &Var) -> Outcome<Value> {
             resource.id()
         ))
         .at(var.at)
-        .other(resource.node.at)
+        .object(resource.node.at)
     };
     let found = path::look_up(&resource.node, &parts).map_err(|_| missing())?;
     let node = found.ok_or_else(missing)?;

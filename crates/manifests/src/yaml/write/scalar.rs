@@ -39,16 +39,22 @@ impl Writer {
     }
 
     fn folded(&mut self, text: &str, position: Position, indent: usize, is_quoted: bool) {
-        if self.column + text.len() <= WIDTH && !text.contains(['\'', '\n']) {
+        if self.column + text.len() <= WIDTH && !text.contains(|c| c == '\'' || is_break(c)) {
             self.put(text);
             return;
         }
-        let mut was_space = false;
+        let (mut was_space, mut was_break) = (false, false);
         let mut rest = text.char_indices().peekable();
         while let Some((at, character)) = rest.next() {
             let next = rest.peek().map(|(_, next)| *next);
             let is_inside = !is_quoted || (at > 0 && next.is_some());
-            if character == ' ' {
+            if was_break && !is_break(character) {
+                self.indent(indent);
+            }
+            was_break = is_break(character);
+            if was_break {
+                self.end_line(character);
+            } else if character == ' ' {
                 let is_folded = position == Position::Value
                     && !was_space
                     && self.column > WIDTH
@@ -70,9 +76,20 @@ impl Writer {
 
     fn fold(&mut self, indent: usize) {
         self.new_line();
+        self.indent(indent);
+    }
+
+    fn indent(&mut self, indent: usize) {
         for _ in 0..indent {
             self.put(" ");
         }
+    }
+
+    /// A line ends with this. To readers of YAML 1.1 others than `\n` are line ends too: what follows one of these is
+    /// indented, or would not be part of the text any more.
+    fn end_line(&mut self, character: char) {
+        self.out.push(character);
+        self.column = 0;
     }
 
     fn double_quoted(&mut self, text: &str, position: Position, indent: usize) {
@@ -106,17 +123,17 @@ impl Writer {
 
     fn block(&mut self, text: &str, indent: usize) {
         self.put("|");
-        if text.starts_with([' ', '\n']) {
+        if text.starts_with(|c| c == ' ' || is_break(c)) {
             self.put("2");
         }
-        if !text.ends_with('\n') {
-            self.put("-");
-        } else if text == "\n" || text.ends_with("\n\n") {
-            self.put("+");
+        match text.strip_suffix(is_break) {
+            None => self.put("-"),
+            Some(before) if before.is_empty() || before.ends_with(is_break) => self.put("+"),
+            Some(_) => {}
         }
         self.new_line();
-        for line in text.split_inclusive('\n') {
-            let content = line.strip_suffix('\n').unwrap_or(line);
+        for line in text.split_inclusive(is_break) {
+            let content = line.strip_suffix(is_break).unwrap_or(line);
             if !content.is_empty() {
                 for _ in 0..indent {
                     self.out.push(' ');
@@ -125,8 +142,8 @@ impl Writer {
                 // Only whether anything stands there is of interest at the end of a line.
                 self.column = indent + 1;
             }
-            if content.len() < line.len() {
-                self.new_line();
+            if let Some(end) = line[content.len()..].chars().next() {
+                self.end_line(end);
             }
         }
     }

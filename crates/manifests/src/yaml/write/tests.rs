@@ -53,6 +53,19 @@ fn several_lines_are_a_block_unless_a_line_ends_in_a_space() {
 }
 
 #[test]
+fn every_line_end_of_yaml_1_1_is_one() {
+    check(
+        json!({"a": {"b": "x\u{2028}y", "c": "x\u{2029}y\nz", "d": " x\u{2028}\n", "e": "x\n\u{2028}", "f": "g"}}),
+        "a:\n  b: 'x\u{2028}    y'\n  c: |-\n    x\u{2029}    y\n    z\n  d: |2+\n     x\u{2028}\n  \
+         e: |+\n    x\n\u{2028}  f: g\n",
+    );
+    check(json!({"a": "x\u{85}y"}), "a: \"x\\Ny\"\n");
+    let value =
+        json!({"a": [{"b": "it's\u{2028}\u{2029}y"}, "x\u{2028}y\n", "\u{2028}x\n\u{2029}"], "z": "q"});
+    assert_eq!(crate::yaml::parse(write(&value).as_bytes()).unwrap().value, value);
+}
+
+#[test]
 fn long_lines_are_folded_behind_the_eightieth_column() {
     let words = ["word"; 20].join(" ");
     let (head, tail) = words.split_at(79);

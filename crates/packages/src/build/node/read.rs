@@ -78,20 +78,24 @@ fn read_chunk(text: &str, file: u16, line: u32) -> Result<Option<Node>, ReadProb
         at: At {
             file,
             line: line + error.line as u32,
-            column: error.column as u16,
+            column: u16::try_from(error.column).unwrap_or(u16::MAX),
         },
         message: error.message,
     };
-    let Some(tree) = yaml::Documents::new(text).next().map_err(problem)? else {
+    let read = yaml::read(text, |documents| {
+        let tree = documents.next()?;
+        Ok(tree.map(|tree| {
+            let reader = Reader {
+                tree: &tree,
+                file,
+                line,
+            };
+            reader.node(tree.root, &mut Budget::default())
+        }))
+    });
+    let Some(node) = read.map_err(problem)?.transpose()? else {
         return Ok(None);
     };
-    let reader = Reader {
-        tree: &tree,
-        file,
-        line,
-    };
-    let mut budget = Budget::default();
-    let node = reader.node(tree.root, &mut budget)?;
     Ok((!node.is_null()).then_some(node))
 }
 
@@ -219,7 +223,7 @@ fn read_scalar(scalar: &yaml::Scalar<'_>) -> Scalar {
     let text = scalar.text.clone().into_owned();
     let explicit = scalar.tag.as_deref().filter(|tag| *tag != "!");
     let tag = match explicit {
-        None if scalar.style == Style::Plain && scalar.tag.is_none() => resolve(&text).tag(),
+        None if scalar.style == Style::Plain => resolve(&text).tag(),
         None => Tag::Text,
         Some(tag) => named(tag),
     };

@@ -61,9 +61,17 @@ pub(in super::super) fn from_value(value: Value) -> Node {
     }
 }
 
+/// The longest key that readers find again in one line, with its quotes.
+const LONGEST_KEY: usize = 1024;
+
 fn value(node: Node) -> Outcome<Value> {
     match node.content {
-        Content::Scalar(scalar) => scalar_value(scalar).map_err(|problem| problem.at(node.at)),
+        Content::Scalar(scalar) => scalar_value(scalar)
+            .and_then(|value| match value.as_str().and_then(unreadable) {
+                Some(problem) => Err(problem),
+                None => Ok(value),
+            })
+            .map_err(|problem| problem.at(node.at)),
         Content::List(items) => items.into_iter().map(value).collect(),
         Content::Map(map) => map_value(map, node.at, true),
     }
@@ -79,6 +87,9 @@ fn map_value(map: Map, at: At, check_keys: bool) -> Outcome<Value> {
                 .help(format!("write it in quotes: `\"{key}\"`")));
         }
         let name = entry.key.text;
+        if let Some(problem) = unreadable(&name).or_else(|| too_long(&name)) {
+            return Err(problem.at(or(entry.at, at)));
+        }
         let value = value(entry.value)?;
         if fields.contains_key(&name) {
             return Err(Problem::new(format!("the key `{name}` is there twice"))
@@ -88,6 +99,33 @@ fn map_value(map: Map, at: At, check_keys: bool) -> Outcome<Value> {
         fields.insert(name, value);
     }
     Ok(Value::Object(fields))
+}
+
+/// What is wrong with text that has characters which no YAML may have, not even what is printed here.
+fn unreadable(text: &str) -> Option<Problem> {
+    // Nearly all text has no byte that these begin with.
+    if !text.bytes().any(|byte| matches!(byte, 0x7F | 0xC2 | 0xEF)) {
+        return None;
+    }
+    let is_control = |c: &char| matches!(c, '\u{7F}'..='\u{9F}' if *c != '\u{85}');
+    let found = text
+        .chars()
+        .find(|c| is_control(c) || matches!(c, '\u{FFFE}' | '\u{FFFF}'))?;
+    let problem = format!(
+        "the text has the character U+{:04X}, which YAML does not allow",
+        u32::from(found)
+    );
+    Some(Problem::new(problem).help("leave it out, or keep the text in a file of a generator"))
+}
+
+fn too_long(key: &str) -> Option<Problem> {
+    let is_long = key.len() > LONGEST_KEY - 2 && key.chars().count() > LONGEST_KEY - 2;
+    is_long.then(|| {
+        Problem::new(format!(
+            "a key must not be longer than {} characters",
+            LONGEST_KEY - 2
+        ))
+    })
 }
 
 fn or(at: At, other: At) -> At {
@@ -122,6 +160,11 @@ fn scalar_value(scalar: Scalar) -> Outcome<Value> {
             }
             match (tag, resolved) {
                 (Tag::Float, Resolved::Integer(value)) => float(value as f64),
+                (tag, _) if scalar.text.is_empty() => Err(Problem::new(format!(
+                    "{} was here, and a map, a list or nothing was put in its place",
+                    name(&tag)
+                ))
+                .help("let the `fieldPath` of the replacement lead to a single value")),
                 (tag, _) => Err(Problem::new(format!("`{}` is not {}", scalar.text, name(&tag)))
                     .help("the field held another type before: quote its value where it is defined")),
             }

@@ -62,11 +62,6 @@ impl Candidates {
         }
     }
 
-    /// Nothing was renamed.
-    pub(super) fn is_empty(&self) -> bool {
-        self.by_previous_name.is_empty()
-    }
-
     pub(super) fn find(&self, reference: &Reference<'_>, name: &str) -> Outcome<Option<&Candidate>> {
         let candidates = self.called(name);
         self.choose(reference, candidates, |left, right| left.name == right.name)
@@ -112,6 +107,9 @@ impl Candidates {
         mut candidates: Vec<&'c Candidate>,
         is_same: impl Fn(&Candidate, &Candidate) -> bool,
     ) -> Outcome<Option<&'c Candidate>> {
+        if candidates.is_empty() {
+            return Ok(None);
+        }
         let referrer = &self.all[reference.referrer];
         candidates.retain(|candidate| {
             self.is_reachable(reference, candidate)

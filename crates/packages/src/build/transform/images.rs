@@ -5,6 +5,7 @@ use regex::Regex;
 
 use super::Transformer;
 use crate::build::{
+    expression::expression,
     field_spec::{Create, FieldSpec, set_scalar},
     kustomization::Image,
     node::{Content, Node, Scalar, Tag},
@@ -15,8 +16,8 @@ use crate::build::{
 
 pub(in super::super) struct Images {
     image: Image,
-    /// None for a name that is no expression: nothing has it.
-    matching: Option<Regex>,
+    /// Or why the name is no expression, which matters where there is an image.
+    matching: Result<Regex, String>,
     field_specs: Vec<FieldSpec>,
 }
 
@@ -28,7 +29,7 @@ impl Images {
             image.name
         );
         Self {
-            matching: Regex::new(&pattern).ok(),
+            matching: expression(&pattern),
             image,
             field_specs,
         }
@@ -38,8 +39,15 @@ impl Images {
         let Some(scalar) = node.as_scalar() else {
             return Err(Problem::new(format!("the image is {}, not text", node.shape())).at(node.at));
         };
-        let is_match = self.matching.as_ref().is_some_and(|it| it.is_match(&scalar.text));
-        if !is_match {
+        let matching = self.matching.as_ref().map_err(|told| {
+            let name = &self.image.name;
+            Problem::new(format!(
+                "the image name `{name}` is not a regular expression: {told}"
+            ))
+            .at(self.image.at)
+            .help("names of images are expressions: write a backslash before a sign that means itself")
+        })?;
+        if !matching.is_match(&scalar.text) {
             return Ok(());
         }
         let renamed = self.renamed(&scalar.text);

@@ -86,7 +86,8 @@ impl Transformer for JsonPatches {
 pub(super) fn not_a_patch(message: &str, at: At) -> Problem {
     Problem::new(format!("it is not a JSON patch: {message}"))
         .at(at)
-        .help("a JSON patch is a list of operations: `[{op: replace, path: /spec/replicas, value: 3}]`")
+        .help("a JSON patch is a list of operations: `- {op: replace, path: /spec/replicas, value: 3}`; one that begins \
+             with `[` is JSON, with every name in quotes")
 }
 
 /// The operations of a text. It is JSON when it begins with a bracket, otherwise YAML.
@@ -117,7 +118,7 @@ pub(super) fn apply(resource: &mut Resource, session: &Session<'_>, patch: &Json
     json_patch::apply(&mut value, &patch.operations).map_err(|error| {
         Problem::new(format!("the patch does not fit {}: {error}", resource.id()))
             .at(patch.at)
-            .other(resource.node.at)
+            .object(resource.node.at)
             .help("a path must lead through what is there; `add` makes only its last part")
     })?;
     if !value.is_object() {

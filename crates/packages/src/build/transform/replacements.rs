@@ -158,7 +158,8 @@ fn value_of(resources: &Resources, source: &Source) -> Outcome<Value> {
     let Some((node, way)) = found.filter(|(node, _)| !node.is_empty()) else {
         return Err(Problem::new(format!("{} has no field `{path}`", resource.id()))
             .at(source.at)
-            .other(resource.node.at));
+            .object(resource.node.at)
+            .help("name the field from the top of the object, as in `metadata.name`"));
     };
     let node = links::cut(node);
     if source.options.delimiter.is_empty() {
@@ -258,7 +259,7 @@ fn copy(
         return Err(
             Problem::new(format!("{} has no field `{}`", resource.id(), path.text))
                 .at(path.at)
-                .other(resource.node.at)
+                .object(resource.node.at)
                 .help("add `options: {create: true}` to make it, or reject the object"),
         );
     }

@@ -6,6 +6,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::build::{
+    expression::expression,
     kustomization::Selector,
     problem::{Outcome, Problem},
     resource::Resource,
@@ -29,23 +30,23 @@ pub(super) struct Texts {
 
 impl Matcher {
     pub(super) fn new(selector: &Selector) -> Outcome<Self> {
-        let expression = |text: &str| {
+        let matching = |text: &str| {
             if text.is_empty() {
                 return Ok(None);
             }
-            Regex::new(&format!("^(?:{text})$")).map(Some).map_err(|_| {
-                Problem::new(format!("`{text}` is not a regular expression"))
+            expression(&format!("^(?:{text})$")).map(Some).map_err(|told| {
+                Problem::new(format!("`{text}` is not a regular expression: {told}"))
                     .at(selector.at)
-                    .help("use `.*` for anything")
+                    .help("use `.*` for anything, and a backslash before a sign that means itself")
             })
         };
         let exact = &selector.exact;
         Ok(Self {
-            group: expression(&exact.gvk.group)?,
-            version: expression(&exact.gvk.version)?,
-            kind: expression(&exact.gvk.kind)?,
-            name: expression(&exact.name)?,
-            namespace: expression(&exact.namespace)?,
+            group: matching(&exact.gvk.group)?,
+            version: matching(&exact.gvk.version)?,
+            kind: matching(&exact.gvk.kind)?,
+            name: matching(&exact.name)?,
+            namespace: matching(&exact.namespace)?,
             texts: Texts::new(selector)?,
         })
     }
