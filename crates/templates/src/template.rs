@@ -19,7 +19,7 @@ pub(crate) use source::Source;
 
 use crate::{
     limits::{INCLUDES_BYTES, PROBLEMS, TEMPLATE_BYTES},
-    problem::{Code, Problem},
+    problem::{Code, Place, Problem},
 };
 
 /// A template and what it may include.
@@ -102,6 +102,21 @@ impl Template {
         &self.variables
     }
 
+    /// A problem with something that was written at a place, with the line that it is in.
+    pub fn problem_at(&self, code: Code, message: impl Into<String>, place: &Place) -> Problem {
+        let problem = Problem::new(code, message);
+        let Some(source) = self.sources.iter().find(|source| source.name == place.template) else {
+            return problem;
+        };
+        let lines = source.text.split_inclusive('\n').take(place.line as usize - 1);
+        let before: usize = lines.map(str::len).sum();
+        let column = source.text[before..]
+            .char_indices()
+            .nth(place.column as usize - 1);
+        let column = column.map_or(0, |(at, _)| at);
+        problem.at(&source.name, &source.text, before + column)
+    }
+
     pub(crate) fn environment(&self) -> &Environment<'static> {
         &self.environment
     }
@@ -119,6 +134,33 @@ impl Template {
             .find(|source| source.first_site <= number)?;
         Some((source, *source.sites.get(number - source.first_site)?))
     }
+}
+
+/// The texts a template may include: those of other templates whose names stand in it between quotes, and what those
+/// include in turn. `text_of` finds a template.
+pub fn includes(
+    name: &str,
+    text: &str,
+    names: &[String],
+    text_of: impl Fn(&str) -> Option<String>,
+) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut unread = vec![text.to_owned()];
+    while let Some(text) = unread.pop() {
+        for other in names {
+            let is_named = [format!("\"{other}\""), format!("'{other}'")]
+                .iter()
+                .any(|quoted| text.contains(quoted));
+            if !is_named || other == name || found.contains_key(other) {
+                continue;
+            }
+            if let Some(text) = text_of(other) {
+                found.insert(other.clone(), text.clone());
+                unread.push(text);
+            }
+        }
+    }
+    found
 }
 
 /// A text whose lines end as ours do.
