@@ -107,7 +107,7 @@ fn texts_of_users_in_programs_of_shells_are_flagged() {
     assert_eq!(rules(&findings), ["shell-text"], "{findings:?}");
     assert_eq!(
         (&findings[0]["line"], &findings[0]["column"]),
-        (&json!(12), &json!(36))
+        (&json!(12), &json!(35))
     );
     assert!(findings[0]["hint"].as_str().unwrap().contains("quote"));
     folder.findings("template check -f job.yaml.j2 --strict", 1);
