@@ -138,9 +138,8 @@ async fn know_tasks(server: &apiserver::Running) {
         tasks::install(&client).await;
         tasks::install_objects(&client).await
     };
-    match tokio::time::timeout(PATIENCE, Box::pin(installed)).await {
-        Ok(Err(error)) => tracing::warn!(%error, "templates and node groups cannot be made yet"),
-        Ok(Ok(())) | Err(_) => {}
+    if let Ok(Err(error)) = tokio::time::timeout(PATIENCE, Box::pin(installed)).await {
+        tracing::warn!(%error, "templates and node groups cannot be made yet");
     }
 }
 

@@ -41,4 +41,4 @@ pub use policy::{Allowed, KindRule, Policy, Violation};
 pub use problem::{Code, Place, Problem};
 pub use render::{Origin, Rendered, plain_text, render, render_context, render_traced};
 pub use schema::{Choice, Definition, Fault, Form, FormField, Schema, Verdict, Widget, yaml};
-pub use template::{Template, includes};
+pub use template::{Template, includes, mentions};

@@ -163,6 +163,17 @@ pub fn includes(
     found
 }
 
+/// Whether a template has another's name in a tag that includes it, without reading more of it.
+pub fn mentions(text: &str, other: &str) -> bool {
+    let quoted = [format!("\"{other}\""), format!("'{other}'")];
+    text.split("{%").skip(1).any(|rest| {
+        let tag = rest.split("%}").next().unwrap_or_default();
+        let word = tag.trim_start_matches(['-', '+']).split_whitespace().next();
+        matches!(word, Some("include" | "import" | "from" | "extends"))
+            && quoted.iter().any(|quoted| tag.contains(quoted))
+    })
+}
+
 /// A text whose lines end as ours do.
 pub(crate) fn line_ends(text: &str) -> Cow<'_, str> {
     if text.contains('\r') {
@@ -204,7 +215,10 @@ fn unfit_references(sources: &[Source], references: &BTreeMap<String, Vec<Refere
             if source(&reference.name).is_none() {
                 let known = sources.iter().skip(1).map(|source| source.name.as_str());
                 let hint = manifests::spelling::nearest(&reference.name, known).map_or_else(
-                    || "add it to the template's includes".to_owned(),
+                    || {
+                        "publish it first; `trainyard template check` takes its file with `--include`"
+                            .to_owned()
+                    },
                     |near| format!("did you mean `{near}`?"),
                 );
                 let message = format!("there is nothing called `{}` to include", reference.name);

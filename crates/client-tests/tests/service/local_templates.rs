@@ -75,7 +75,7 @@ fn a_mistake_is_shown_with_its_line_and_a_caret() {
     let shown = &output.stdout;
     assert!(shown.contains("error [unreadable] broken.yaml.j2:3:"), "{shown}");
     assert!(
-        shown.contains("3 | d: {% if %}\n") && shown.contains("^"),
+        shown.contains("3 | d: {% if %}\n") && shown.contains('^'),
         "{shown}"
     );
     assert!(

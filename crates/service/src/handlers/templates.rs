@@ -190,6 +190,18 @@ pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
             ),
         ));
     }
+    let includers = app.templates.all(None, |row| {
+        row.name() != name && ::templates::mentions(&row.form.template(), name)
+    });
+    if let Some(includer) = includers.first() {
+        return Err(Problem::new(
+            Code::InUse,
+            format!(
+                "the template `{name}` is included by the template `{}`; change that first",
+                includer.name()
+            ),
+        ));
+    }
     let options = json!({"preconditions": {"resourceVersion": version(&object)}});
     app.objects
         .delete(&folder(), name, &options)

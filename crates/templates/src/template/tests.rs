@@ -142,3 +142,22 @@ fn what_is_included_by_what_is_included_comes_too() {
     });
     assert_eq!(found.keys().collect::<Vec<_>>(), ["labels", "names"]);
 }
+
+#[test]
+fn a_name_is_mentioned_in_tags_that_include() {
+    for text in [
+        "{% include 'labels' %}",
+        "a\n{%- from \"labels\" import x %}",
+        "{%+ extends 'labels' %}",
+    ] {
+        assert!(mentions(text, "labels"), "{text}");
+    }
+    for text in [
+        "labels: 'labels'",
+        "{% if x == 'labels' %}{% endif %}",
+        "{% include 'labels-2' %}",
+        "{{ 'labels' }}",
+    ] {
+        assert!(!mentions(text, "labels"), "{text}");
+    }
+}
