@@ -130,12 +130,17 @@ async fn know_kinds(server: &apiserver::Running) -> operator::Definitions {
     }
 }
 
-/// The same for tasks; the engine waits for their kinds and installs them where that took too long.
+/// The same for tasks, and for the templates and node groups that every cluster begins with; the engine installs what
+/// took too long.
 async fn know_tasks(server: &apiserver::Running) {
     let client = client(server, identities::tasks());
-    let installed = tasks::install(&client);
-    // Whoever starts the engine goes on trying.
-    let _ = tokio::time::timeout(PATIENCE, Box::pin(installed)).await;
+    let installed = async {
+        tasks::install(&client).await;
+        tasks::install_objects(&client).await
+    };
+    if let Ok(Err(error)) = tokio::time::timeout(PATIENCE, Box::pin(installed)).await {
+        tracing::warn!(%error, "templates and node groups cannot be made yet");
+    }
 }
 
 /// How tasks are looked after here: callbacks may go to this machine, and nobody adds nodes.
@@ -267,10 +272,11 @@ impl Cluster {
         client(&self.server, identities::service())
     }
 
-    /// Starts the task service, and says where it is.
+    /// Starts the task service, and says where it is: once it knows the cluster, unless that takes long.
     pub async fn start_service(&mut self, options: ServiceOptions) -> Result<SocketAddr, ServiceError> {
         let service = service::start(self.service_client(), options).await?;
         let address = service.address();
+        let _ = tokio::time::timeout(PATIENCE, service.known()).await;
         self.service = Some(service);
         Ok(address)
     }

@@ -41,7 +41,7 @@ fn rendered(request: RenderRequest, cache: &mut Cache) -> Result<Rendered, Vec<P
             let traced = render_traced(template, inputs)?;
             return Err(violations
                 .iter()
-                .map(|violation| problem(violation, &traced))
+                .map(|violation| problem(violation, template, &traced))
                 .collect());
         }
         Policy::place(policy, &mut rendered.objects);
@@ -49,12 +49,13 @@ fn rendered(request: RenderRequest, cache: &mut Cache) -> Result<Rendered, Vec<P
     Ok(rendered)
 }
 
-fn problem(violation: &Violation, traced: &Rendered) -> Problem {
-    let mut problem = Problem::new(Code::Policy, violation.to_string());
-    problem.place = traced
-        .sources
-        .get(violation.object)
-        .map(|origin| origin.of(&violation.pointer).clone());
+fn problem(violation: &Violation, template: &Template, traced: &Rendered) -> Problem {
+    let message = violation.to_string();
+    let origin = traced.sources.get(violation.object);
+    let mut problem = match origin {
+        Some(origin) => template.problem_at(Code::Policy, message, origin.of(&violation.pointer)),
+        None => Problem::new(Code::Policy, message),
+    };
     problem.hint.clone_from(&violation.hint);
     problem
 }
@@ -67,9 +68,11 @@ fn check(request: CheckRequest, cache: &mut Cache) -> Result<Reply, Vec<Problem>
         includes: request.includes,
     };
     let template: &Template = cache.template(text)?;
-    Ok(Reply::Findings(
-        template.check(schema.as_ref(), &request.system_values),
-    ))
+    Ok(Reply::Findings(template.check(
+        schema.as_ref(),
+        &request.system_values,
+        &request.allowed,
+    )))
 }
 
 fn schema(request: SchemaRequest) -> Result<Reply, Vec<Problem>> {

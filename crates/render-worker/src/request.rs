@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use templates::{Finding, Form, Inputs, Policy, Problem, Rendered, Verdict};
+use templates::{Allowed, Finding, Form, Inputs, Policy, Problem, Rendered, Verdict};
 
 /// A template with everything it includes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +52,8 @@ pub struct CheckRequest {
     pub definition: Option<OwnedDefinition>,
     #[serde(default)]
     pub system_values: Value,
+    #[serde(default)]
+    pub allowed: Allowed,
 }
 
 /// A definition's schema is wanted, and a verdict on values if there are some.

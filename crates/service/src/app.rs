@@ -2,7 +2,15 @@
 
 mod receiving;
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Instant};
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
@@ -34,6 +42,10 @@ const FAILURES: Rate = Rate {
     burst: 50.0,
 };
 
+/// So long a request waits for the service to know the cluster, and the question whether it does.
+const PATIENCE: Duration = Duration::from_secs(2);
+const READY_PATIENCE: Duration = Duration::from_millis(100);
+
 /// Everything a request is answered with.
 pub(crate) struct App {
     pub(crate) objects: Objects,
@@ -56,6 +68,8 @@ pub(crate) struct App {
     writes: Buckets,
     failures: Buckets,
     started: Instant,
+    /// Whether everything that was there at the start is known.
+    knows: AtomicBool,
 }
 
 /// What an app is made of.
@@ -136,6 +150,7 @@ impl App {
             writes: Buckets::new(parts.writes),
             failures: Buckets::new(FAILURES),
             started: Instant::now(),
+            knows: AtomicBool::new(false),
         }
     }
 
@@ -190,6 +205,7 @@ impl App {
         let Some(identity) = identity else {
             return self.open(route).await;
         };
+        self.check_known(PATIENCE).await?;
         let named = parameters.get("namespace").and_then(Value::as_str);
         let namespace = named.unwrap_or(identity.namespace()).to_owned();
         if let Access::Right(right) = route.access
@@ -238,25 +254,35 @@ impl App {
                 StatusCode::OK,
                 Content::Written(self.document.clone(), "application/json"),
             )),
-            Operation::Ready => {
-                let synced = async {
-                    tokio::join!(
-                        self.templates.synced(),
-                        self.definitions.synced(),
-                        self.tasks.synced(),
-                        self.deliveries.synced()
-                    )
-                };
-                match tokio::time::timeout(std::time::Duration::from_millis(100), synced).await {
-                    Ok(_) => Ok(Answer::text("ok\n")),
-                    Err(_) => Err(Problem {
-                        retry_after: Some(1),
-                        ..Problem::new(Code::Unavailable, "the service does not know the cluster yet")
-                    }),
-                }
-            }
+            Operation::Ready => self
+                .check_known(READY_PATIENCE)
+                .await
+                .map(|()| Answer::text("ok\n")),
             _ => Ok(Answer::text("ok\n")),
         }
+    }
+
+    /// Resolves when everything that was there at the start is known.
+    pub(crate) async fn synced(&self) {
+        tokio::join!(
+            self.templates.synced(),
+            self.definitions.synced(),
+            self.tasks.synced(),
+            self.deliveries.synced()
+        );
+        self.knows.store(true, Ordering::Relaxed);
+    }
+
+    /// Lists that are not complete, and answers that go by them, would be wrong.
+    async fn check_known(&self, patience: Duration) -> Outcome<()> {
+        if self.knows.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let known = tokio::time::timeout(patience, self.synced()).await;
+        known.map_err(|_| Problem {
+            retry_after: Some(1),
+            ..Problem::new(Code::Unavailable, "the service does not know the cluster yet")
+        })
     }
 
     /// Who asks. An address from which many tokens are tried has to wait.

@@ -97,6 +97,7 @@ pub struct StartError {
 /// A service that answers.
 pub struct Service {
     address: SocketAddr,
+    app: Arc<App>,
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
     _tasks: JoinSet<()>,
@@ -140,9 +141,11 @@ pub async fn start(client: Client, options: Options) -> Result<Service, StartErr
         writes: options.writes,
     });
     let (stop, stopped) = watch::channel(false);
-    let serving = tokio::spawn(server::serve(Arc::new(app), listener, stopped));
+    let app = Arc::new(app);
+    let serving = tokio::spawn(server::serve(app.clone(), listener, stopped));
     Ok(Service {
         address,
+        app,
         stop,
         serving,
         _tasks: tasks,
@@ -152,6 +155,11 @@ pub async fn start(client: Client, options: Options) -> Result<Service, StartErr
 impl Service {
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Resolves when the service knows the cluster; until then it asks to be asked later.
+    pub async fn known(&self) {
+        self.app.synced().await;
     }
 
     /// Takes no more requests, and lets those that are open finish.

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use reconcile::Cached as _;
 use render_worker::{CheckRequest, OwnedDefinition, Pool, RenderRequest, SchemaReply, SchemaRequest};
 use serde_json::{Map, Value, json};
-use templates::{Finding, Global, Inputs, KindRule, Level, Policy};
+use templates::{Allowed, Finding, Global, Inputs, Level, Policy};
 
 use crate::{
     index::Index,
@@ -93,7 +93,11 @@ impl Renderer {
                     creator: preview.creator.to_owned(),
                 },
             },
-            policy: Some(policy(spec, preview.namespace, preview.release)),
+            policy: Some(Policy::of_template(
+                preview.namespace,
+                preview.release,
+                &allowed(spec, "allowedKinds"),
+            )),
             traced: false,
         };
         let rendered = self.pool.render(request).await;
@@ -103,27 +107,28 @@ impl Renderer {
     }
 
     /// Whether a template can be published, and what is odd about it.
-    pub(crate) async fn inspect(&self, name: &str, text: &str) -> Outcome<Vec<Value>> {
-        let findings = self.pool.check(self.check(name, text)).await;
+    pub(crate) async fn inspect(&self, sent: &Value) -> Outcome<Vec<Value>> {
+        let findings = self.pool.check(self.check_of(sent)).await;
         let findings = findings.map_err(|problems| explained(problems, Blame::Field("/template")))?;
         Ok(warnings(findings))
     }
 
     /// Everything there is to say about a template.
-    pub(crate) async fn report(&self, name: &str, text: &str) -> Outcome<Value> {
-        let findings = match self.pool.check(self.check(name, text)).await {
+    pub(crate) async fn report(&self, sent: &Value) -> Outcome<Value> {
+        let findings = match self.pool.check(self.check_of(sent)).await {
             Ok(findings) => findings,
             Err(problems) if is_unavailable(&problems) => return Err(explained(problems, Blame::Field(""))),
-            Err(problems) => {
-                let unreadable = |problem| Finding {
-                    level: Level::Error,
-                    rule: "unreadable".to_owned(),
-                    problem,
-                };
-                problems.into_iter().map(unreadable).collect()
-            }
+            Err(problems) => problems.into_iter().map(Finding::unreadable).collect(),
         };
         Ok(json!({"findings": findings.into_iter().map(shown).collect::<Vec<_>>()}))
+    }
+
+    /// A template as it was sent.
+    fn check_of(&self, sent: &Value) -> CheckRequest {
+        CheckRequest {
+            allowed: allowed(sent, "allowed_kinds"),
+            ..self.check(text(sent, "name"), text(sent, "template"))
+        }
     }
 
     fn check(&self, name: &str, text: &str) -> CheckRequest {
@@ -131,8 +136,7 @@ impl Renderer {
             template: name.to_owned(),
             text: text.to_owned(),
             includes: self.includes(name, text),
-            definition: None,
-            system_values: json!({}),
+            ..CheckRequest::default()
         }
     }
 
@@ -153,6 +157,7 @@ impl Renderer {
         let request = CheckRequest {
             definition: Some(definition(spec)),
             system_values,
+            allowed: allowed(&template["spec"], "allowedKinds"),
             ..self.check(name, text)
         };
         let findings = self.pool.check(request).await;
@@ -173,21 +178,14 @@ impl Renderer {
 
     /// The templates whose names a template has in quotes, and those that they have.
     fn includes(&self, name: &str, text: &str) -> BTreeMap<String, String> {
-        let all = self.templates.all(None, |row| row.name() != name);
-        let mut found = BTreeMap::new();
-        let mut unread = vec![text.to_owned()];
-        while let Some(text) = unread.pop() {
-            for row in &all {
-                let other = row.name();
-                let quoted = [format!("\"{other}\""), format!("'{other}'")];
-                if !found.contains_key(other) && quoted.iter().any(|quoted| text.contains(quoted)) {
-                    let text = row.form.template();
-                    found.insert(other.to_owned(), text.clone());
-                    unread.push(text);
-                }
-            }
-        }
-        found
+        let all = self.templates.all(None, |_| true);
+        let names: Vec<String> = all.iter().map(|row| row.name().to_owned()).collect();
+        let text_of = |name: &str| {
+            all.iter()
+                .find(|row| row.name() == name)
+                .map(|row| row.form.template())
+        };
+        templates::includes(name, text, &names, text_of)
     }
 }
 
@@ -202,36 +200,16 @@ pub(crate) fn known_system_values(spec: &Value) -> Outcome<Value> {
     system_values(spec).map_err(|problems| explained(problems, Blame::Field("/taskDef")))
 }
 
-/// What the objects of a template may be.
-fn policy(spec: &Value, namespace: &str, release: &str) -> Policy {
-    let mut policy = Policy::of_task(namespace, release);
-    policy.trusted = spec["trusted"] == true;
-    let allowed = spec["allowedKinds"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    if !allowed.is_empty() {
-        let usual = policy.kinds.clone();
-        let rules = allowed.iter().filter_map(Value::as_str);
-        policy.kinds = rules.map(|rule| kind_rule(rule, &usual)).collect();
-    }
-    policy
-}
-
-/// `Job`, `batch/Job` or `batch/v1/Job`; a kind without a group is that of the usual ones, or of the core group.
-fn kind_rule(rule: &str, usual: &[KindRule]) -> KindRule {
-    let parts: Vec<&str> = rule.split('/').collect();
-    let (group, kind) = match parts[..] {
-        ["v1", kind] => ("", kind),
-        [group, _, kind] | [group, kind] => (group, kind),
-        _ => {
-            let known = usual.iter().find(|known| known.kind == rule);
-            (known.map_or("", |known| &known.group), rule)
-        }
-    };
-    KindRule {
-        group: group.to_owned(),
-        kind: kind.to_owned(),
+/// What a template was allowed, as the object or the service calls it.
+fn allowed(spec: &Value, kinds: &str) -> Allowed {
+    let kinds = spec[kinds].as_array().map(Vec::as_slice).unwrap_or_default();
+    Allowed {
+        trusted: spec["trusted"] == true,
+        kinds: kinds
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
     }
 }
 
@@ -357,20 +335,6 @@ fn shown(finding: Finding) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn kinds_are_named_in_three_ways() {
-        let usual = Policy::of_task("n", "r").kinds;
-        let shown = |rule: &str| {
-            let rule = kind_rule(rule, &usual);
-            format!("{}/{}", rule.group, rule.kind)
-        };
-        assert_eq!(shown("batch/v1/Job"), "batch/Job");
-        assert_eq!(shown("Job"), "batch/Job");
-        assert_eq!(shown("v1/Secret"), "/Secret");
-        assert_eq!(shown("Secret"), "/Secret");
-        assert_eq!(shown("kubeflow.org/MPIJob"), "kubeflow.org/MPIJob");
-    }
 
     #[test]
     fn texts_of_a_definition_that_are_wrong_are_named() {

@@ -272,7 +272,7 @@ pub(crate) fn table() -> Vec<Route> {
             delete.clone(),
             "/v1/templates/{template}",
             may(Delete, Templates),
-            "Delete a template that no definition uses",
+            "Delete a template that no definition uses and no template includes",
         )
         .with(p::if_match(false))
         .answers(204, Nothing)

@@ -224,7 +224,7 @@ fn render_input() -> Value {
         "additionalProperties": false,
         "properties": {
             "values": {"type": "object", "description": "Filled values, as they would be submitted"},
-            "system_values": {"type": "object", "description": "What a definition would add, such as the image"},
+            "system_values": {"type": "object", "description": "What a definition would add, such as the image; of a built-in template the usual ones, if left out"},
             "release": {"type": "string", "pattern": OBJECT_NAME, "maxLength": 50,
                         "description": "The name the task would have"},
         },

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     Options,
+    ended::Ended,
     kept::{SeenRun, pods_key},
     node_groups::Groups,
     plan::{Plan, Pod, Run, Seen, Step, Task, plan, runs},
@@ -66,8 +67,8 @@ pub(crate) fn start(controller: Arc<Controller>, tasks: &mut JoinSet<()>) {
 
 /// What makes a task be looked at: itself, what it is made of, what it has made.
 fn wake(queue: &Queue<Key>, world: &Arc<World>) {
-    let woken = queue.clone();
-    world.on_follow(move |informer| wake_by_runs(&woken, informer));
+    let (woken, ended) = (queue.clone(), world.ended.clone());
+    world.on_follow(move |kind, informer| wake_by_runs(&woken, &ended, kind, informer));
     let woken = queue.clone();
     world.tasks.on_change(move |change| {
         if let Some(task) = change.object() {
@@ -107,9 +108,10 @@ fn wake_unmade(queue: &Queue<Key>, task: &crate::kept::KeptTask) {
     }
 }
 
-fn wake_by_runs(queue: &Queue<Key>, informer: &Informer<SeenRun>) {
-    let queue = queue.clone();
+fn wake_by_runs(queue: &Queue<Key>, ended: &Arc<Ended>, kind: &str, informer: &Informer<SeenRun>) {
+    let (queue, ended, kind) = (queue.clone(), ended.clone(), kind.to_owned());
     informer.on_change(move |change: &Change<'_, SeenRun>| {
+        ended.note(&kind, change);
         let run = change.object();
         if let Some(key) = run.and_then(|run| Key::of_controller(&**run, TASK.kind)) {
             queue.add(key);
@@ -121,11 +123,12 @@ impl Controller {
     async fn look(&self, key: Key) -> kube::Result<Next> {
         let Some(mut task) = self.read(&key)? else {
             self.hints.lock().forget(&key);
+            self.world.ended.forget(&key);
             return Ok(Next::Wait);
         };
         let mut seen = Seen::default();
         for _ in 0..LOOKS {
-            self.observe(&task, &mut seen).await?;
+            self.observe(&key, &task, &mut seen).await?;
             let now = Timestamp::now();
             let planned = plan(&task, &seen, now);
             let before = task.status.phase;
@@ -135,6 +138,9 @@ impl Controller {
                 Carried::Again(next) => return Ok(next),
             }
             self.tell(&task, before);
+            if task.status.phase.is_final() {
+                self.world.ended.forget(&key);
+            }
             if self.closing.is_said() {
                 // Whoever acts next goes on from what is written.
                 return Ok(Next::Wait);
@@ -156,7 +162,7 @@ impl Controller {
     }
 
     /// What is there of a task beside itself, and what is remembered of this look.
-    async fn observe(&self, task: &Task, seen: &mut Seen) -> kube::Result<()> {
+    async fn observe(&self, key: &Key, task: &Task, seen: &mut Seen) -> kube::Result<()> {
         let prepared = self.kitchen.children(&task.uid);
         let mut kinds: Vec<&Child> = Vec::new();
         for child in task.status.children.iter().chain(&prepared) {
@@ -166,12 +172,18 @@ impl Controller {
             }
         }
         seen.runs.clear();
+        seen.ended.clear();
+        let gone = self.world.ended.of(key);
         for kind in kinds {
             let Some(informer) = self.world.runs(&kind.api_version, &kind.kind).await? else {
                 continue;
             };
             let found = informer.controlled_by(&task.uid);
             seen.runs.extend(found.iter().map(|found| of(kind, found, true)));
+            let gone = gone
+                .iter()
+                .filter(|gone| gone.kind == kind.kind && gone.task_uid == task.uid);
+            seen.ended.extend(gone.map(|gone| of(kind, &gone.run, true)));
         }
         let pods = self
             .world

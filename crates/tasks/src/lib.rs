@@ -9,6 +9,7 @@ mod built_in;
 mod callbacks;
 mod controller;
 mod deliveries;
+mod ended;
 mod hints;
 mod kept;
 pub mod logs;
@@ -67,6 +68,13 @@ pub async fn install(client: &Client) {
     }))
     .await;
     await_kinds(client).await;
+}
+
+/// Makes the templates and node groups that every cluster begins with, where they are not there. The engine does so,
+/// too; whoever starts it may want them before anybody asks.
+pub async fn install_objects(client: &Client) -> kube::Result<()> {
+    built_in::install(client).await?;
+    node_groups::install(client).await
 }
 
 /// Resolves when the cluster has the kinds.

@@ -279,10 +279,10 @@ pub const LABEL_ML: &str = "kops.k8s.io/ml-instance";
 pub const LABEL_DL: &str = "kops.k8s.io/dl-instance";
 
 /// Makes the default groups where there are none of these names. What somebody made of them stays.
-pub(crate) async fn install(world: &World) -> kube::Result<()> {
+pub(crate) async fn install(client: &kube::Client) -> kube::Result<()> {
     let folder = folder(&places::of(&NODE_GROUP), None);
     for group in defaults() {
-        match requests::create::<Value>(&world.client, &folder, &group).await {
+        match requests::create::<Value>(client, &folder, &group).await {
             Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => {}
             made => drop(made?),
         }

@@ -33,11 +33,8 @@ pub(crate) fn adopt(
         if !is_kept {
             meta["ownerReferences"] = json!([owner(task)]);
         }
-        if (child.api_version.as_str(), child.kind.as_str()) == ("batch/v1", "Job")
-            && let Some(spec) = object["spec"].as_object_mut()
-        {
-            // A job that is gone looks like one that never ran; the task's own time limit counts.
-            spec.remove("ttlSecondsAfterFinished");
+        if is_run {
+            stay(&mut object["spec"]);
         }
         if child.kind == "Workflow" {
             label(&mut object["spec"]["podMetadata"], task, Some(attempt));
@@ -60,6 +57,18 @@ pub(crate) fn adopt(
         runs(&child.api_version, &child.kind)
     });
     objects
+}
+
+/// What is gone looks like something that never ran, to whoever was not there when it ended. So it stays as long as its
+/// task, whose own time limit counts.
+fn stay(spec: &mut Value) {
+    if let Some(spec) = spec.as_object_mut() {
+        spec.remove("ttlSecondsAfterFinished");
+        // Of workflows.
+        spec.remove("ttlStrategy");
+        let policy = spec.get_mut("runPolicy").and_then(Value::as_object_mut);
+        policy.and_then(|policy| policy.remove("ttlSecondsAfterFinished"));
+    }
 }
 
 /// The reference by which a task owns an object.
@@ -164,6 +173,26 @@ mod tests {
         assert_eq!(job["metadata"]["labels"][labels::ATTEMPT], "2");
         assert_eq!(job["spec"]["template"]["metadata"]["labels"][labels::TASK], "t");
         assert!(job["spec"].get("ttlSecondsAfterFinished").is_none());
+    }
+
+    #[test]
+    fn nothing_that_runs_goes_by_itself() {
+        let object = |kind: &str, api_version: &str, spec: Value| json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "t"}, "spec": spec});
+        let objects = vec![
+            object(
+                "PyTorchJob",
+                "kubeflow.org/v1",
+                json!({"runPolicy": {"ttlSecondsAfterFinished": 0, "cleanPodPolicy": "None"}}),
+            ),
+            object(
+                "Workflow",
+                "argoproj.io/v1alpha1",
+                json!({"ttlStrategy": {"secondsAfterCompletion": 0}}),
+            ),
+        ];
+        let made = adopt(objects, &task(), 1, true, &[]);
+        assert_eq!(made[0]["spec"], json!({"runPolicy": {"cleanPodPolicy": "None"}}));
+        assert!(made[1]["spec"].get("ttlStrategy").is_none());
     }
 
     #[test]

@@ -34,6 +34,8 @@ const RECHECK: SignedDuration = SignedDuration::from_secs(15);
 pub struct Seen {
     /// Objects that run, of any attempt, and whatever has the name of one.
     pub runs: Vec<Run>,
+    /// Objects that are gone, and had ended before that.
+    pub ended: Vec<Run>,
     /// Their pods.
     pub pods: Vec<Pod>,
     /// What came of [`Step::Prepare`].

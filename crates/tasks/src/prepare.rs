@@ -8,13 +8,13 @@ use reconcile::{Cached as _, Key};
 use render_worker::{OwnedDefinition, Pool, RenderRequest, SchemaRequest};
 use resources::tasks::{Child, NodeGroupSpec, Pinned, Revision, TaskDefinitionSpec};
 use serde_json::Value;
-use templates::{Code, Global, Inputs, KindRule, Policy, Problem};
+use templates::{Allowed, Code, Global, Inputs, Policy, Problem, includes};
 
 use crate::{
     controller::Controller,
     objects,
     plan::{Prepared, Task},
-    revisions::{Definition, Revisions, Template, includes},
+    revisions::{Definition, Revisions, Template},
 };
 
 /// What is needed to prepare tasks, and what is prepared at the moment.
@@ -202,16 +202,10 @@ impl Controller {
         self.validate(&definition.spec, &values).await?;
         let system_values = templates::yaml("system_values", &definition.spec.system_values)
             .map_err(|problems| broken("DefinitionInvalid", &problems))?;
-        let mut policy = Policy::of_task(&task.namespace, &task.name);
-        policy.trusted = template.spec.trusted;
-        if !template.spec.allowed_kinds.is_empty() {
-            policy.kinds = template
-                .spec
-                .allowed_kinds
-                .iter()
-                .map(|kind| rule(kind))
-                .collect();
-        }
+        let allowed = Allowed {
+            trusted: template.spec.trusted,
+            kinds: template.spec.allowed_kinds.clone(),
+        };
         let request = RenderRequest {
             template: template.name.clone(),
             text: template.spec.template.clone(),
@@ -221,7 +215,7 @@ impl Controller {
                 values,
                 system_values,
             },
-            policy: Some(policy),
+            policy: Some(Policy::of_template(&task.namespace, &task.name, &allowed)),
             traced: false,
         };
         let rendered = self.kitchen.pool.render(request).await;
@@ -276,28 +270,6 @@ fn global(task: &Task, definition: &Definition) -> Global {
         task_def: or(&definition.spec.name, &definition.name),
         application: or(&definition.spec.application, of_values("name")),
         creator: task.spec.creator().to_owned(),
-    }
-}
-
-fn rule(kind: &str) -> KindRule {
-    let parts: Vec<&str> = kind.split('/').collect();
-    let (group, kind) = match parts[..] {
-        [group, _, kind] | [group, kind] => (group, kind),
-        _ => ("", kind),
-    };
-    // A kind alone means the group it has everywhere.
-    let known = Policy::of_task("", "")
-        .kinds
-        .into_iter()
-        .find(|rule| rule.kind == kind);
-    let group = match known {
-        Some(known) if group.is_empty() => known.group,
-        _ if group == "v1" => String::new(),
-        _ => group.to_owned(),
-    };
-    KindRule {
-        group,
-        kind: kind.to_owned(),
     }
 }
 

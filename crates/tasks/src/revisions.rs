@@ -201,33 +201,6 @@ fn revision_name(kind: &str, name: &str, data: &Value) -> String {
     format!("{prefix}-{}-{hash}", slug(name, NAME_LENGTH))
 }
 
-/// The texts a template may include: those of other templates whose names stand in it between quotes, and what those
-/// include in turn. `text_of` finds a template.
-pub(crate) fn includes(
-    name: &str,
-    text: &str,
-    names: &[String],
-    text_of: impl Fn(&str) -> Option<String>,
-) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    let mut unread = vec![text.to_owned()];
-    while let Some(text) = unread.pop() {
-        for other in names {
-            let is_named = [format!("\"{other}\""), format!("'{other}'")]
-                .iter()
-                .any(|quoted| text.contains(quoted));
-            if !is_named || other == name || found.contains_key(other) {
-                continue;
-            }
-            if let Some(text) = text_of(other) {
-                found.insert(other.clone(), text.clone());
-                unread.push(text);
-            }
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,19 +217,5 @@ mod tests {
             revision_name("TaskDefinition", "mnist_cpu", &json!({"a": 2}))
         );
         assert!(one.starts_with("td-mnist-cpu-") && one.len() < 63, "{one}");
-    }
-
-    #[test]
-    fn what_is_included_by_what_is_included_comes_too() {
-        let texts = BTreeMap::from([
-            ("labels", "{% include 'names' %}"),
-            ("names", "{% include \"labels\" %}"),
-            ("other", ""),
-        ]);
-        let names: Vec<String> = texts.keys().map(|name| (*name).to_owned()).collect();
-        let found = includes("mine", "{% include 'labels' %}", &names, |name| {
-            texts.get(name).map(|text| (*text).to_owned())
-        });
-        assert_eq!(found.keys().collect::<Vec<_>>(), ["labels", "names"]);
     }
 }

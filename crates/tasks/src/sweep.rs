@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use tokio::{task::JoinSet, time::sleep};
 
-use crate::{built_in, controller::Controller, deliveries, node_groups};
+use crate::{controller::Controller, deliveries, install_objects};
 
 const EVERY: Duration = Duration::from_mins(10);
 const SOON: Duration = Duration::from_secs(2);
@@ -21,7 +21,7 @@ pub(crate) fn start(controller: Arc<Controller>, tasks: &mut JoinSet<()>) {
 
 async fn work(controller: &Controller) {
     controller.world.synced().await;
-    while let Err(error) = install(controller).await {
+    while let Err(error) = install_objects(&controller.world.client).await {
         tracing::warn!(%error, "templates and node groups cannot be made, will be tried again");
         sleep(SOON).await;
     }
@@ -44,9 +44,4 @@ async fn work(controller: &Controller) {
             tracing::warn!(%error, "deliveries that nobody needs are kept for now");
         }
     }
-}
-
-async fn install(controller: &Controller) -> kube::Result<()> {
-    built_in::install(&controller.world).await?;
-    node_groups::install(&controller.world).await
 }

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     deliveries::KeptDelivery,
+    ended::Ended,
     kept::{KeptTask, KeptText, SeenPod, SeenRun},
     node_groups::{KeptGroup, SeenNode},
     places::{self, Places},
@@ -25,6 +26,7 @@ pub(crate) struct World {
     pub nodes: Informer<SeenNode>,
     pub pods: Informer<SeenPod>,
     pub places: Places,
+    pub ended: Arc<Ended>,
     runs: Mutex<Followed>,
 }
 
@@ -37,7 +39,7 @@ struct Followed {
     listener: Option<Listener>,
 }
 
-type Listener = Arc<dyn Fn(&Informer<SeenRun>) + Send + Sync>;
+type Listener = Arc<dyn Fn(&str, &Informer<SeenRun>) + Send + Sync>;
 
 impl World {
     pub(crate) fn new(client: Client) -> Self {
@@ -57,6 +59,7 @@ impl World {
             nodes: Informer::start(nodes, &mut watches),
             pods: Informer::start(pods, &mut watches),
             places: Places::default(),
+            ended: Arc::default(),
             runs: Mutex::new(Followed {
                 watches,
                 ..Followed::default()
@@ -77,7 +80,7 @@ impl World {
     }
 
     /// Is told of every kind that runs, from when it is followed.
-    pub(crate) fn on_follow(&self, listener: impl Fn(&Informer<SeenRun>) + Send + Sync + 'static) {
+    pub(crate) fn on_follow(&self, listener: impl Fn(&str, &Informer<SeenRun>) + Send + Sync + 'static) {
         self.runs.lock().listener = Some(Arc::new(listener));
     }
 
@@ -113,7 +116,7 @@ impl World {
                     let api = Unread::of::<DynamicObject>(self.client.clone(), &resource, None);
                     let informer = Informer::start(api, watches);
                     if let Some(listener) = listener {
-                        listener(&informer);
+                        listener(kind, &informer);
                     }
                     informer
                 })

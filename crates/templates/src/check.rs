@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     inputs::{Global, Inputs},
-    policy::Policy,
-    problem::{Code, Place, Problem},
+    policy::{Allowed, Policy},
+    problem::{Code, Problem},
     render::{Rendered, Use, shell, trial, variable},
     schema::Schema,
     template::Template,
@@ -35,6 +35,17 @@ pub struct Finding {
     pub rule: String,
     #[serde(flatten)]
     pub problem: Problem,
+}
+
+impl Finding {
+    /// What keeps a template from being read at all.
+    pub fn unreadable(problem: Problem) -> Self {
+        Self {
+            level: Level::Error,
+            rule: "unreadable".to_owned(),
+            problem,
+        }
+    }
 }
 
 impl std::fmt::Display for Finding {
@@ -63,11 +74,13 @@ const RELEASE: &str = "trial-x7k2p9";
 impl Template {
     /// Looks for what will go wrong. With a schema and system values the template is tried with the definition's
     /// example, and both are held against each other; without, with values made up from what it uses.
-    pub fn check(&self, schema: Option<&Schema>, system_values: &Value) -> Vec<Finding> {
+    /// What it was allowed is not said to need trust.
+    pub fn check(&self, schema: Option<&Schema>, system_values: &Value, allowed: &Allowed) -> Vec<Finding> {
         let mut check = Check {
             template: self,
             schema,
             system_values,
+            allowed,
             findings: Vec::new(),
         };
         check.variables();
@@ -146,6 +159,7 @@ struct Check<'a> {
     template: &'a Template,
     schema: Option<&'a Schema>,
     system_values: &'a Value,
+    allowed: &'a Allowed,
     findings: Vec<Finding>,
 }
 
@@ -256,39 +270,16 @@ impl Check<'_> {
         }
     }
 
-    /// What would be refused of a template that is not trusted.
+    /// What would be refused.
     fn policy(&mut self, rendered: &Rendered) {
-        let policy = Policy::of_task("trial", RELEASE);
+        let policy = Policy::of_template("trial", RELEASE, self.allowed);
         for violation in policy.judge(&rendered.objects) {
             let place = rendered.sources[violation.object].of(&violation.pointer).clone();
             let message = format!("{}: {}", violation.pointer, violation.message);
-            let mut problem = self.at_place(message, &place);
+            let mut problem = self.template.problem_at(Code::Policy, message, &place);
             problem.hint = violation.hint;
             self.find(Level::Warning, "needs-trust", problem);
         }
-    }
-
-    fn at_place(&self, message: String, place: &Place) -> Problem {
-        let source = self
-            .template
-            .sources()
-            .iter()
-            .find(|source| source.name == place.template);
-        let Some(source) = source else {
-            return Problem::new(Code::Policy, message);
-        };
-        let before: usize = source
-            .text
-            .split_inclusive('\n')
-            .take(place.line as usize - 1)
-            .map(str::len)
-            .sum();
-        let rest = &source.text[before..];
-        let column = rest
-            .char_indices()
-            .nth(place.column as usize - 1)
-            .map_or(0, |(at, _)| at);
-        Problem::new(Code::Policy, message).at(&source.name, &source.text, before + column)
     }
 
     /// Values in the text of programs.
@@ -357,7 +348,8 @@ impl Check<'_> {
                 let message =
                     format!("the program `{program}` is looked for in the image's working directory");
                 let problem = self
-                    .at_place(message, origin.of(&pointer))
+                    .template
+                    .problem_at(Code::Policy, message, origin.of(&pointer))
                     .hint(format!("write `/{program}`"));
                 self.find(Level::Note, "relative-program", problem);
             }

@@ -3,8 +3,8 @@
 //!
 //! | step | call |
 //! |---|---|
-//! | a template is read | [`Template::parse`]`(name, text, includes) -> Result<Template, Vec<Problem>>` |
-//! | …and looked over | [`Template::check`]`(Option<&Schema>, &system_values) -> Vec<Finding>` |
+//! | a template is read | [`Template::parse`]`(name, text, includes) -> Result<Template, Vec<Problem>>`; [`includes`] finds what it needs |
+//! | …and looked over | [`Template::check`]`(Option<&Schema>, &system_values, &Allowed) -> Vec<Finding>` |
 //! | a definition's values get a schema | [`Schema::of_definition`]`(&Definition) -> Result<Schema, Vec<Problem>>`; [`yaml`] reads `system_values` |
 //! | filled values are judged | [`Schema::validate`]`(&values) -> Verdict`; [`Schema::form`], [`Schema::json`], [`Schema::example`] |
 //! | a task gets its name | [`release_name`]`(definition, random)`, a definition its own by [`definition_slug`] |
@@ -37,8 +37,8 @@ pub use built_in::{BuiltIn, built_in};
 pub use check::{Finding, Level};
 pub use inputs::{Global, Inputs};
 pub use names::{definition_slug, label_value, release_name, slug};
-pub use policy::{KindRule, Policy, Violation};
+pub use policy::{Allowed, KindRule, Policy, Violation};
 pub use problem::{Code, Place, Problem};
 pub use render::{Origin, Rendered, plain_text, render, render_context, render_traced};
 pub use schema::{Choice, Definition, Fault, Form, FormField, Schema, Verdict, Widget, yaml};
-pub use template::Template;
+pub use template::{Template, includes, mentions};

@@ -29,6 +29,16 @@ pub struct Policy {
     pub kinds: Vec<KindRule>,
 }
 
+/// What an administrator has allowed a template, beside what every template may.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Allowed {
+    /// See [`Policy::trusted`].
+    pub trusted: bool,
+    /// Kinds instead of the usual ones: `Job`, `batch/Job` or `batch/v1/Job`.
+    pub kinds: Vec<String>,
+}
+
 /// Why an object may not be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
@@ -83,6 +93,17 @@ impl Policy {
         }
     }
 
+    /// The policy of a task whose template was allowed something.
+    pub fn of_template(namespace: impl Into<String>, release: impl Into<String>, allowed: &Allowed) -> Self {
+        let mut policy = Self::of_task(namespace, release);
+        policy.trusted = allowed.trusted;
+        if !allowed.kinds.is_empty() {
+            let rules = allowed.kinds.iter().map(|kind| kind_rule(kind, &policy.kinds));
+            policy.kinds = rules.collect();
+        }
+        policy
+    }
+
     /// Everything that is not allowed, in the order of the objects.
     pub fn judge(&self, objects: &[Value]) -> Vec<Violation> {
         let mut violations = Vec::new();
@@ -118,6 +139,23 @@ impl Policy {
         self.kinds
             .iter()
             .any(|rule| rule.group == group && rule.kind == kind)
+    }
+}
+
+/// A kind without a group is that of the usual ones, or of the core group.
+fn kind_rule(rule: &str, usual: &[KindRule]) -> KindRule {
+    let parts: Vec<&str> = rule.split('/').collect();
+    let (group, kind) = match parts[..] {
+        ["v1", kind] => ("", kind),
+        [group, _, kind] | [group, kind] => (group, kind),
+        _ => {
+            let known = usual.iter().find(|known| known.kind == rule);
+            (known.map_or("", |known| &known.group), rule)
+        }
+    };
+    KindRule {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) use source::Source;
 
 use crate::{
     limits::{INCLUDES_BYTES, PROBLEMS, TEMPLATE_BYTES},
-    problem::{Code, Problem},
+    problem::{Code, Place, Problem},
 };
 
 /// A template and what it may include.
@@ -102,6 +102,21 @@ impl Template {
         &self.variables
     }
 
+    /// A problem with something that was written at a place, with the line that it is in.
+    pub fn problem_at(&self, code: Code, message: impl Into<String>, place: &Place) -> Problem {
+        let problem = Problem::new(code, message);
+        let Some(source) = self.sources.iter().find(|source| source.name == place.template) else {
+            return problem;
+        };
+        let lines = source.text.split_inclusive('\n').take(place.line as usize - 1);
+        let before: usize = lines.map(str::len).sum();
+        let column = source.text[before..]
+            .char_indices()
+            .nth(place.column as usize - 1);
+        let column = column.map_or(0, |(at, _)| at);
+        problem.at(&source.name, &source.text, before + column)
+    }
+
     pub(crate) fn environment(&self) -> &Environment<'static> {
         &self.environment
     }
@@ -119,6 +134,44 @@ impl Template {
             .find(|source| source.first_site <= number)?;
         Some((source, *source.sites.get(number - source.first_site)?))
     }
+}
+
+/// The texts a template may include: those of other templates whose names stand in it between quotes, and what those
+/// include in turn. `text_of` finds a template.
+pub fn includes(
+    name: &str,
+    text: &str,
+    names: &[String],
+    text_of: impl Fn(&str) -> Option<String>,
+) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut unread = vec![text.to_owned()];
+    while let Some(text) = unread.pop() {
+        for other in names {
+            let is_named = [format!("\"{other}\""), format!("'{other}'")]
+                .iter()
+                .any(|quoted| text.contains(quoted));
+            if !is_named || other == name || found.contains_key(other) {
+                continue;
+            }
+            if let Some(text) = text_of(other) {
+                found.insert(other.clone(), text.clone());
+                unread.push(text);
+            }
+        }
+    }
+    found
+}
+
+/// Whether a template has another's name in a tag that includes it, without reading more of it.
+pub fn mentions(text: &str, other: &str) -> bool {
+    let quoted = [format!("\"{other}\""), format!("'{other}'")];
+    text.split("{%").skip(1).any(|rest| {
+        let tag = rest.split("%}").next().unwrap_or_default();
+        let word = tag.trim_start_matches(['-', '+']).split_whitespace().next();
+        matches!(word, Some("include" | "import" | "from" | "extends"))
+            && quoted.iter().any(|quoted| tag.contains(quoted))
+    })
 }
 
 /// A text whose lines end as ours do.
@@ -162,7 +215,10 @@ fn unfit_references(sources: &[Source], references: &BTreeMap<String, Vec<Refere
             if source(&reference.name).is_none() {
                 let known = sources.iter().skip(1).map(|source| source.name.as_str());
                 let hint = manifests::spelling::nearest(&reference.name, known).map_or_else(
-                    || "add it to the template's includes".to_owned(),
+                    || {
+                        "publish it first; `trainyard template check` takes its file with `--include`"
+                            .to_owned()
+                    },
                     |near| format!("did you mean `{near}`?"),
                 );
                 let message = format!("there is nothing called `{}` to include", reference.name);

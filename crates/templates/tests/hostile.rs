@@ -277,6 +277,11 @@ fn no_text_changes_anything_else_in_built_in_templates() {
         leaves(&example, "", &mut pointers);
         for (turn, pointer) in pointers.iter().enumerate() {
             let harmless = objects(&template, &example, &system, pointer, "Harmless");
+            let other = objects(&template, &example, &system, pointer, "Otherwise");
+            let moved = match (&harmless, &other) {
+                (Ok(harmless), Ok(other)) => differences(harmless, other),
+                _ => Vec::new(),
+            };
             // A step of a pipeline is named twice and waited for by name; one in turn is enough for the others.
             for text in texts.iter().skip(turn % 7).step_by(7) {
                 let hostile = objects(&template, &example, &system, pointer, text);
@@ -286,6 +291,15 @@ fn no_text_changes_anything_else_in_built_in_templates() {
                             shape(&hostile),
                             shape(harmless),
                             "{} {pointer} {text:?}",
+                            built_in.name
+                        );
+                        // Only fields that the value is for have changed.
+                        let changed = differences(harmless, &hostile);
+                        let stray: Vec<&String> =
+                            changed.iter().filter(|field| !moved.contains(field)).collect();
+                        assert!(
+                            stray.is_empty(),
+                            "{} {pointer} {text:?}: {stray:?}",
                             built_in.name
                         );
                         assert_eq!(
@@ -336,6 +350,33 @@ fn leaves(value: &Value, pointer: &str, found: &mut Vec<String>) {
             .for_each(|(index, item)| leaves(item, &format!("{pointer}/{index}"), found)),
         _ => found.push(pointer.to_owned()),
     }
+}
+
+/// The fields of which two values differ, as JSON pointers; a text beside a mapping or list differs as a whole.
+fn differences(one: &Value, other: &Value) -> Vec<String> {
+    fn collect(one: &Value, other: &Value, pointer: &str, found: &mut Vec<String>) {
+        match (one, other) {
+            (Value::Object(one), Value::Object(other)) => {
+                let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+                for name in names {
+                    let field = |fields: &serde_json::Map<String, Value>| {
+                        fields.get(name).cloned().unwrap_or(Value::Null)
+                    };
+                    collect(&field(one), &field(other), &format!("{pointer}/{name}"), found);
+                }
+            }
+            (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+                for (index, (one, other)) in one.iter().zip(other).enumerate() {
+                    collect(one, other, &format!("{pointer}/{index}"), found);
+                }
+            }
+            _ if one == other => {}
+            _ => found.push(pointer.to_owned()),
+        }
+    }
+    let mut found = Vec::new();
+    collect(one, other, "", &mut found);
+    found
 }
 
 /// Objects without their texts, but with those that decide what they are.

@@ -52,7 +52,11 @@ pub(super) fn unwrapped(value: Value, kind: &str) -> Value {
 
 /// A template: an object with its text, or the text itself.
 pub(super) fn template(path: &Path, name: Option<&str>) -> Result<Value> {
-    let text = text(path)?;
+    template_of(path, &text(path)?, name)
+}
+
+/// The same of a file that was read.
+pub(super) fn template_of(path: &Path, text: &str, name: Option<&str>) -> Result<Value> {
     let read = yaml::parse(text.as_bytes()).ok().map(|read| read.value);
     let mut template = match read {
         Some(value) if value["kind"] == "TaskTemplate" => renamed(unwrapped(value, "TaskTemplate")),

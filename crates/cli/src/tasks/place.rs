@@ -52,6 +52,21 @@ impl Place {
         self.namespace.as_deref()
     }
 
+    /// Whether nobody named a service, and no cluster of this machine runs that has one.
+    pub(super) fn is_nowhere(&self, surroundings: &Surroundings) -> bool {
+        let is_named = self.service.is_some()
+            || self.data_dir.named().is_some()
+            || surroundings
+                .environment
+                .get("TRAINYARD_SERVICE")
+                .is_some_and(|address| !address.is_empty());
+        let runs = || {
+            let dir = self.data_dir.resolve(surroundings)?;
+            anyhow::Ok(!matches!(Instance::find(&dir.path)?, Found::Nothing))
+        };
+        !is_named && !runs().unwrap_or(false)
+    }
+
     /// A client of the service.
     pub(super) fn connect(&self, surroundings: &Surroundings) -> Result<Rest> {
         let variable = |name: &str| {

@@ -16,6 +16,8 @@ use crate::{Surroundings, operator as operator_command};
                                   serve the cluster of a kubeconfig on this machine
   trainyard service --kubeconfig ~/.kube/config --admin-token-file token
                                   the same, with a token of the service's own that may do everything
+  trainyard service --kubeconfig ~/.kube/config --task-logs /srv/task-logs
+                                  with logs of pods that are gone, kept by `trainyard operator --task-logs`
   trainyard service --print-manifests --image registry/trainyard:1 | kubectl apply --server-side -f -
                                   run it in the cluster, two of it, of which each answers
 
@@ -56,6 +58,10 @@ pub(crate) struct Arguments {
     /// So long records of changes are kept
     #[arg(long, value_name = "DAYS", default_value_t = 90)]
     audit_days: u32,
+
+    /// Where the operator keeps logs of tasks whose pods are gone, with its own `--task-logs`: show those, too
+    #[arg(long, value_name = "FOLDER", conflicts_with = "print_manifests")]
+    task_logs: Option<PathBuf>,
 
     /// Print the objects by which the service runs in a cluster, and do nothing else
     #[arg(long)]
@@ -98,6 +104,13 @@ async fn serve(arguments: &Arguments, surroundings: &Surroundings) -> Result<()>
     options.reads = Rate::per_second(arguments.reads_per_second);
     options.writes = Rate::per_second(arguments.writes_per_second);
     options.audit_days = arguments.audit_days;
+    options.logs.clone_from(&arguments.task_logs);
+    if let Some(folder) = arguments.task_logs.as_deref().filter(|folder| !folder.is_dir()) {
+        tracing::warn!(
+            folder = %folder.display(),
+            "there is no folder of kept logs yet; the operator makes it with `--task-logs`"
+        );
+    }
     let running = service::start(client, options).await?;
     tell(&format!(
         "the task service of {} answers on http://{}",

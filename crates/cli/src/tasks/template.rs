@@ -1,10 +1,13 @@
 //! `trainyard template`: what tasks are made of.
 
+mod check;
+mod local;
+mod render;
+
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
-use http::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     carry_out, definition, file,
@@ -14,13 +17,16 @@ use super::{
 };
 use crate::{Answer, Output, Surroundings, jobs::table::table};
 
-/// Publish templates of tasks, and see which there are
+/// Write templates of tasks, publish them, and see which there are
 #[derive(Debug, clap::Args)]
 #[command(after_help = place::explained("Examples:
   trainyard template list
   trainyard template show countdown-task > countdown-task.yaml.j2
+  trainyard template check -f countdown-task.yaml.j2            what is wrong or dangerous; needs no cluster
+  trainyard template render -f countdown-task.yaml.j2 -f values.yaml
+                                                              what it makes of values; needs none, either
   trainyard template apply -f countdown-task.yaml.j2
-  trainyard template render countdown-task -f values.yaml     what it makes of these values
+  trainyard template render countdown-task -f values.yaml     a published one, or one that comes with the program
 
 Exit codes: 0 done; 1 the answer is no; 2 the command could not do its work"))]
 pub(crate) struct Arguments {
@@ -33,7 +39,8 @@ enum Command {
     List(ListArguments),
     Show(ShowArguments),
     Apply(ApplyArguments),
-    Render(RenderArguments),
+    Check(check::Arguments),
+    Render(Box<render::Arguments>),
 }
 
 /// List templates
@@ -91,40 +98,13 @@ struct ApplyArguments {
     place: Place,
 }
 
-/// Show what a published template makes of values
-#[derive(Debug, clap::Args)]
-#[command(after_help = place::explained("Examples:
-  trainyard template render countdown-task -f values.yaml
-  trainyard template render countdown-task -f values.yaml --system-values image.yaml"))]
-struct RenderArguments {
-    /// The template
-    name: String,
-
-    /// Filled values in JSON or YAML; `-` is standard input
-    #[arg(short = 'f', long = "filename", value_name = "FILE")]
-    filename: PathBuf,
-
-    /// The values a definition would add, such as the image
-    #[arg(long, value_name = "FILE")]
-    system_values: Option<PathBuf>,
-
-    /// The name the task would have
-    #[arg(long, value_name = "NAME")]
-    release: Option<String>,
-
-    #[command(flatten)]
-    answer: Answer,
-
-    #[command(flatten)]
-    place: Place,
-}
-
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     match &arguments.command {
         Command::List(arguments) => list(arguments, surroundings),
         Command::Show(arguments) => show(arguments, surroundings),
         Command::Apply(arguments) => apply(arguments, surroundings),
-        Command::Render(arguments) => render(arguments, surroundings),
+        Command::Check(arguments) => check::run(arguments),
+        Command::Render(arguments) => render::run(arguments, surroundings),
     }
 }
 
@@ -173,30 +153,6 @@ fn apply(arguments: &ApplyArguments, surroundings: &Surroundings) -> Result<Exit
         match arguments.answer.output {
             Output::Json => println!("{answer:#}"),
             Output::Text => println!("template {} {done}", answer["name"].as_str().unwrap_or_default()),
-        }
-        Ok(ExitCode::SUCCESS)
-    })
-}
-
-fn render(arguments: &RenderArguments, surroundings: &Surroundings) -> Result<ExitCode> {
-    let mut body = json!({"values": file::mapping(&arguments.filename)?});
-    if let Some(path) = &arguments.system_values {
-        body["system_values"] = file::mapping(path)?;
-    }
-    if let Some(release) = &arguments.release {
-        body["release"] = json!(release);
-    }
-    carry_out(&arguments.place, surroundings, async |rest| {
-        let path = format!("{}/render", path(&arguments.name));
-        let rendering = rest.ask(Method::POST, &path, &[], &[], Some(&body)).await?.body;
-        warn(&rendering);
-        match arguments.answer.output {
-            Output::Json => println!("{rendering:#}"),
-            Output::Text => {
-                for object in rendering["manifests"].as_array().into_iter().flatten() {
-                    println!("---\n{}", manifests::yaml::to_string(object).trim_end());
-                }
-            }
         }
         Ok(ExitCode::SUCCESS)
     })

@@ -9,7 +9,11 @@ mod contract;
 mod curl;
 mod idempotency;
 mod injection;
+mod kept_logs;
+mod limits;
+mod local_templates;
 mod previews;
+mod secrets;
 mod streams;
 mod tokens;
 mod versions;
@@ -61,13 +65,24 @@ impl Service {
             .as_str()
             .expect("`status` says where the service is");
         let token = fs::read_to_string(server.data_dir().join("service-token")).expect("there is a token");
-        let service = Self {
+        Self {
             address: address.to_owned(),
             token: token.trim().to_owned(),
             server,
             processes: Vec::new(),
-        };
-        // The engine brings them a moment after the cluster is ready.
+        }
+    }
+
+    /// A service, and who carries out what it writes, as processes beside a cluster.
+    #[track_caller]
+    fn beside(server: Server) -> Self {
+        let mut operator = Command::new(binary());
+        operator.args(["operator", "--install-definitions", "--leader-elect=false"]);
+        operator.args(["--metrics-bind-address=0", "--health-probe-bind-address=0"]);
+        let (operator, _) = start(&mut operator, &server, "");
+        let mut service = Self::process(server, &[]);
+        service.processes.push(operator);
+        // The operator brings them; nobody waits for it but who is told to.
         until("the templates that come with the program", || {
             let found = service.get("/v1/templates/non-distributed-task");
             (found.status == 200).then_some(()).ok_or(found.body)
@@ -75,27 +90,17 @@ impl Service {
         service
     }
 
-    /// A service, and who carries out what it writes, as processes beside a cluster.
+    /// A service as a process beside a cluster.
     #[track_caller]
-    fn beside(server: Server) -> Self {
+    pub(crate) fn process(server: Server, options: &[&str]) -> Self {
         let token = server.home().join("service-token");
         let mut service = Command::new(binary());
         service
-            .args([
-                "service",
-                "--listen",
-                "127.0.0.1:0",
-                "--writes-per-second",
-                "0",
-                "--reads-per-second",
-                "0",
-            ])
+            .args(["service", "--listen", "127.0.0.1:0"])
+            .args(["--writes-per-second", "0", "--reads-per-second", "0"])
+            .args(options)
             .arg("--admin-token-file")
             .arg(&token);
-        let mut operator = Command::new(binary());
-        operator.args(["operator", "--install-definitions", "--leader-elect=false"]);
-        operator.args(["--metrics-bind-address=0", "--health-probe-bind-address=0"]);
-        let (operator, _) = start(&mut operator, &server, "");
         let (service, line) = start(&mut service, &server, " answers on ");
         let (_, address) = line.rsplit_once(' ').expect("the line ends with the address");
         Self {
@@ -105,7 +110,7 @@ impl Service {
                 .trim()
                 .to_owned(),
             server,
-            processes: vec![service, operator],
+            processes: vec![service],
         }
     }
 

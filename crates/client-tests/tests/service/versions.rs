@@ -102,3 +102,33 @@ fn a_template_in_use_stays_and_tasks_keep_what_they_were_made_of() {
         });
     }
 }
+
+#[test]
+fn a_template_that_another_includes_stays_and_includes_never_go_round() {
+    let service = Service::start();
+    let part = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ global.release }}\"}\n";
+    let publish =
+        |name: &str, text: &str| service.post("/v1/templates", &json!({"name": name, "template": text}));
+    let problem = publish("whole", "{% include 'part' %}").problem(422, "unrenderable");
+    assert_eq!(problem["errors"][0]["column"], 12, "{problem}");
+    publish("part", part).expect(201);
+    publish("whole", "{% include 'part' %}").expect(201);
+    let rendered = service.post("/v1/templates/whole/render", &json!({"values": {}}));
+    assert_eq!(rendered.expect(200)["manifests"][0]["kind"], "ConfigMap");
+    let around = json!({"name": "part", "template": "{% include 'whole' %}"}).to_string();
+    let replaced = service.curl(
+        &["-X", "PUT", "-H", "If-Match: *"],
+        "/v1/templates/part",
+        Some(&around),
+    );
+    let problem = replaced.problem(422, "unrenderable");
+    assert!(problem.to_string().contains("part → whole → part"), "{problem}");
+    let delete = |name: &str| service.curl(&["-X", "DELETE"], &format!("/v1/templates/{name}"), None);
+    let problem = delete("part").problem(409, "in_use");
+    assert!(
+        problem["detail"].as_str().unwrap().contains("`whole`"),
+        "{problem}"
+    );
+    delete("whole").expect(204);
+    delete("part").expect(204);
+}

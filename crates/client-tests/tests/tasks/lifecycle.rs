@@ -10,13 +10,14 @@ const UNTIL_TOLD: &str =
 
 #[test]
 fn a_task_lives_and_ends_as_it_is_told() {
-    let scenarios: [Scenario; 7] = [
+    let scenarios: [Scenario; 8] = [
         ("succeeds", succeeds),
         ("cancelled", cancelled_and_retried),
         ("fails", failed_and_retried),
         ("ttl", gone_when_its_time_is_over),
         ("deleted", deleted_with_its_claim),
         ("lost-job", its_job_is_deleted),
+        ("spent-job", its_job_is_deleted_after_its_end),
         ("waits", waits_for_a_group_of_nodes),
     ];
     play(&scenarios);
@@ -163,6 +164,20 @@ fn its_job_is_deleted(team: &Team<'_>) {
     let task = until_is(team, "Failed");
     assert_eq!(task["status"]["reason"], "Deleted");
     assert!(team.find("jobs/t").is_null(), "it is not made again");
+}
+
+fn its_job_is_deleted_after_its_end(team: &Team<'_>) {
+    submit(team, "true", |_| {});
+    let before = until_is(team, "Succeeded");
+    team.ok("delete job t --wait --timeout=120s");
+    // The next attempt is one that somebody asks for.
+    patch(team, &json!({"attempt": 2}));
+    let after = team.until("tasks/t", |task| {
+        task["status"]["attempt"] == 2 && task["status"]["phase"] == "Succeeded"
+    });
+    let attempts = after["status"]["attempts"].as_array().unwrap();
+    assert_eq!(attempts.len(), 2);
+    assert_eq!(attempts[0], before["status"]["attempts"][0]);
 }
 
 fn waits_for_a_group_of_nodes(team: &Team<'_>) {

@@ -6,6 +6,7 @@ use http::StatusCode;
 use reconcile::Cached as _;
 use resources::tasks::TASK_TEMPLATE;
 use serde_json::{Map, Value, json};
+use templates::BuiltIn;
 
 use super::{after, hash, page};
 use crate::{
@@ -132,9 +133,7 @@ async fn inspect(app: &App, asked: &Asked) -> Outcome<Vec<Value>> {
             )
             .await?;
     }
-    app.renderer
-        .inspect(text(&asked.body, "name"), text(&asked.body, "template"))
-        .await
+    app.renderer.inspect(&asked.body).await
 }
 
 pub(super) async fn replace(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
@@ -191,6 +190,18 @@ pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
             ),
         ));
     }
+    let includers = app.templates.all(None, |row| {
+        row.name() != name && ::templates::mentions(&row.form.template(), name)
+    });
+    if let Some(includer) = includers.first() {
+        return Err(Problem::new(
+            Code::InUse,
+            format!(
+                "the template `{name}` is included by the template `{}`; change that first",
+                includer.name()
+            ),
+        ));
+    }
     let options = json!({"preconditions": {"resourceVersion": version(&object)}});
     app.objects
         .delete(&folder(), name, &options)
@@ -202,10 +213,7 @@ pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
 
 /// Says everything that is wrong or odd about a template.
 pub(super) async fn check(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
-    let report = app
-        .renderer
-        .report(text(&asked.body, "name"), text(&asked.body, "template"))
-        .await?;
+    let report = app.renderer.report(&asked.body).await?;
     Ok(Answer::json(report))
 }
 
@@ -215,6 +223,15 @@ pub(super) async fn known(app: &App, name: &str) -> Outcome<Value> {
         Some(row) => Ok(row.form.object()),
         None => find(app, name).await,
     }
+}
+
+/// What a definition of a template that comes with the program begins with; of others nobody knows.
+fn usual_values(template: &Value) -> Value {
+    let metadata = &template["metadata"];
+    let built_in = BuiltIn::find(text(metadata, "name"))
+        .filter(|_| metadata["labels"]["trainyard.dev/built-in"] == "true");
+    let values = built_in.and_then(|it| templates::yaml("system_values", it.system_values).ok());
+    values.unwrap_or_else(|| json!({}))
 }
 
 pub(super) async fn render(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
@@ -228,7 +245,10 @@ pub(super) async fn render(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         .renderer
         .preview(rendering::Preview {
             template: &object,
-            system_values: body.get("system_values").cloned().unwrap_or_else(|| json!({})),
+            system_values: body
+                .get("system_values")
+                .cloned()
+                .unwrap_or_else(|| usual_values(&object)),
             values: body["values"].clone(),
             definition: text(&body["values"], "taskDef"),
             application: text(&body["values"], "name"),

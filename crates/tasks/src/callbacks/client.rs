@@ -122,7 +122,7 @@ impl Client {
         } else {
             post(stream, &destination, message, &mut driven).await?
         };
-        read(answer, tried).await;
+        read(answer, &message.headers, tried).await;
         Ok(())
     }
 }
@@ -187,7 +187,7 @@ fn set(headers: &mut HeaderMap, name: &'static str, value: &str) -> Result<(), S
     Ok(())
 }
 
-async fn read(answer: Response<Incoming>, tried: &mut Try) {
+async fn read(answer: Response<Incoming>, secrets: &[(String, String)], tried: &mut Try) {
     let status = answer.status();
     tried.attempt.status_code = Some(i32::from(status.as_u16()));
     let header = answer.headers().get(header::RETRY_AFTER);
@@ -200,18 +200,58 @@ async fn read(answer: Response<Incoming>, tried: &mut Try) {
             format!("answered {status}")
         };
     }
+    // A secret that is cut in two would not be found.
+    let longest = secrets.iter().map(|(_, secret)| secret.len()).max();
+    let wanted = REMEMBERED + longest.unwrap_or_default();
     let (mut body, mut beginning) = (answer.into_body(), Vec::new());
-    while beginning.len() < REMEMBERED {
+    while beginning.len() < wanted {
         // What breaks off has been answered all the same.
         let Some(Ok(frame)) = body.frame().await else {
             break;
         };
         if let Some(data) = frame.data_ref() {
-            let room = REMEMBERED - beginning.len();
+            let room = wanted - beginning.len();
             beginning.extend_from_slice(&data[..data.len().min(room)]);
         }
     }
-    String::from_utf8_lossy(&beginning)
-        .trim()
-        .clone_into(&mut tried.attempt.response);
+    tried.attempt.response = without(secrets, &String::from_utf8_lossy(&beginning));
+}
+
+/// As much of an answer as is remembered. Some receivers send back what they were sent, and headers are secrets.
+fn without(secrets: &[(String, String)], answer: &str) -> String {
+    /// What is shorter is no secret, and in every text.
+    const SHORTEST: usize = 4;
+    let mut shown = answer.to_owned();
+    for (_, secret) in secrets.iter().filter(|(_, secret)| secret.len() >= SHORTEST) {
+        shown = shown.replace(secret.as_str(), "••••");
+    }
+    let mut end = shown.len().min(REMEMBERED);
+    while !shown.is_char_boundary(end) {
+        end -= 1;
+    }
+    shown[..end].trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_remembered_without_the_secrets_it_repeats() {
+        let secrets = [
+            ("x-api-key".to_owned(), "k3y-of-mine".to_owned()),
+            ("x-a".to_owned(), "1".to_owned()),
+        ];
+        assert_eq!(
+            without(
+                &secrets,
+                " {\"headers\": {\"x-api-key\": \"k3y-of-mine\", \"n\": 1}}\n"
+            ),
+            "{\"headers\": {\"x-api-key\": \"••••\", \"n\": 1}}"
+        );
+        // Also where it begins before the end of what is remembered, and ends behind it.
+        let long = format!("{}k3y-of-mine", "é".repeat(REMEMBERED / 2 - 2));
+        let shown = without(&secrets, &long);
+        assert!(shown.len() <= REMEMBERED && !shown.contains("k3y"), "{shown}");
+    }
 }

@@ -237,6 +237,37 @@ fn a_task_is_made_runs_and_ends_and_every_phase_is_told_once() {
 }
 
 #[test]
+fn what_is_gone_after_it_ended_has_ended() {
+    let mut world = World::of(task());
+    world.settle();
+    world.job_is(RunState::Runs).settle();
+    // It ends and goes before anybody looks.
+    world.job_is(succeeded());
+    world.seen.ended = std::mem::take(&mut world.seen.runs);
+    world.settle();
+    assert_eq!(world.phase(), Phase::Succeeded);
+    assert_eq!(world.task.status.completion_time, Some(time(90)));
+    // And stays so for whoever remembers nothing of it.
+    world.seen.ended.clear();
+    world.settle();
+    assert_eq!((world.phase(), world.jobs_made), (Phase::Succeeded, 1));
+}
+
+#[test]
+fn the_end_of_an_earlier_attempt_is_not_that_of_this_one() {
+    let mut world = World::of(task());
+    world.settle();
+    world.job_is(failed()).settle();
+    world.seen.ended.clone_from(&world.seen.runs);
+    world.task.spec.attempt = Some(2);
+    world.settle();
+    assert_eq!((world.phase(), world.jobs_made), (Phase::Pending, 2));
+    world.seen.runs.clear();
+    world.settle();
+    assert_eq!(world.task.status.reason, "Deleted");
+}
+
+#[test]
 fn what_was_intended_is_written_before_it_is_done() {
     let mut world = World::of(task());
     world.carry_out(usize::MAX);

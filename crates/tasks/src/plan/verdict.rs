@@ -11,8 +11,16 @@ pub(super) fn follow(draft: &mut Draft, seen: &Seen) {
     let wanted: Vec<Child> = draft.status.children.iter().filter(is_run).cloned().collect();
     let mut found: Vec<&Run> = Vec::new();
     for child in &wanted {
-        let run = seen.runs.iter().find(|run| run.child == *child && run.is_ours);
-        match run.filter(|run| !run.is_deleting || run.state.is_over()) {
+        let is_it = |run: &&Run| run.child == *child && run.is_ours;
+        let run = seen.runs.iter().find(is_it);
+        let ended = seen
+            .ended
+            .iter()
+            .find(|run| is_it(run) && run.attempt == draft.status.attempt);
+        match run
+            .filter(|run| !run.is_deleting || run.state.is_over())
+            .or(ended)
+        {
             Some(run) => found.push(run),
             None => return gone(draft, child),
         }
@@ -51,7 +59,10 @@ pub(super) fn follow(draft: &mut Draft, seen: &Seen) {
 
 /// An object that was made is not there any more, and it was not us.
 fn gone(draft: &mut Draft, child: &Child) {
-    let message = format!("{} {} was deleted before it had ended", child.kind, child.name);
+    let message = format!(
+        "{} {} was deleted, and nobody has seen how it ended",
+        child.kind, child.name
+    );
     draft.end(Phase::Failed, "Deleted", message);
 }
 

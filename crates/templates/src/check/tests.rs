@@ -7,7 +7,7 @@ use crate::Definition;
 
 fn findings(text: &str, schema: Option<&Schema>, system: &Value) -> Vec<String> {
     let template = Template::parse("t", text, &BTreeMap::new()).expect("a template");
-    let found = template.check(schema, system);
+    let found = template.check(schema, system, &Allowed::default());
     found
         .iter()
         .map(|finding| {

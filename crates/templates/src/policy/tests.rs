@@ -117,3 +117,31 @@ fn objects_are_put_where_the_task_is() {
     policy().place(&mut objects);
     assert_eq!(objects[0]["metadata"]["namespace"], "team");
 }
+
+#[test]
+fn kinds_are_named_in_three_ways() {
+    let usual = Policy::of_task("n", "r").kinds;
+    let shown = |rule: &str| {
+        let rule = kind_rule(rule, &usual);
+        format!("{}/{}", rule.group, rule.kind)
+    };
+    assert_eq!(shown("batch/v1/Job"), "batch/Job");
+    assert_eq!(shown("Job"), "batch/Job");
+    assert_eq!(shown("v1/Secret"), "/Secret");
+    assert_eq!(shown("Secret"), "/Secret");
+    assert_eq!(shown("kubeflow.org/MPIJob"), "kubeflow.org/MPIJob");
+}
+
+#[test]
+fn what_a_template_was_allowed_takes_the_place_of_what_all_may() {
+    let allowed = Allowed {
+        trusted: true,
+        kinds: vec!["v1/Secret".to_owned()],
+    };
+    let policy = Policy::of_template("n", "r", &allowed);
+    assert!(policy.trusted && policy.allows("", "Secret") && !policy.allows("batch", "Job"));
+    assert_eq!(
+        Policy::of_template("n", "r", &Allowed::default()),
+        Policy::of_task("n", "r")
+    );
+}

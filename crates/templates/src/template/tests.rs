@@ -128,3 +128,36 @@ fn deep_templates_are_refused() {
         &long[0][..80]
     );
 }
+
+#[test]
+fn what_is_included_by_what_is_included_comes_too() {
+    let texts = BTreeMap::from([
+        ("labels", "{% include 'names' %}"),
+        ("names", "{% include \"labels\" %}"),
+        ("other", ""),
+    ]);
+    let names: Vec<String> = texts.keys().map(|name| (*name).to_owned()).collect();
+    let found = includes("mine", "{% include 'labels' %}", &names, |name| {
+        texts.get(name).map(|text| (*text).to_owned())
+    });
+    assert_eq!(found.keys().collect::<Vec<_>>(), ["labels", "names"]);
+}
+
+#[test]
+fn a_name_is_mentioned_in_tags_that_include() {
+    for text in [
+        "{% include 'labels' %}",
+        "a\n{%- from \"labels\" import x %}",
+        "{%+ extends 'labels' %}",
+    ] {
+        assert!(mentions(text, "labels"), "{text}");
+    }
+    for text in [
+        "labels: 'labels'",
+        "{% if x == 'labels' %}{% endif %}",
+        "{% include 'labels-2' %}",
+        "{{ 'labels' }}",
+    ] {
+        assert!(!mentions(text, "labels"), "{text}");
+    }
+}
