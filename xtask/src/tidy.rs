@@ -26,6 +26,8 @@ const ROWS: &[(&str, &[&str])] = &[
             "simulated-nodes",
             "node-agent",
             "operator",
+            "pipelines",
+            "steps",
             "tasks",
             "apiserver",
         ],
