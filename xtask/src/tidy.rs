@@ -27,6 +27,8 @@ const ROWS: &[(&str, &[&str])] = &[
             "node-agent",
             "operator",
             "serving",
+            "pipelines",
+            "steps",
             "tasks",
             "apiserver",
         ],

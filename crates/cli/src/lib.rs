@@ -20,10 +20,12 @@ mod mpi_wait;
 mod mpi_worker;
 mod objects;
 mod operator;
+mod pipelines;
 mod pkg;
 mod processes;
 mod serve;
 mod status;
+mod step;
 mod tasks;
 mod trainer;
 mod up;
@@ -47,6 +49,7 @@ use clap::{Parser, Subcommand, ValueEnum};
   trainyard ps; trainyard why NAME           what runs, and why something does not
   trainyard task submit -f values.json       filled values for a task of a definition
   trainyard serve DIR                        a SavedModel over gRPC and HTTP
+  trainyard pipeline run train.yaml          a workflow, checked before it begins
   trainyard pkg build DIR                    the manifests a kustomization stands for
   trainyard up --detach; trainyard down      a Kubernetes cluster of this machine's own
 
@@ -74,6 +77,7 @@ enum Command {
     Apply(Box<objects::ApplyArguments>),
     Delete(objects::DeleteArguments),
     Diff(objects::DiffArguments),
+    Pipeline(Box<pipelines::Arguments>),
     Pkg(Box<pkg::Arguments>),
     Image(image::Arguments),
     Operator(Box<operator::Arguments>),
@@ -91,6 +95,8 @@ enum Command {
     WaitForName(wait_for_name::Arguments),
     #[command(name = "__deliver")]
     Deliver(deliver::Arguments),
+    #[command(name = "__step")]
+    Step(step::Arguments),
 }
 
 /// How answers are printed.
@@ -163,6 +169,7 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::Apply(arguments) => objects::apply(&arguments, surroundings),
         Command::Delete(arguments) => objects::delete(&arguments, surroundings),
         Command::Diff(arguments) => objects::diff(&arguments, surroundings),
+        Command::Pipeline(arguments) => pipelines::run(&arguments, surroundings),
         Command::Pkg(arguments) => Ok(pkg::run(&arguments, surroundings)),
         Command::Image(arguments) => image::run(&arguments, surroundings),
         Command::Operator(arguments) => operator::run(&arguments, surroundings),
@@ -188,6 +195,7 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::MpiWorker(arguments) => mpi_worker::run(&arguments),
         Command::WaitForName(arguments) => wait_for_name::run(&arguments),
         Command::Deliver(arguments) => deliver::run(&arguments),
+        Command::Step(arguments) => step::run(&arguments, surroundings),
     };
     let code = result.unwrap_or_else(|error| {
         report(&error);

@@ -56,7 +56,8 @@ pub(crate) struct Arguments {
     namespaces: Vec<String>,
 
     /// Kinds of jobs: tfjobs, pytorchjobs, mxjobs, xgboostjobs, paddlejobs, jaxjobs, mpijobs, or with their
-    /// group, such as mxjobs.mxnet.mlkube.io. Without it, all that the cluster has
+    /// group, such as mxjobs.mxnet.mlkube.io. Without it, all that the cluster has. Workflows are looked after only
+    /// where they are named, as Argo's own controller may be there: workflows
     #[arg(long, value_name = "KIND", alias = "enable-scheme", value_delimiter = ',', value_parser = choices::kinds)]
     kinds: Vec<choices::Kinds>,
 
@@ -157,6 +158,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FOLDER")]
     task_logs: Option<PathBuf>,
 
+    /// A claim in the namespaces of workflows in which artifacts lie; otherwise each workflow has one of its own
+    #[arg(long, value_name = "NAME")]
+    artifacts_claim: Option<String>,
+
     /// Print the objects by which the operator runs in a cluster, and do nothing else
     #[arg(long)]
     print_manifests: bool,
@@ -194,7 +199,10 @@ async fn serve(arguments: &Arguments, surroundings: &Surroundings, accelerators:
         .await
         .map_err(explain::connection)?;
     let mut options = options(arguments, &connection, accelerators);
-    options.beside = tasks(arguments)?;
+    options.beside = beside(
+        tasks(arguments)?,
+        workflows(arguments, &options.operator.settings)?,
+    );
     if let Some(object) = &arguments.controller_config_map {
         options.operator.settings.accelerators = read_config_map(&connection, object).await?;
     }
@@ -248,7 +256,7 @@ fn options(arguments: &Arguments, connection: &Connection, accelerators: Acceler
         options.definitions = Definitions::Install;
     }
     options.namespaces = namespaces(arguments);
-    if !kinds.is_empty() {
+    if !arguments.kinds.is_empty() {
         options.kinds.clone_from(&kinds);
     }
     if let Some(threads) = arguments.controller_threads {
@@ -256,7 +264,8 @@ fn options(arguments: &Arguments, connection: &Connection, accelerators: Acceler
     }
     ProcessOptions {
         operator: options,
-        are_kinds_named: !kinds.is_empty(),
+        are_kinds_named: !arguments.kinds.is_empty(),
+        workflows: wants_workflows(arguments),
         gang: match &arguments.gang_scheduler_name {
             None => GangChoice::Detect,
             Some(choices::Gang(gang)) => GangChoice::Given(gang.clone()),
@@ -286,8 +295,70 @@ fn tasks(arguments: &Arguments) -> Result<Option<operator::Beside>> {
     }))
 }
 
+fn wants_workflows(arguments: &Arguments) -> bool {
+    let mut kinds = arguments.kinds.iter();
+    kinds.any(|kinds| matches!(kinds, choices::Kinds::Workflows))
+}
+
+/// The engine of workflows, where they are named. It gives way to Argo's own controller.
+fn workflows(arguments: &Arguments, settings: &Settings) -> Result<Option<operator::Beside>> {
+    if !wants_workflows(arguments) {
+        return Ok(None);
+    }
+    if !namespaces(arguments).is_empty() {
+        return Err(crate::advised(
+            "workflows are looked after in the whole cluster, and --namespace names a part of it",
+            "leave out either",
+        ));
+    }
+    let options = pipelines::Options {
+        settings: workflows::Settings {
+            delivery: match &settings.delivery {
+                Delivery::HostPath(path) => workflows::Delivery::HostPath(path.clone()),
+                Delivery::Image(image) => workflows::Delivery::Image(image.clone()),
+            },
+            artifacts: match &arguments.artifacts_claim {
+                Some(name) => workflows::Artifacts::Claim(name.clone()),
+                // Pods of a workflow are on several nodes.
+                None => workflows::Artifacts::OwnClaim {
+                    class: None,
+                    size: "10Gi".to_owned(),
+                    access: "ReadWriteMany".to_owned(),
+                },
+            },
+            is_plain: false,
+        },
+        installs: arguments.install_definitions,
+        gives_way: true,
+    };
+    Ok(Some(operator::Beside {
+        name: "workflows",
+        start: Arc::new(move |client, closing| pipelines::start(client, options.clone(), closing)),
+    }))
+}
+
+/// Several engines as one.
+fn beside(tasks: Option<operator::Beside>, workflows: Option<operator::Beside>) -> Option<operator::Beside> {
+    let (tasks, workflows) = match (tasks, workflows) {
+        (Some(tasks), Some(workflows)) => (tasks, workflows),
+        (one, other) => return one.or(other),
+    };
+    Some(operator::Beside {
+        name: "tasks and workflows",
+        start: Arc::new(move |client, closing| {
+            let mut all = (tasks.start)(client.clone(), closing);
+            let mut others = (workflows.start)(client, closing);
+            all.spawn(async move { while others.join_next().await.is_some() {} });
+            all
+        }),
+    })
+}
+
 fn kinds(arguments: &Arguments) -> Vec<&'static Kind> {
-    let all = arguments.kinds.iter().flat_map(|kinds| kinds.0.iter().copied());
+    let all = arguments.kinds.iter().flat_map(|kinds| match kinds {
+        choices::Kinds::Jobs(kinds) => kinds.clone(),
+        choices::Kinds::Workflows => Vec::new(),
+    });
     let mut kinds: Vec<&'static Kind> = Vec::new();
     for kind in all {
         if !kinds.contains(&kind) {
@@ -374,8 +445,11 @@ fn print_manifests(arguments: &Arguments) -> Result<ExitCode> {
     let kinds = kinds(arguments);
     let image = arguments.image.clone().or_else(|| arguments.tools_image.clone());
     let mut further = Vec::new();
-    if !kinds.is_empty() {
-        let names: Vec<String> = kinds.iter().map(|kind| kind.definition()).collect();
+    if !arguments.kinds.is_empty() {
+        let mut names: Vec<String> = kinds.iter().map(|kind| kind.definition()).collect();
+        if wants_workflows(arguments) {
+            names.push(choices::WORKFLOWS[0].to_owned());
+        }
         further.push(format!("--kinds={}", names.join(",")));
     }
     if let Some(choices::Gang(gang)) = &arguments.gang_scheduler_name {
@@ -388,6 +462,9 @@ fn print_manifests(arguments: &Arguments) -> Result<ExitCode> {
             .iter()
             .map(|network| format!("--callbacks-to={network}")),
     );
+    if let Some(claim) = &arguments.artifacts_claim {
+        further.push(format!("--artifacts-claim={claim}"));
+    }
     if let Some(domain) = &arguments.cluster_domain {
         further.push(format!("--cluster-domain={domain}"));
     }
@@ -400,7 +477,8 @@ fn print_manifests(arguments: &Arguments) -> Result<ExitCode> {
     let objects = operator::manifests(&Deployment {
         namespace: own_namespace.unwrap_or_else(|| OWN_NAMESPACE.to_owned()),
         image: image.unwrap_or_else(default_image),
-        kinds: if kinds.is_empty() {
+        workflows: wants_workflows(arguments),
+        kinds: if arguments.kinds.is_empty() {
             resources::kinds::ALL.to_vec()
         } else {
             kinds

@@ -76,6 +76,10 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "controller_config_file")]
     no_operator: bool,
 
+    /// Leave workflows to another controller, which brings their kinds: Argo's own
+    #[arg(long)]
+    no_pipelines: bool,
+
     /// Where the task service listens: templates, definitions and tasks over HTTP [default:
     /// 127.0.0.1:6480, or a free port where that is taken]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = socket_address)]
@@ -255,6 +259,7 @@ fn node(arguments: &Arguments, surroundings: &Surroundings) -> Result<cluster::N
         operator: (!arguments.no_operator)
             .then(|| accelerators::read(arguments.controller_config_file.as_deref()))
             .transpose()?,
+        pipelines: !arguments.no_pipelines,
     })
 }
 
@@ -377,6 +382,7 @@ fn background_arguments(arguments: &Arguments) -> Vec<OsString> {
     all.extend(arguments.drop_damaged.then(|| "--drop-damaged".into()));
     all.extend(arguments.api_only.then(|| "--api-only".into()));
     all.extend(arguments.no_operator.then(|| "--no-operator".into()));
+    all.extend(arguments.no_pipelines.then(|| "--no-pipelines".into()));
     all.extend(arguments.no_service.then(|| "--no-service".into()));
     if let Some(address) = arguments.service_listen {
         all.extend(["--service-listen".into(), address.to_string().into()]);

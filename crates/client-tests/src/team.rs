@@ -124,6 +124,7 @@ impl Team<'_> {
             "roles" | "rolebindings" => ("apis/rbac.authorization.k8s.io/v1", resource),
             "mpijobs" => ("apis/kubeflow.org/v2beta1", resource),
             "tasks" | "taskdefinitions" | "callbackdeliveries" => ("apis/trainyard.dev/v1alpha1", resource),
+            "workflows" | "cronworkflows" => ("apis/argoproj.io/v1alpha1", resource),
             "controllerrevisions" => ("apis/apps/v1", resource),
             "mxjobs.mxnet.mlkube.io" => ("apis/mxnet.mlkube.io/v1beta1", "mxjobs"),
             "mxjobs.mlkube.io" => ("apis/mlkube.io/v1beta1", "mxjobs"),

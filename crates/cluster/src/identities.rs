@@ -22,6 +22,10 @@ pub(crate) fn tasks() -> User {
     User::new("system:trainyard-tasks", &[])
 }
 
+pub(crate) fn pipelines() -> User {
+    User::new("system:trainyard-pipelines", &[])
+}
+
 pub(crate) fn service() -> User {
     User::new("system:trainyard-service", &[])
 }

@@ -56,6 +56,8 @@ pub struct Node {
     /// The training operator, with what containers get that ask for a resource; none where another looks
     /// after training jobs.
     pub operator: Option<training::Accelerators>,
+    /// Whether workflows are looked after here, and not by Argo's controller.
+    pub pipelines: bool,
 }
 
 /// A cluster that is up.
@@ -99,8 +101,12 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
                 None => operator::Definitions::Await,
             }
         };
-        let (tier, definitions, ()) =
-            tokio::join!(find_tier(node.tier), definitions, know_tasks(&cluster.server));
+        let (tier, definitions, (), ()) = tokio::join!(
+            find_tier(node.tier),
+            definitions,
+            know_tasks(&cluster.server),
+            know_workflows(&cluster.server, node.pipelines),
+        );
         cluster.engines = start_engines(&cluster.server, options.data_dir, node, tier.clone(), definitions);
         cluster.tier = Some(tier);
     }
@@ -140,6 +146,39 @@ async fn know_tasks(server: &apiserver::Running) {
     };
     if let Ok(Err(error)) = tokio::time::timeout(PATIENCE, Box::pin(installed)).await {
         tracing::warn!(%error, "templates and node groups cannot be made yet");
+    }
+}
+
+/// The same for workflows, where they are looked after.
+async fn know_workflows(server: &apiserver::Running, are_wanted: bool) {
+    if !are_wanted {
+        return;
+    }
+    let client = client(server, identities::pipelines());
+    let installed = pipelines::install(&client);
+    let _ = tokio::time::timeout(PATIENCE, Box::pin(installed)).await;
+}
+
+/// How workflows are run here: this program is on the machine pods are on, and artifacts lie in a volume of it.
+fn pipeline_options(program: &Path, tier: Tier) -> pipelines::Options {
+    // Plain processes have no volumes.
+    let is_plain = tier == Tier::Process;
+    pipelines::Options {
+        settings: workflows::Settings {
+            delivery: workflows::Delivery::HostPath(program.to_string_lossy().into_owned()),
+            artifacts: if is_plain {
+                workflows::Artifacts::None
+            } else {
+                workflows::Artifacts::OwnClaim {
+                    class: None,
+                    size: "10Gi".to_owned(),
+                    access: "ReadWriteOnce".to_owned(),
+                }
+            },
+            is_plain,
+        },
+        installs: true,
+        gives_way: false,
     }
 }
 
@@ -198,6 +237,13 @@ fn start_engines(
             &operator::Closing::default(),
         )
     });
+    let pipelines = node.pipelines.then(|| {
+        pipelines::start(
+            client(identities::pipelines()),
+            pipeline_options(&node.program, tier.tier),
+            &reconcile::Closing::default(),
+        )
+    });
     let settings = node_agent::Settings {
         node_name: node_agent::name_of_this_machine(),
         data_dir,
@@ -231,7 +277,12 @@ fn start_engines(
         controllers::start(client(identities::controllers()), &informers, offered),
     ];
     Engines {
-        tasks: engines.into_iter().chain(operator).chain(simulated).collect(),
+        tasks: engines
+            .into_iter()
+            .chain(operator)
+            .chain(pipelines)
+            .chain(simulated)
+            .collect(),
         _informers: Some(informers),
     }
 }

@@ -22,6 +22,8 @@ pub struct Deployment {
     pub arguments: Vec<String>,
     /// The file of accelerators.
     pub configuration: String,
+    /// Whether it looks after workflows, too, which it does in the whole cluster.
+    pub workflows: bool,
     /// Whether it looks after tasks, too, which it does in the whole cluster.
     pub tasks: bool,
 }
@@ -40,6 +42,10 @@ pub fn manifests(deployment: &Deployment) -> Vec<Value> {
                 .into_iter()
                 .map(resources::tasks::TaskKind::definition),
         );
+    }
+    if deployment.workflows {
+        let kinds = resources::workflows::ALL.into_iter();
+        objects.extend(kinds.map(resources::workflows::WorkflowKind::definition));
     }
     objects.push(object(deployment, "v1", "ServiceAccount", json!({})));
     objects.extend(roles(deployment));
@@ -89,6 +95,9 @@ fn roles(deployment: &Deployment) -> Vec<Value> {
         on_jobs.extend(on_cluster);
         if deployment.tasks {
             on_jobs.extend(rights::on_tasks());
+        }
+        if deployment.workflows {
+            on_jobs.extend(rights::on_workflows());
         }
         objects.extend(role(deployment, None, &on_jobs));
     } else {
@@ -208,6 +217,7 @@ mod tests {
             arguments: Vec::new(),
             configuration: "accelerators: {}\n".to_owned(),
             tasks: namespaces.is_empty(),
+            workflows: false,
         }
     }
 

@@ -45,6 +45,8 @@ pub struct ProcessOptions {
     pub operator: Options,
     /// The kinds were named, so that each of them must be there.
     pub are_kinds_named: bool,
+    /// The engine beside looks after workflows.
+    pub workflows: bool,
     pub gang: GangChoice,
     /// Without it this process acts whoever else does.
     pub election: Option<Election>,

@@ -114,6 +114,27 @@ pub(crate) fn on_tasks() -> Vec<Right> {
     rights
 }
 
+/// For workflows, in the whole cluster: their kinds, pods, claims and remembered results, and whether Argo's own
+/// controller is there.
+pub(crate) fn on_workflows() -> Vec<Right> {
+    const GROUP: &str = resources::workflows::GROUP;
+    const CHANGE: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete"];
+    vec![
+        right("", "pods", ALL),
+        right("", "persistentvolumeclaims", &["create", "get", "delete"]),
+        right("", "configmaps", &["get", "create", "patch"]),
+        right("", "events", &["create", "patch"]),
+        right("coordination.k8s.io", "leases", &["list"]),
+        right(GROUP, "workflows", CHANGE),
+        right(GROUP, "workflows/finalizers", &["update"]),
+        right(GROUP, "cronworkflows", CHANGE),
+        right(GROUP, "cronworkflows/finalizers", &["update"]),
+        right(GROUP, "workflowtemplates", &["get"]),
+        right(GROUP, "clusterworkflowtemplates", &["get"]),
+        right(GROUP, "workflowtaskresults", &["get"]),
+    ]
+}
+
 /// In the namespace of its lease.
 pub(crate) fn on_lease() -> Vec<Right> {
     vec![right(

@@ -7,7 +7,7 @@ use crate::{
     kinds::{self, ALL},
     mpi, mxnet, rules, schema, specs,
     status::JobStatus,
-    tasks,
+    tasks, workflows,
 };
 
 /// Fields of the run policy that may also stand directly in a specification.
@@ -22,7 +22,10 @@ pub const OLD_LAYOUT: [&str; 4] = [
 pub fn all() -> Vec<Value> {
     let training = ALL.into_iter().map(definition);
     let tasks = tasks::ALL.into_iter().map(tasks::TaskKind::definition);
-    training.chain(tasks).collect()
+    let workflows = workflows::ALL
+        .into_iter()
+        .map(workflows::WorkflowKind::definition);
+    training.chain(tasks).chain(workflows).collect()
 }
 
 /// The definition of one kind.

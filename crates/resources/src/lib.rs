@@ -14,6 +14,7 @@ mod schema;
 pub mod specs;
 pub mod status;
 pub mod tasks;
+pub mod workflows;
 
 pub use kinds::{Kind, Port};
 pub use run_policy::{ReplicaSpec, RunPolicy, SchedulingPolicy};

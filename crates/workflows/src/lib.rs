@@ -10,6 +10,7 @@
 //! remembered of it, so it can be taken over at any moment by another process, or changed by Argo's own
 //! command line.
 
+pub mod change;
 pub mod check;
 pub mod cron;
 pub mod depends;
@@ -29,5 +30,5 @@ pub mod tags;
 pub mod when;
 
 pub use observed::{Observed, Pod, Refusal, TemplateSource};
-pub use plan::{Event, Gone, Lock, Locks, Memory, Plan, PodName, Unknown, plan};
+pub use plan::{Event, Gone, Lock, Locks, Memory, Plan, PodName, Unknown, over, plan};
 pub use settings::{Artifacts, Delivery, Settings};

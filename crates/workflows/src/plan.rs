@@ -27,6 +27,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
+pub use globals::over;
 pub use locks::{Lock, Locks};
 pub(crate) use resolve::has_location;
 

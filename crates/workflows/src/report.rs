@@ -25,6 +25,8 @@ const MARK: &str = "trainyard-step:";
 #[serde(rename_all = "camelCase", default)]
 pub struct Order {
     pub workflow: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub workflow_uid: String,
     pub node_id: String,
     pub container: String,
     /// Where containers of the pod meet; none where there are no volumes.

@@ -32,6 +32,11 @@ pub(super) fn objects() -> Vec<(&'static str, Value)> {
         ),
         ("system:trainyard-tasks", tasks(), user("system:trainyard-tasks")),
         (
+            "system:trainyard-pipelines",
+            pipelines(),
+            user("system:trainyard-pipelines"),
+        ),
+        (
             "system:trainyard-service",
             task_service(),
             user("system:trainyard-service"),
@@ -232,6 +237,21 @@ fn tasks() -> Vec<Value> {
             &CHANGE,
         ),
         rule(&["batch"], &["jobs"], &CHANGE),
+    ]
+}
+
+/// Workflows, their pods, claims and remembered results, and the definitions of their kinds.
+fn pipelines() -> Vec<Value> {
+    const CHANGE: [&str; 7] = ["create", "delete", "get", "list", "patch", "update", "watch"];
+    vec![
+        events(),
+        rule(
+            &["apiextensions.k8s.io"],
+            &["customresourcedefinitions"],
+            &["create", "get", "list", "patch", "update", "watch"],
+        ),
+        rule(&["argoproj.io"], &["*"], &CHANGE),
+        rule(&[""], &["configmaps", "persistentvolumeclaims", "pods"], &CHANGE),
     ]
 }
 

@@ -100,6 +100,12 @@ impl Api {
             .await
     }
 
+    /// The whole object, if it is still of the version it names.
+    pub(crate) async fn replace(&self, path: &str, object: &Value) -> Answer<Value> {
+        self.ask(Method::PUT, path, Some(object), "application/json")
+            .await
+    }
+
     pub(crate) async fn merge(&self, path: &str, change: &Value) -> Answer<Value> {
         self.ask(Method::PATCH, path, Some(change), "application/merge-patch+json")
             .await

@@ -6,7 +6,11 @@ use resources::{Kind, kinds::ALL};
 
 /// Kinds by one name.
 #[derive(Clone, Debug)]
-pub(crate) struct Kinds(pub Vec<&'static Kind>);
+pub(crate) enum Kinds {
+    Jobs(Vec<&'static Kind>),
+    /// Those of pipelines, which go together.
+    Workflows,
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Gang(pub training::Gang);
@@ -17,9 +21,14 @@ pub(crate) struct Object {
     pub name: String,
 }
 
+pub(crate) const WORKFLOWS: [&str; 4] = ["workflows.argoproj.io", "workflows", "workflow", "wf"];
+
 /// By plural, singular, kind or definition, in any case.
 pub(crate) fn kinds(text: &str) -> Result<Kinds, String> {
     let wanted = text.trim().to_lowercase();
+    if WORKFLOWS.contains(&wanted.as_str()) {
+        return Ok(Kinds::Workflows);
+    }
     let names = |kind: &Kind| {
         let short = kind.short_names.iter().map(|name| (*name).to_owned());
         let mut names = vec![
@@ -35,10 +44,11 @@ pub(crate) fn kinds(text: &str) -> Result<Kinds, String> {
         .filter(|kind| names(kind).contains(&wanted))
         .collect();
     if found.is_empty() {
-        let known: Vec<String> = ALL.iter().map(|kind| kind.definition()).collect();
+        let mut known: Vec<String> = ALL.iter().map(|kind| kind.definition()).collect();
+        known.push(WORKFLOWS[0].to_owned());
         return Err(format!("known kinds are {}", known.join(", ")));
     }
-    Ok(Kinds(found))
+    Ok(Kinds::Jobs(found))
 }
 
 impl From<&str> for Gang {
@@ -98,11 +108,16 @@ mod tests {
 
     #[test]
     fn kinds_are_known_by_all_their_names() {
+        let jobs = |name: &str| match kinds(name) {
+            Ok(Kinds::Jobs(found)) => found,
+            other => panic!("{name}: {other:?}"),
+        };
         for name in ["mpijobs", "MPIJob", "mpijobs.kubeflow.org", "mj"] {
-            assert_eq!(kinds(name).unwrap().0, [&resources::kinds::MPI_JOB]);
+            assert_eq!(jobs(name), [&resources::kinds::MPI_JOB]);
         }
-        assert_eq!(kinds("mxjobs").unwrap().0.len(), 3);
-        assert_eq!(kinds("mxjobs.mlkube.io").unwrap().0.len(), 1);
+        assert_eq!(jobs("mxjobs").len(), 3);
+        assert_eq!(jobs("mxjobs.mlkube.io").len(), 1);
+        assert!(matches!(kinds("Workflows"), Ok(Kinds::Workflows)));
         assert!(kinds("jobs").unwrap_err().contains("tfjobs.kubeflow.org"));
     }
 

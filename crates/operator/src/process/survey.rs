@@ -35,6 +35,9 @@ pub(super) async fn prepare(
     let mut operator = options.operator;
     operator.settings.gang = survey.gang(options.gang).await?;
     survey.check_rights(&operator, options.election.as_ref()).await?;
+    if options.workflows {
+        survey.check(None, &rights::on_workflows()).await?;
+    }
     if operator.definitions == Definitions::Await {
         operator.kinds = survey
             .kinds(&operator.kinds, options.are_kinds_named, tell)
@@ -141,7 +144,7 @@ impl Survey<'_> {
                 });
             }
         }
-        if usable.is_empty() || (are_named && !reasons.is_empty()) {
+        if (usable.is_empty() && !wanted.is_empty()) || (are_named && !reasons.is_empty()) {
             let address = self.connection.address.clone();
             return Err(ProcessError::NoKinds { address, reasons });
         }

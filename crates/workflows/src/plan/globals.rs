@@ -69,8 +69,8 @@ const NAMED: [&str; 6] = [
     "imagePullSecrets",
 ];
 
-/// One specification over another.
-pub(crate) fn over(base: &Value, own: &Value) -> Value {
+/// One specification over another: what a workflow executes that refers to a template for all of it.
+pub fn over(base: &Value, own: &Value) -> Value {
     let mut merged = base.clone();
     lay(&mut merged, own, "");
     merged

@@ -32,6 +32,7 @@ impl Walk<'_> {
         let template = used.template;
         let mut base = Order {
             workflow: self.name.clone(),
+            workflow_uid: text(&self.object["metadata"]["uid"]),
             node_id: self.id(used.name),
             state: (!self.settings.is_plain).then(|| STATE.to_owned()),
             ..Order::default()

@@ -1,0 +1,80 @@
+//! The pipelines under `examples/`, as a person tries them.
+
+use std::{fs, path::Path};
+
+use client_tests::{
+    binary,
+    team::{Team, names},
+};
+use serde_json::Value;
+
+use crate::{node, phase_of};
+
+fn example(name: &str) -> String {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pipelines")).join(name);
+    fs::read_to_string(path).unwrap()
+}
+
+/// Runs an example with the program where this cluster's own is; the workflow at its end.
+#[track_caller]
+fn run(team: &Team<'_>, name: &str, options: &str) -> Value {
+    let program = binary().display().to_string();
+    let text = example(name).replace("/usr/local/bin/trainyard", &program);
+    let output = team.shell.run(&format!(
+        "trainyard pipeline run - --namespace {} -o json {options} <<'END'\n{text}\nEND",
+        team.namespace
+    ));
+    assert_eq!(output.code, 0, "{}{}", output.stdout, output.stderr);
+    serde_json::from_str(&output.stdout).unwrap()
+}
+
+pub(crate) fn the_best_training_is_found(team: &Team<'_>) {
+    let workflow = run(team, "digits.yaml", "-p steps=20");
+    let name = workflow["metadata"]["name"].as_str().unwrap();
+    let best = node(&workflow, &format!("{name}[1].best"));
+    let number = best["id"].as_str().unwrap().rsplit('-').next().unwrap();
+    let told = team.ok(&format!("logs {name}-best-{number}"));
+    assert!(
+        told.trim().ends_with(" 16") || told.trim().ends_with(" 64"),
+        "{told}"
+    );
+}
+
+/// The first attempts miss the target, a later one goes on from their checkpoint and reaches it; what is made to
+/// serve the model belongs to the workflow.
+pub(crate) fn trained_until_good_enough_then_served(team: &Team<'_>) {
+    team.apply(&example("wide-deep/account.yaml"));
+    let share = team.server.home().join("share");
+    let options = format!(
+        "-p SHARE_PATH={} -p STEPS=4 -p TARGET_ACCURACY=0.6 -p REPLICAS=1",
+        share.display()
+    );
+    let workflow = run(team, "wide-deep/pipeline.yaml", &options);
+    assert_eq!(phase_of(&workflow), "Succeeded");
+    let name = workflow["metadata"]["name"].as_str().unwrap();
+    let first = node(&workflow, &format!("{name}[0].train(0)"));
+    assert_eq!(first["message"], "main: Error (exit code 1)", "{first:#}");
+    let train = node(&workflow, &format!("{name}[0].train"));
+    assert_eq!(
+        (&train["type"], &train["phase"]),
+        (&"Retry".into(), &"Succeeded".into())
+    );
+    let last = train["children"].as_array().unwrap().len() - 1;
+    let last = node(&workflow, &format!("{name}[0].train({last})"));
+    let number = last["id"].as_str().unwrap().rsplit('-').next().unwrap();
+    let told = team.ok(&format!("logs {name}-train-{number}"));
+    assert!(
+        told.contains("resumed step=") && told.contains("exported path="),
+        "{told}"
+    );
+    let versions = share.join("output/wide-deep-large-ds-fp32-training");
+    assert_eq!(fs::read_dir(versions).unwrap().count(), 1);
+    let service = team.find(&format!("services/{name}"));
+    assert_eq!(service["spec"]["type"], "NodePort");
+    assert_eq!(service["metadata"]["ownerReferences"][0]["kind"], "Workflow");
+    team.ok(&format!("delete wf {name}"));
+    team.until("services", |services| {
+        !names(services).iter().any(|found| found == name)
+    });
+    team.until("pods", |pods| names(pods).is_empty());
+}

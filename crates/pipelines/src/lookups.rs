@@ -1,0 +1,71 @@
+//! What a plan asks for before it can be made: templates, ConfigMaps, long reports.
+
+use std::collections::BTreeSet;
+
+use kube::Client;
+use reconcile::requests;
+use resources::workflows::{CLUSTER_WORKFLOW_TEMPLATE, WORKFLOW_TASK_RESULT, WORKFLOW_TEMPLATE};
+use serde::Deserialize as _;
+use serde_json::Value;
+use workflows::{Observed, Unknown, report::Report};
+
+use crate::places::folder;
+
+/// Adds to what is observed.
+pub(crate) async fn look_up(
+    client: &Client,
+    namespace: &str,
+    unknown: &BTreeSet<Unknown>,
+    observed: &mut Observed,
+) -> kube::Result<()> {
+    for wanted in unknown {
+        match wanted {
+            Unknown::Template(source) => {
+                let kind = if source.is_cluster {
+                    &CLUSTER_WORKFLOW_TEMPLATE
+                } else {
+                    &WORKFLOW_TEMPLATE
+                };
+                let found = requests::get(client, &folder(kind, namespace), &source.name).await;
+                observed.templates.insert(source.clone(), there(found)?);
+            }
+            Unknown::ConfigMap(namespace, name) => {
+                let found = requests::config_map(client, namespace, name).await;
+                observed
+                    .config_maps
+                    .insert((namespace.clone(), name.clone()), there(found)?);
+            }
+            Unknown::Report(node) => {
+                let folder = folder(&WORKFLOW_TASK_RESULT, namespace);
+                let found: Option<Value> = there(requests::get(client, &folder, node).await)?;
+                observed.reports.insert(node.clone(), report(found.as_ref()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The report in an object of its own. One that is not there has been deleted: nobody else can tell any more.
+fn report(object: Option<&Value>) -> Report {
+    let read = object.map(|object| Report::deserialize(&object["report"]));
+    match read {
+        Some(Ok(report)) => report,
+        Some(Err(error)) => broken(format!("the step's report cannot be read: {error}")),
+        None => broken("the WorkflowTaskResult of the step is gone".to_owned()),
+    }
+}
+
+fn broken(error: String) -> Report {
+    Report {
+        error,
+        ..Report::default()
+    }
+}
+
+fn there<T>(found: kube::Result<T>) -> kube::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,224 @@
+//! The loop over workflows: observe, plan, look up what is asked for, apply.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use reconcile::{Cached as _, Closing, Key, Next, Queue, Recorder, requests, run};
+use resources::workflows::WORKFLOW;
+use serde_json::Value;
+use workflows::{Locks, Observed, Plan, Refusal, Settings, plan};
+
+use crate::{kept::KeptWorkflow, lookups::look_up, places::folder, world::World};
+
+/// So many workflows are worked on at a time.
+const WORKERS: usize = 16;
+/// Pods come and go together; their workflow looks at them together.
+const GATHERING: Duration = Duration::from_millis(10);
+/// Looks in a row at one workflow; more would be a circle.
+const LOOKS: usize = 64;
+const SOON: Duration = Duration::from_millis(100);
+/// What was refused may be possible later, though nobody says when.
+const RETRY: Duration = Duration::from_secs(5);
+
+pub(crate) struct Controller {
+    pub world: Arc<World>,
+    pub recorder: Recorder,
+    pub closing: Closing,
+    queue: Queue<Key>,
+    settings: Settings,
+    /// What all workflows hold together.
+    locks: Mutex<Locks>,
+    /// What the API refused to make of workflows when they were last looked at.
+    refusals: Mutex<HashMap<Key, BTreeMap<String, Refusal>>>,
+}
+
+/// Looks after all workflows until it is told to end.
+pub(crate) async fn follow(world: Arc<World>, settings: Settings, closing: Closing) {
+    let queue = Queue::new();
+    let recorder = Recorder::new(world.client.clone(), "workflow-controller");
+    let controller = Arc::new(Controller {
+        locks: Mutex::new(held(&world)),
+        world,
+        recorder: recorder.clone(),
+        closing: closing.clone(),
+        queue: queue.clone(),
+        settings,
+        refusals: Mutex::default(),
+    });
+    wake(&queue, &controller.world);
+    let working = run("workflow", queue.clone(), WORKERS, move |key| {
+        let controller = controller.clone();
+        async move { controller.look(key).await }
+    });
+    let closed = async {
+        closing.heard().await;
+        queue.close();
+    };
+    tokio::join!(working, closed);
+    recorder.finish().await;
+}
+
+/// Who holds which lock, as the workflows themselves say.
+fn held(world: &World) -> Locks {
+    let mut locks = Locks::default();
+    for kept in world.workflows.all() {
+        if kept.is_foreign || kept.phase.is_completed() {
+            continue;
+        }
+        if let Some(object) = kept.object() {
+            locks.restore(kept.namespace(), &object);
+        }
+    }
+    locks
+}
+
+fn wake(queue: &Queue<Key>, world: &World) {
+    let woken = queue.clone();
+    world.workflows.on_change(move |change| {
+        if let Some(workflow) = change.object() {
+            woken.add(Key::of(&**workflow));
+        }
+    });
+    let woken = queue.clone();
+    world.pods.on_change(move |change| {
+        let pod = change.object().filter(|seen| seen.pod.is_some());
+        if let Some(key) = pod.and_then(|pod| Key::of_controller(&**pod, WORKFLOW.kind)) {
+            woken.add_after(key, GATHERING);
+        }
+    });
+}
+
+impl Controller {
+    async fn look(&self, key: Key) -> kube::Result<Next> {
+        let Some(kept) = self.world.workflows.get(&key) else {
+            self.forget(&key);
+            return Ok(Next::Wait);
+        };
+        if kept.is_foreign {
+            return Ok(Next::Wait);
+        }
+        if kept.is_being_deleted {
+            self.forget(&key);
+            return Ok(Next::Wait);
+        }
+        let Some(mut object) = self.object(&key, &kept).await? else {
+            return Ok(Next::Wait);
+        };
+        let mut observed = Observed::default();
+        for _ in 0..LOOKS {
+            self.observe(&key, kept.uid(), &mut observed);
+            let now = Timestamp::now();
+            let planned = plan(&object, &observed, &mut self.locks.lock(), &self.settings, now);
+            if !planned.unknown.is_empty() {
+                look_up(
+                    &self.world.client,
+                    &key.namespace,
+                    &planned.unknown,
+                    &mut observed,
+                )
+                .await?;
+                continue;
+            }
+            match self.carry_out(&key, &object, &observed, &planned).await? {
+                Carried::Out => return Ok(next(&planned, now)),
+                Carried::Refused => return Ok(Next::After(RETRY).or(next(&planned, now))),
+                Carried::Again => {}
+                Carried::Stored(stored) => object = stored,
+                Carried::Late => return Ok(Next::After(SOON)),
+            }
+            if self.closing.is_said() {
+                // Whoever acts next goes on from what there is.
+                return Ok(Next::Wait);
+            }
+        }
+        Ok(Next::After(SOON))
+    }
+
+    /// The workflow, where there may be something to do for it.
+    async fn object(&self, key: &Key, kept: &KeptWorkflow) -> kube::Result<Option<Value>> {
+        if let Some(object) = kept.object() {
+            return Ok(Some(object));
+        }
+        let pods = self.world.pods.controlled_by(kept.uid());
+        let mut pods = pods.iter().filter_map(|seen| seen.pod.as_deref());
+        let is_unfinished = |pod: &workflows::Pod| !pod.is_labelled_completed && !pod.is_being_deleted;
+        if !pods.any(is_unfinished) {
+            return Ok(None);
+        }
+        match requests::get(&self.world.client, &folder(&WORKFLOW, &key.namespace), &key.name).await {
+            Ok(object) => Ok(Some(object)),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn observe(&self, key: &Key, uid: &str, observed: &mut Observed) {
+        let pods = self.world.pods.controlled_by(uid);
+        observed.pods = pods
+            .iter()
+            .filter_map(|seen| seen.pod.as_deref().cloned())
+            .collect();
+        observed.refusals = self.refusals.lock().get(key).cloned().unwrap_or_default();
+    }
+
+    /// Notes what was refused; whether that is news.
+    pub(crate) fn remember(&self, key: &Key, refusals: BTreeMap<String, Refusal>) -> bool {
+        let mut known = self.refusals.lock();
+        let before = if refusals.is_empty() {
+            known.remove(key)
+        } else {
+            known.insert(key.clone(), refusals.clone())
+        };
+        before.unwrap_or_default() != refusals
+    }
+
+    /// The workflow is gone, or going.
+    fn forget(&self, key: &Key) {
+        self.refusals.lock().remove(key);
+        let mut locks = self.locks.lock();
+        let before = locks.clone();
+        locks.release_all(&key.namespace, &key.name);
+        if *locks != before {
+            self.wake_waiting(&locks, key);
+        }
+    }
+
+    /// Locks have passed on; whoever waits for one looks whether it is its turn.
+    pub(crate) fn locks_changed(&self, key: &Key) {
+        self.wake_waiting(&self.locks.lock(), key);
+    }
+
+    fn wake_waiting(&self, locks: &Locks, but: &Key) {
+        for (namespace, name) in locks.waiting() {
+            let key = Key::new(&namespace, &name);
+            if key != *but {
+                self.queue.add(key);
+            }
+        }
+    }
+}
+
+/// What has come of a plan.
+pub(crate) enum Carried {
+    /// All of it was done.
+    Out,
+    /// All but what the API would not do, of which the status tells.
+    Refused,
+    /// There is news, and the plan has to be made again.
+    Again,
+    /// A part of it is stored, and the rest has to be planned again from there.
+    Stored(Value),
+    /// It is not the workflow that was decided on any more.
+    Late,
+}
+
+fn next(plan: &Plan, now: Timestamp) -> Next {
+    let Some(at) = plan.wake_at else { return Next::Wait };
+    let wait = Duration::try_from(at.duration_since(now)).unwrap_or_default();
+    Next::After(wait.max(SOON))
+}
