@@ -163,7 +163,7 @@ fn told(cluster: &Cluster) -> Vec<(String, Phase, String, Vec<String>)> {
             (node.name.clone(), node.phase, node.message.clone(), children)
         })
         .collect();
-    told.sort();
+    told.sort_by(|one, other| one.0.cmp(&other.0));
     told.push((String::new(), status.phase, status.message, Vec::new()));
     told
 }
