@@ -51,7 +51,11 @@ impl Controller {
         }
         let refusals = self.make(key, object, make).await?;
         let is_refused = !refusals.is_empty();
-        if self.remember(key, refusals) {
+        // What was not tried again is refused as before, until the status tells of it.
+        let mut known = observed.refusals.clone();
+        known.retain(|refused, _| !make.iter().any(|object| name(object) == *refused));
+        known.extend(refusals);
+        if self.remember(key, known) {
             return Ok(Carried::Again);
         }
         self.stop(key, observed, stop).await?;
@@ -64,6 +68,9 @@ impl Controller {
             }
             if wanted["status"]["synchronization"] != object["status"]["synchronization"] {
                 self.locks_changed(key);
+            }
+            if !is_refused {
+                self.remember(key, BTreeMap::new());
             }
         }
         self.tell(object, events);

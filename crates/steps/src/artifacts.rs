@@ -138,7 +138,14 @@ fn unpacked(source: &Path, target: &Path, artifact: &Value) -> io::Result<()> {
             (Some(only), true) => only.path(),
             _ => folder.clone(),
         };
-        archive::place(&top.join(sub_path(artifact)), target)
+        let below = sub_path(artifact);
+        // A path that ends in a slash would be that of a folder.
+        let found = if below.as_os_str().is_empty() {
+            top
+        } else {
+            top.join(below)
+        };
+        archive::place(&found, target)
     });
     let _ = fs::remove_dir_all(&folder);
     outcome
@@ -205,6 +212,21 @@ mod tests {
             bring_in(&transfer(&file, below), Some(&store)).unwrap();
             assert_eq!(fs::read_to_string(&file).unwrap(), "content");
         }
+    }
+
+    #[test]
+    fn a_packed_file_is_a_file_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("store").display().to_string();
+        let source = folder.path().join("left");
+        fs::write(&source, "content").unwrap();
+        let artifact = json!({"trainyard": {"key": "pod/a.tgz"}});
+        let told = take_out(&transfer(&source, artifact), Some(&store))
+            .unwrap()
+            .unwrap();
+        let target = folder.path().join("found");
+        bring_in(&transfer(&target, told), Some(&store)).unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "content");
     }
 
     #[test]

@@ -127,7 +127,7 @@ fn request(order: &HttpOrder, uri: &Uri) -> Result<Request<Full<Bytes>>, Broken>
     let target = uri.path_and_query().map_or("/", |path| path.as_str());
     let authority = uri
         .authority()
-        .map(|authority| authority.as_str())
+        .map(http::uri::Authority::as_str)
         .unwrap_or_default();
     let mut request = Request::builder()
         .method(order.method.as_str())

@@ -1,7 +1,7 @@
 //! Pipelines as their users have them: workflows made with kubectl or by our own commands on a real cluster of this
 //! machine, and what becomes of them.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod commands;
 mod corpus;
@@ -70,6 +70,7 @@ fn workflows_run_as_they_are_written() {
         ("dag", runs::dag_with_artifacts),
         ("retries", runs::retries_and_the_handler_of_the_end),
         ("wrong", runs::what_is_wrong_is_said_before_anything_runs),
+        ("refused", runs::what_the_api_refuses_is_told),
         ("set", runs::a_set_of_containers),
         ("objects", runs::objects_are_made_and_waited_for),
         ("stop", commands::stopped_and_retried),

@@ -182,6 +182,25 @@ END");
     assert!(team.pods().is_empty());
 }
 
+/// A pod that the API does not take is an error of its step.
+pub(crate) fn what_the_api_refuses_is_told(team: &Team<'_>) {
+    team.ok("create -f - <<'END'
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: refused}
+spec:
+  entrypoint: main
+  serviceAccountName: nobody-made-it
+  templates:
+  - name: main
+    container: {image: host, command: [\"true\"]}
+END");
+    let workflow = until_ended(team, "refused", "Error");
+    let message = node(&workflow, "refused")["message"].as_str().unwrap();
+    assert!(message.contains("nobody-made-it"), "{message}");
+    assert!(team.pods().is_empty());
+}
+
 /// Containers of one pod that wait for each other.
 pub(crate) fn a_set_of_containers(team: &Team<'_>) {
     team.ok("create -f - <<'END'

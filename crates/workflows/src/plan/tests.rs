@@ -1,7 +1,6 @@
 //! Workflows played to their end on a cluster that only seems to run pods.
 
 mod cluster;
-mod random;
 mod stories;
 
 use cluster::Cluster;

@@ -161,57 +161,6 @@ impl Cluster {
         self.last = plan;
     }
 
-    /// Plans once, and dies after so many requests.
-    fn step_dying(&mut self, requests: usize) {
-        let plan = self.plan();
-        let mut left = requests;
-        let mut may = || {
-            let may = left > 0;
-            left = left.saturating_sub(1);
-            may
-        };
-        for object in &plan.make {
-            if !may() {
-                return self.restart();
-            }
-            self.make(object);
-        }
-        if let Some(object) = &plan.object {
-            if !may() {
-                return self.restart();
-            }
-            self.workflow = object.clone();
-        }
-        for pod in &plan.label_completed {
-            if !may() {
-                return self.restart();
-            }
-            if let Some(pod) = self.pods.get_mut(&pod.name) {
-                pod["metadata"]["labels"]["workflows.argoproj.io/completed"] = json!("true");
-            }
-        }
-        self.restart();
-    }
-
-    /// Another controller begins with what is stored.
-    fn restart(&mut self) {
-        self.locks = Locks::default();
-        self.locks.restore("n", &self.workflow);
-    }
-
-    /// As `play`, with a controller that dies again and again.
-    pub(super) fn play_dying(mut self, deaths: &[usize]) -> Self {
-        for requests in deaths {
-            if self.status().is_fulfilled() {
-                return self;
-            }
-            self.step_dying(*requests);
-            self.run_pods();
-            self.advance(1);
-        }
-        self.play()
-    }
-
     pub(super) fn make(&mut self, object: &Value) {
         if object["kind"] != "Pod" {
             return;
