@@ -104,13 +104,22 @@ impl Sources {
             return read_text(&name, &text, objects);
         }
         let entries = fs::read_dir(path).with_context(unreadable)?;
-        let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
+        let mut entries = entries.collect::<Result<Vec<_>, _>>().with_context(unreadable)?;
+        entries.sort_by_key(fs::DirEntry::path);
+        for entry in entries {
+            let path = entry.path();
+            // Links to folders are not followed: they may lead back.
+            let is_folder = entry.file_type().with_context(unreadable)?.is_dir();
             let is_manifest = path
                 .extension()
                 .is_some_and(|ending| ["yaml", "yml", "json"].iter().any(|known| ending == *known));
-            if path.is_dir() && self.recursive || path.is_file() && is_manifest {
+            if is_folder && self.recursive {
+                self.read_path(&path, objects)?;
+            } else if is_manifest && !path.is_dir() {
+                // A pipe would have everybody wait, and a link that leads nowhere is an object that is missed.
+                if path.exists() && !path.is_file() {
+                    return Err(anyhow!("`{}` is no regular file", path.display()));
+                }
                 self.read_path(&path, objects)?;
             }
         }
@@ -134,11 +143,18 @@ fn read_text(name: &str, text: &str, objects: &mut Vec<Object>) -> Result<()> {
     for document in documents {
         let source = format!("{name}:{}", document.line);
         if let Some(duplicate) = document.duplicates.first() {
-            return Err(complain(duplicate.clone(), document.line, 1));
+            let (line, message) = placed(duplicate).unwrap_or((document.line, duplicate));
+            return Err(complain(message.to_owned(), line, 1));
         }
         flatten(&source, document.value, objects);
     }
     Ok(())
+}
+
+/// The line that a complaint begins with, and what follows.
+fn placed(complaint: &str) -> Option<(u64, &str)> {
+    let (line, message) = complaint.strip_prefix("line ")?.split_once(": ")?;
+    Some((line.parse().ok()?, message))
 }
 
 /// Lists are what is in them.
@@ -198,5 +214,45 @@ mod tests {
         let error = read_text("f", "a: 1\nb: [\n", &mut Vec::new()).unwrap_err();
         assert!(error.to_string().starts_with("f:"), "{error}");
         assert!(error.to_string().contains('^'), "{error}");
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_shown_in_its_line() {
+        let error = read_text("f", "a: 1\nb: 2\nb: 3\n", &mut Vec::new()).unwrap_err();
+        assert!(
+            error.to_string().starts_with("f:3:1: key \"b\" already set"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn folders_are_read_whole_and_never_in_circles() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("sub")).unwrap();
+        for name in ["b.yaml", "a.json", "notes.txt", "sub/c.yml"] {
+            fs::write(path(name), format!("kind: {name}\n")).unwrap();
+        }
+        std::os::unix::fs::symlink(folder.path(), path("sub/up.yaml")).unwrap();
+        let kinds = |recursive: bool| {
+            let sources = Sources {
+                kustomize: None,
+                filenames: Vec::new(),
+                recursive,
+            };
+            let mut objects = Vec::new();
+            sources.read_path(folder.path(), &mut objects)?;
+            let kinds = objects.iter().map(|object| object.value["kind"].to_string());
+            Ok::<_, anyhow::Error>(kinds.collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(kinds(false).unwrap(), r#""a.json" "b.yaml""#);
+        assert_eq!(kinds(true).unwrap(), r#""a.json" "b.yaml" "sub/c.yml""#);
+        std::os::unix::fs::symlink(path("absent"), path("broken.yaml")).unwrap();
+        let error = kinds(false).unwrap_err().to_string();
+        assert!(error.contains("broken.yaml"), "{error}");
+        fs::remove_file(path("broken.yaml")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, path("pipe.yaml"), rustix::fs::Mode::RUSR).unwrap();
+        let error = kinds(false).unwrap_err().to_string();
+        assert!(error.ends_with("pipe.yaml` is no regular file"), "{error}");
     }
 }

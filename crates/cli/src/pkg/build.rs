@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use packages::{BuildError, Built, LoadRestrictor, Options};
 
 use super::{complaint::Complaint, disk::Disk, output};
-use crate::Surroundings;
+use crate::{Surroundings, advised};
 
 /// Print the objects a kustomization stands for, as `kubectl kustomize` does
 #[derive(Debug, clap::Args)]
@@ -79,12 +79,26 @@ pub(super) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
 
 /// Builds a folder and passes on what should be known of it.
 pub(crate) fn build(dir: &Path, options: Options, surroundings: &Surroundings) -> Result<Built> {
-    let folder = std::path::absolute(dir).context("cannot find the working directory")?;
+    let folder = absolute(dir)?;
     let built = packages::build(&Disk, &folder, &options).map_err(|error| complain(error, surroundings))?;
     for warning in &built.warnings {
         eprintln!("{warning}");
     }
     Ok(built)
+}
+
+/// Where a folder is; it must be on this machine.
+pub(super) fn absolute(dir: &Path) -> Result<PathBuf> {
+    if dir.to_str().is_some_and(packages::is_remote) && !dir.exists() {
+        return Err(advised(
+            format!(
+                "`{}` is not on this machine, and nothing is fetched",
+                dir.display()
+            ),
+            "clone it, and name the folder of its kustomization",
+        ));
+    }
+    std::path::absolute(dir).context("cannot find the working directory")
 }
 
 fn complain(error: BuildError, surroundings: &Surroundings) -> Error {

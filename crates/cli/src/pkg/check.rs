@@ -7,14 +7,14 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use package_check::{Finding, Severity};
 use packages::Place;
 use serde_json::{Value, json};
 use setters::{Problem, unset_setters};
 
 use super::{
-    build::{Restrictor, shown},
+    build::{Restrictor, absolute, shown},
     complaint::Complaint,
     disk::Disk,
     folder::Folder,
@@ -52,7 +52,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
-    let folder = std::path::absolute(&arguments.dir).context("cannot find the working directory")?;
+    let folder = absolute(&arguments.dir)?;
     let (findings, count) = match packages::trace(&Disk, &folder, &arguments.restrictor.options()) {
         Err(error) => (vec![error.into()], 0),
         Ok(traced) => {

@@ -11,7 +11,11 @@ use std::{
 use anyhow::{Context as _, Result, anyhow};
 use setters::{Outcome, Package, Problem};
 
-use super::{complaint::Complaint, replace::Replacements};
+use super::{
+    build::absolute,
+    complaint::Complaint,
+    replace::{self, Found, Replacements},
+};
 use crate::advised;
 
 /// A folder with the texts of its files.
@@ -26,10 +30,15 @@ pub(super) struct Folder {
 
 /// Runs a command on everything in a folder.
 pub(super) fn carry_out(dir: &Path, command: impl FnOnce(&Package) -> Outcome) -> Result<ExitCode> {
-    let mut files = BTreeMap::new();
     let root = resolve(dir)?;
-    collect(&root, &root, &mut files)?;
-    let folder = Folder::new(dir, dir, root, files)?;
+    let mut contents = Contents::default();
+    contents.collect(&root, &root)?;
+    if !contents.begun.is_empty() {
+        let begun = std::mem::take(&mut contents).begun;
+        begun.iter().for_each(|folder| finish(folder));
+        contents.collect(&root, &root)?;
+    }
+    let folder = Folder::new(dir, dir, root, contents.files)?;
     let outcome = command(&folder.package);
     folder.conclude(outcome)
 }
@@ -54,6 +63,7 @@ impl Folder {
     /// A folder of which only some files matter, and only those of them that are there.
     pub(super) fn with(dir: &Path, names: &[&str]) -> Result<Self> {
         let root = resolve(dir)?;
+        finish(&root);
         let mut files = BTreeMap::new();
         for name in names {
             let path = root.join(name);
@@ -72,6 +82,7 @@ impl Folder {
         else {
             return Err(anyhow!("the name of `{}` is not UTF-8", path.display()));
         };
+        finish(root);
         let files = BTreeMap::from([(name.to_owned(), fs::read(&file).with_context(unreadable)?)]);
         Self::new(path, path.parent().unwrap_or(path), root.to_owned(), files)
     }
@@ -170,7 +181,8 @@ fn complain(folder: &str, problem: &Problem, text: Option<&str>) -> anyhow::Erro
 }
 
 fn resolve(dir: &Path) -> Result<PathBuf> {
-    let root = fs::canonicalize(dir).with_context(|| format!("cannot open `{}`", dir.display()))?;
+    let root =
+        fs::canonicalize(absolute(dir)?).with_context(|| format!("cannot open `{}`", dir.display()))?;
     if root.is_dir() {
         return Ok(root);
     }
@@ -180,26 +192,56 @@ fn resolve(dir: &Path) -> Result<PathBuf> {
     ))
 }
 
-/// Everything below a folder that a command may ask for. Links to folders are not followed, as in kustomize.
-fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) -> Result<()> {
-    let unreadable = || format!("cannot read the folder `{}`", folder.display());
-    for entry in fs::read_dir(folder).with_context(unreadable)? {
-        let entry = entry.with_context(unreadable)?;
-        let path = entry.path();
-        if entry.file_type().with_context(unreadable)?.is_dir() {
-            collect(root, &path, files)?;
-            continue;
+/// Everything below a folder that a command may ask for.
+#[derive(Debug, Default)]
+struct Contents {
+    files: BTreeMap<String, Vec<u8>>,
+    /// Folders in which an earlier command was at work, or somebody is.
+    begun: Vec<PathBuf>,
+}
+
+impl Contents {
+    /// Links to folders are not followed, as in kustomize.
+    fn collect(&mut self, root: &Path, folder: &Path) -> Result<()> {
+        let unreadable = || format!("cannot read the folder `{}`", folder.display());
+        for entry in fs::read_dir(folder).with_context(unreadable)? {
+            let entry = entry.with_context(unreadable)?;
+            let path = entry.path();
+            if entry.file_type().with_context(unreadable)?.is_dir() {
+                self.collect(root, &path)?;
+                continue;
+            }
+            if entry.file_name() == replace::JOURNAL {
+                self.begun.push(folder.to_owned());
+                continue;
+            }
+            let name = path.strip_prefix(root).unwrap_or(&path);
+            if !Package::wants(&name.to_string_lossy()) || path.is_dir() {
+                continue;
+            }
+            let Some(name) = name.to_str() else {
+                return Err(anyhow!("the name of `{}` is not UTF-8", path.display()));
+            };
+            self.files.insert(name.to_owned(), read(root, &path)?);
         }
-        let name = path.strip_prefix(root).unwrap_or(&path);
-        if !Package::wants(&name.to_string_lossy()) || path.is_dir() {
-            continue;
-        }
-        let Some(name) = name.to_str() else {
-            return Err(anyhow!("the name of `{}` is not UTF-8", path.display()));
-        };
-        files.insert(name.to_owned(), read(root, &path)?);
+        Ok(())
     }
-    Ok(())
+}
+
+/// Finishes what a command that was killed had begun in a folder, and says so. Where that cannot be, files are what
+/// they are: whoever wants to change them is told then.
+fn finish(folder: &Path) {
+    let shown = folder.display();
+    match replace::recover(folder) {
+        Ok(Found::Nothing | Found::Busy) => {}
+        Ok(Found::Undone) => eprintln!(
+            "note: an earlier command was interrupted in `{shown}` before it changed any file; what it left is removed"
+        ),
+        Ok(Found::Finished(files)) => eprintln!(
+            "note: an earlier command was interrupted in `{shown}` while it changed files; the {files} that were left are changed now"
+        ),
+        Err(error) => eprintln!("warning: {error:#}"),
+    }
 }
 
 fn read(root: &Path, path: &Path) -> Result<Vec<u8>> {

@@ -11,7 +11,7 @@ Fixed fields:
 ";
 
 pub(super) fn run(file: &mut File, vars: bool) -> Result<bool, Problem> {
-    if vars {
+    if vars && !file.items("vars").is_empty() {
         let problem = Problem::new("vars cannot be made replacements").in_file(file.path());
         return Err(problem.hint("write the replacements by hand; vars go on working"));
     }

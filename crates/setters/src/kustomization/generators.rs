@@ -42,6 +42,7 @@ impl Generator {
         let name = self.check()?;
         let sources = self.sources(found)?;
         let field = self.field();
+        self.check_keys(file, name, &sources)?;
         if self.find(file, name).is_none() {
             let text = |text: &Option<String>| text.as_ref().map(Fragment::text);
             let kind = self.kind.clone().unwrap_or_else(|| "Opaque".to_owned());
@@ -140,6 +141,32 @@ impl Generator {
         Ok(name)
     }
 
+    /// A key may be there once: with two nothing could be built.
+    fn check_keys(&self, file: &File, name: &str, sources: &[(&'static str, String)]) -> Result<(), Problem> {
+        let kind = if self.is_secret { "secret" } else { "configmap" };
+        let twice = |key: &str| format!("{kind} {name} illegally repeats the key `{key}`");
+        let hint = "`edit set` changes the value of a literal, `edit remove` takes all of it away";
+        let mut keys = BTreeSet::new();
+        let repeated = sources
+            .iter()
+            .filter_map(|(list, source)| key_of(list, source))
+            .find(|key| !keys.insert(*key));
+        if let Some(key) = repeated {
+            return Err(Problem::new(twice(key)));
+        }
+        let document = file.document();
+        for list in ["literals", "files"] {
+            let items = self.find(file, name).and_then(|item| document.get(item, list));
+            for item in items.map(|list| document.items(list)).unwrap_or_default() {
+                let key = key_of(list, document.value(item.value).unwrap_or_default());
+                if let Some(key) = key.filter(|key| keys.contains(key)) {
+                    return Err(document.problem(file.path(), item.value, twice(key)).hint(hint));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Each source, and the list it becomes part of.
     fn sources(&self, found: &Found) -> Result<Vec<(&'static str, String)>, Problem> {
         let mut sources = Vec::new();
@@ -208,6 +235,15 @@ fn field(is_secret: bool) -> &'static str {
         "secretGenerator"
     } else {
         "configMapGenerator"
+    }
+}
+
+/// The key that a source is for; those of an env file are in it.
+fn key_of<'s>(list: &str, source: &'s str) -> Option<&'s str> {
+    match (list, source.split_once('=')) {
+        ("literals" | "files", Some((key, _))) => Some(key),
+        ("files", None) => source.rsplit('/').next(),
+        _ => None,
     }
 }
 
