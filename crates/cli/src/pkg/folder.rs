@@ -35,7 +35,9 @@ pub(super) fn carry_out(dir: &Path, command: impl FnOnce(&Package) -> Outcome) -
     contents.collect(&root, &root)?;
     if !contents.begun.is_empty() {
         let begun = std::mem::take(&mut contents).begun;
-        begun.iter().for_each(|folder| finish(folder));
+        for folder in &begun {
+            finish(folder);
+        }
         contents.collect(&root, &root)?;
     }
     let folder = Folder::new(dir, dir, root, contents.files)?;

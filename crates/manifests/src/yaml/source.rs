@@ -93,7 +93,7 @@ impl<'a> Source<'a> {
                 self.insert(at, " ");
             }
             "found unknown escape character" => {
-                self.write_apostrophe(line + byte_of(&self.text[line..], column)?)?
+                self.write_apostrophe(line + byte_of(&self.text[line..], column)?)?;
             }
             problem::CANNOT_START => self.without_tabs(line)?,
             _ => return None,
@@ -200,13 +200,13 @@ pub(super) fn literal(text: &str, written: &[char]) -> String {
 fn line_breaks(characters: &[char]) -> Vec<char> {
     let mut before = None;
     let breaks = characters.iter().filter_map(|c| {
-        let found = match (before.replace(*c), c) {
+        let last = before.replace(*c);
+        match (last, c) {
             (Some('\r'), '\n') => None,
             (_, '\n' | '\r') => Some('\n'),
             (_, '\u{2028}' | '\u{2029}') => Some(*c),
             _ => None,
-        };
-        found
+        }
     });
     breaks.collect()
 }

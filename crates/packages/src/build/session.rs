@@ -112,7 +112,7 @@ impl<'f> Session<'f> {
                     })
                     .help("save it as UTF-8")
             };
-            return text.ok_or_else(problem);
+            return text.map_err(|_| problem());
         }
         String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
@@ -143,8 +143,11 @@ impl<'f> Session<'f> {
     }
 }
 
-/// The text of a file that begins as UTF-16 does, as some editors write it; none where it is not whole.
-fn of_utf16(bytes: &[u8]) -> Option<Option<String>> {
+/// A character is cut off.
+struct NotWhole;
+
+/// The text of a file that begins as UTF-16 does, as some editors write it.
+fn of_utf16(bytes: &[u8]) -> Option<Result<String, NotWhole>> {
     let (unit, bytes): (fn([u8; 2]) -> u16, _) = match bytes {
         [0xFF, 0xFE, bytes @ ..] => (u16::from_le_bytes, bytes),
         [0xFE, 0xFF, bytes @ ..] => (u16::from_be_bytes, bytes),
@@ -152,7 +155,8 @@ fn of_utf16(bytes: &[u8]) -> Option<Option<String>> {
     };
     let (units, rest) = bytes.as_chunks();
     let text = char::decode_utf16(units.iter().map(|bytes| unit(*bytes))).collect::<Result<String, _>>();
-    Some(text.ok().filter(|_| rest.is_empty()))
+    let text = text.ok().filter(|_| rest.is_empty());
+    Some(text.ok_or(NotWhole))
 }
 
 pub(super) fn malformed(problem: ReadProblem) -> Problem {
