@@ -72,9 +72,31 @@ pub(crate) fn trained_until_good_enough_then_served(team: &Team<'_>) {
     let service = team.find(&format!("services/{name}"));
     assert_eq!(service["spec"]["type"], "NodePort");
     assert_eq!(service["metadata"]["ownerReferences"][0]["kind"], "Workflow");
+    is_served(
+        team,
+        &service,
+        &share.join("checkpoints").join(name).join("exam.csv"),
+    );
     team.ok(&format!("delete wf {name}"));
     team.until("services", |services| {
         !names(services).iter().any(|found| found == name)
     });
     team.until("pods", |pods| names(pods).is_empty());
+}
+
+/// Through the port of the node, as a client from outside asks: the model is as good as its training was told to
+/// make it.
+#[track_caller]
+fn is_served(team: &Team<'_>, service: &Value, exam: &Path) {
+    let name = service["metadata"]["name"].as_str().unwrap();
+    team.until(&format!("deployments/{name}"), |deployment| {
+        deployment["status"]["availableReplicas"] == 1
+    });
+    let port = &service["spec"]["ports"][0]["nodePort"];
+    let measured = team.shell.run(&format!(
+        "trainyard bench-serving -s localhost:{port} -d {} -b 50 -n 40 --signature serving_default \
+         --target-accuracy 0.55 -o json",
+        exam.display()
+    ));
+    assert_eq!(measured.code, 0, "{}{}", measured.stdout, measured.stderr);
 }
