@@ -115,6 +115,15 @@ pub(crate) fn follow(app: Arc<App>, place: Place, positions: Positions, tail: Op
     }
 }
 
+/// What came of reading one log.
+struct Read {
+    name: String,
+    position: Position,
+    outcome: Outcome,
+    /// The task had ended when reading began: of a container that had not run by then nothing will come.
+    is_last: bool,
+}
+
 async fn read_all(
     app: Arc<App>,
     place: Place,
@@ -123,7 +132,7 @@ async fn read_all(
     teller: mpsc::Sender<Told>,
 ) {
     let mut changes = app.tasks.follow(&place.namespace, &place.task);
-    let mut readers: JoinSet<(String, Position, Outcome)> = JoinSet::new();
+    let mut readers: JoinSet<Read> = JoinSet::new();
     // Logs that are read, and those that were read to their end.
     let (mut open, mut done): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     loop {
@@ -142,7 +151,12 @@ async fn read_all(
                 let name = source.name.clone();
                 let (position, outcome) =
                     reading::follow(&app, &place, source, position, tail, is_one, &teller).await;
-                (name, position, outcome)
+                Read {
+                    name,
+                    position,
+                    outcome,
+                    is_last: has_ended,
+                }
             });
         }
         if has_ended && open.is_empty() {
@@ -150,14 +164,15 @@ async fn read_all(
             return;
         }
         tokio::select! {
-            Some(Ok((name, position, outcome))) = readers.join_next() => {
-                open.retain(|known| *known != name);
-                // Of a container that never ran nothing comes once its task has ended.
-                if outcome == Outcome::End || has_ended {
-                    done.push(name);
+            Some(Ok(read)) = readers.join_next() => {
+                open.retain(|known| *known != read.name);
+                if read.outcome == Outcome::End || read.is_last {
+                    done.push(read.name);
                 } else {
-                    positions.0.insert(name, position);
-                    tokio::time::sleep(LOOK).await;
+                    positions.0.insert(read.name, read.position);
+                    if !has_ended {
+                        tokio::time::sleep(LOOK).await;
+                    }
                 }
             }
             () = changes.changed() => {}

@@ -61,6 +61,10 @@ const NOT_HERE: &[(&str, &str)] = &[
         "images inside of a text are Argo's",
     ),
     (
+        "e2e/inline/TestResourceTemplateAutomountServiceAccountTokenDisabled.yaml",
+        "images inside of a text are Argo's",
+    ),
+    (
         "e2e/inline/TestTemplateLevelHooksStepSuccessVersion.yaml",
         "it calls /argosay by its path",
     ),
