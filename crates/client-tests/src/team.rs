@@ -125,7 +125,7 @@ impl Team<'_> {
             "mpijobs" => ("apis/kubeflow.org/v2beta1", resource),
             "tasks" | "taskdefinitions" | "callbackdeliveries" => ("apis/trainyard.dev/v1alpha1", resource),
             "workflows" | "cronworkflows" => ("apis/argoproj.io/v1alpha1", resource),
-            "controllerrevisions" => ("apis/apps/v1", resource),
+            "controllerrevisions" | "deployments" => ("apis/apps/v1", resource),
             "mxjobs.mxnet.mlkube.io" => ("apis/mxnet.mlkube.io/v1beta1", "mxjobs"),
             "mxjobs.mlkube.io" => ("apis/mlkube.io/v1beta1", "mxjobs"),
             resource if resource.ends_with("jobs") => ("apis/kubeflow.org/v1", resource),
