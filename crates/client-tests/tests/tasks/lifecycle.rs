@@ -202,9 +202,12 @@ fn waits_for_a_group_of_nodes(team: &Team<'_>) {
     team.apply(&gpu.to_string());
     team.apply(&crate::definition("gpu", &name, "true").to_string());
     team.apply(&crate::task("g", "gpu").to_string());
-    let waiting = team.until("tasks/g", |task| task["status"]["waiting"]["nodeGroup"] == "dl");
+    // Before its volume is there, it waits for that.
+    let waiting = team.until("tasks/g", |task| {
+        task["status"]["waiting"]["code"] == "TooFewDevices"
+    });
     let waiting = &waiting["status"]["waiting"];
-    assert_eq!(waiting["code"], "TooFewDevices", "{waiting}");
+    assert_eq!(waiting["nodeGroup"], "dl", "{waiting}");
     assert!(
         waiting["message"].as_str().unwrap().contains("nvidia.com/gpu"),
         "{waiting}"
