@@ -3,6 +3,7 @@
 //! `state` and `protocol` are the words between them. No Kubernetes types here.
 
 pub mod cgroups;
+mod claim;
 pub mod client;
 mod processes;
 pub mod program;

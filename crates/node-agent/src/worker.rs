@@ -23,7 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use tokio::{
     sync::{Notify, mpsc, watch},
-    task::{AbortHandle, JoinSet},
+    task::JoinSet,
 };
 
 use crate::{
@@ -34,7 +34,7 @@ use crate::{
     probes,
 };
 use book::Book;
-use launch::Launched;
+use launch::{Launched, Launching};
 pub(crate) use sources::Content;
 
 use prepare::{Live, Prepared, Trouble};
@@ -116,7 +116,7 @@ pub(crate) struct Worker {
     happenings: mpsc::UnboundedReceiver<Happening>,
     networks: watch::Receiver<u64>,
     stage: Stage,
-    launching: Option<(String, AbortHandle)>,
+    launching: Option<Launching>,
     /// The probes of the containers that run.
     probes: BTreeMap<String, probes::Watch>,
     /// Sandbox or volumes could not be made; not again before this.
@@ -347,8 +347,8 @@ impl Worker {
     async fn bury(&mut self) {
         self.live = None;
         self.probes.clear();
-        if let Some((_, launch)) = self.launching.take() {
-            launch.abort();
+        if let Some(launching) = self.launching.take() {
+            launching.abort();
         }
         // Without a state there never was one.
         let _ = client::bury(self.folder.path()).await;

@@ -14,7 +14,9 @@ use tokio::{fs, process::Command};
 
 use super::{Sandbox, error::Error};
 use crate::{
-    cgroups, processes, spec,
+    cgroups,
+    claim::{ASKED_BY, Claim},
+    processes, spec,
     state::{ContainerState, State},
 };
 
@@ -49,6 +51,7 @@ impl Sandbox {
             .arg(dir)
             // What whoever started us has in its environment is nobody's business in there.
             .env_clear()
+            .env(ASKED_BY, std::process::id().to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null());
         let output = command.output().await.map_err(run)?;
@@ -94,9 +97,18 @@ fn is_another(container: &ContainerState) -> bool {
     processes::start_time(container.pid).is_ok_and(|start_time| start_time != container.start_time)
 }
 
+/// Nobody starts a sandbox here as long as this is held. `None` where there is no folder.
+async fn claim(dir: &Path) -> Option<Claim> {
+    let dir = dir.to_owned();
+    let claimed = tokio::task::spawn_blocking(move || Claim::wait(&dir)).await;
+    claimed.ok()?.ok()
+}
+
 /// Removes what a sandbox that was killed left behind: its control groups and, where there are no
 /// process namespaces, its processes. Kills the sandbox if it lives. Returns its last state.
 pub async fn bury(dir: &Path) -> Result<State, Error> {
+    // One that is still being started is waited for: it would come up in a folder that is gone.
+    let _claim = claim(dir).await;
     let state = last_state(dir).await?;
     if processes::start_time(state.pid).is_ok_and(|start_time| start_time == state.start_time) {
         let _ = kill(Pid::from_raw(state.pid), Signal::SIGKILL);

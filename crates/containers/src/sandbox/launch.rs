@@ -6,11 +6,14 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read as _, Write as _},
     path::Path,
+    time::Duration,
 };
 
 use nix::{
+    errno::Errno,
     fcntl::OFlag,
-    unistd::{dup2_stderr, dup2_stdin, dup2_stdout, pipe2, setsid},
+    sys::signal::{Signal, kill},
+    unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout, getppid, pipe2, setsid},
 };
 
 use super::{
@@ -18,7 +21,13 @@ use super::{
     namespaces,
     server::Server,
 };
-use crate::{spec::Sandbox, system};
+use crate::{
+    claim::{ASKED_BY, Claim},
+    processes,
+    spec::Sandbox,
+    state::State,
+    system,
+};
 
 /// What the sandbox tells its launcher when it listens.
 const READY: &[u8] = b"ready";
@@ -26,6 +35,9 @@ const READY: &[u8] = b"ready";
 pub(super) fn launch(dir: &Path) -> Result<(), SetupError> {
     system::close_all_above_stderr();
     env::set_current_dir(dir).doing(|| format!("enter `{}`", dir.display()))?;
+    let claim = Claim::wait(Path::new(".")).doing(|| "claim the folder")?;
+    still_wanted().doing(|| "start the sandbox")?;
+    end_unknown().doing(|| "end the sandbox before")?;
     let spec = read_spec().doing(|| "read `sandbox.json`")?;
     let (ready, tell) = pipe2(OFlag::O_CLOEXEC).doing(|| "make a pipe")?;
     let (mut ready, mut tell) = (File::from(ready), File::from(tell));
@@ -34,7 +46,7 @@ pub(super) fn launch(dir: &Path) -> Result<(), SetupError> {
     system::fork(|| match detach().and_then(|()| Server::open(spec)) {
         Ok(server) => {
             let _ = tell.write_all(READY);
-            drop(tell);
+            drop((tell, claim));
             server.run()
         }
         Err(error) => {
@@ -52,6 +64,33 @@ pub(super) fn launch(dir: &Path) -> Result<(), SetupError> {
     }
     let reason = String::from_utf8_lossy(&answer).into_owned();
     Err(io::Error::other(reason)).doing(|| "start the sandbox")
+}
+
+/// Whoever comes after an agent that was killed has the folder now, or it is about to go.
+fn still_wanted() -> io::Result<()> {
+    let parent = getppid().to_string();
+    match env::var(ASKED_BY) {
+        Ok(asked_by) if asked_by == parent => Ok(()),
+        _ => Err(io::Error::other("whoever asked for it is gone")),
+    }
+}
+
+/// Whoever asked for this start knows of no sandbox here. One that came up since, started by somebody who was
+/// killed, has run nothing yet.
+fn end_unknown() -> io::Result<()> {
+    let Ok(text) = fs::read("state.json") else {
+        return Ok(());
+    };
+    let state: State = serde_json::from_slice(&text)?;
+    let is_alive = || processes::start_time(state.pid).is_ok_and(|start| start == state.start_time);
+    while is_alive() && !processes::is_zombie(state.pid) {
+        match kill(Pid::from_raw(state.pid), Signal::SIGKILL) {
+            Ok(()) => std::thread::sleep(Duration::from_millis(1)),
+            Err(Errno::ESRCH) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(())
 }
 
 fn read_spec() -> io::Result<Sandbox> {

@@ -2,9 +2,12 @@
 
 use std::{fs, time::Duration};
 
-use containers::client::{Error, Sandbox};
+use containers::{
+    client::{Error, Sandbox},
+    spec,
+};
 
-use super::pod::{Pod, within};
+use super::pod::{Pod, binary, tier, within};
 
 #[tokio::test]
 async fn another_client_finds_the_sandbox_and_what_it_missed() {
@@ -41,6 +44,53 @@ async fn a_sandbox_is_nobodys_child() {
         .find_map(|line| line.strip_prefix("PPid:\t"))
         .unwrap();
     assert_ne!(parent, std::process::id().to_string());
+}
+
+#[tokio::test]
+async fn starts_of_one_folder_that_overlap_leave_one_sandbox() {
+    let pod = Pod::new().await;
+    let dir = pod.sandbox.dir();
+    let spec: spec::Sandbox = serde_json::from_slice(&fs::read(dir.join("sandbox.json")).unwrap()).unwrap();
+    let binary = binary();
+    let start = || Sandbox::start(&binary, dir, &spec);
+    // One of them may find its own gone by the time it asks for it.
+    let _ = within(async { tokio::join!(start(), start(), start()) }).await;
+    let place = dir.display().to_string();
+    let left = || {
+        let lines = fs::read_dir("/proc").unwrap().flatten();
+        let lines = lines.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
+        lines.filter(|line| line.contains(&place)).count()
+    };
+    within(async {
+        // Those that were killed are gone a moment later.
+        while left() != 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    let living = Sandbox::adopt(dir).await.unwrap();
+    assert_ne!(living.pid(), pod.sandbox.pid());
+}
+
+#[tokio::test]
+async fn a_start_that_nobody_waits_for_any_more_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = spec::Sandbox::new("unwanted".to_owned(), tier());
+    fs::write(
+        folder.path().join("sandbox.json"),
+        serde_json::to_vec(&spec).unwrap(),
+    )
+    .unwrap();
+    let launcher = std::process::Command::new(binary())
+        .arg("__sandbox")
+        .arg(folder.path())
+        .env("TRAINYARD_ASKED_BY", "1")
+        .output()
+        .unwrap();
+    assert!(!launcher.status.success());
+    let said = String::from_utf8_lossy(&launcher.stderr).into_owned();
+    assert!(said.contains("whoever asked for it is gone"), "{said}");
+    assert!(!folder.path().join("state.json").exists());
 }
 
 #[tokio::test]

@@ -85,7 +85,16 @@ async fn a_stopped_sandbox_leaves_only_its_files() {
         .map(|file| file.unwrap().file_name())
         .collect();
     files.sort();
-    assert_eq!(files, ["mounts", "sandbox.json", "sandbox.log", "state.json"]);
+    assert_eq!(
+        files,
+        [
+            "mounts",
+            "sandbox.json",
+            "sandbox.lock",
+            "sandbox.log",
+            "state.json"
+        ]
+    );
     assert_eq!(
         fs::read_to_string(pod.sandbox.dir().join("sandbox.log")).unwrap(),
         ""

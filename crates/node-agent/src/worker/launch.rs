@@ -13,7 +13,7 @@ use containers::{client, spec};
 use images::policy::Waiting;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Pod};
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::{sync::mpsc::UnboundedSender, task::AbortHandle};
 
 use super::{
     Happening, Live, Stage, Worker, hooks, last_words, observe, prepare, reach::Reach, sources, volumes,
@@ -25,7 +25,7 @@ use crate::{
     folders::PodFolder,
     gpus::Access,
     images::{Image, Wish, pull_policy},
-    lifecycle::{Ended, State},
+    lifecycle::{Ended, Records, State},
     sandbox,
     volumes::Plan,
 };
@@ -43,6 +43,28 @@ pub(super) enum Launched {
     Refused { reason: String, message: String },
     /// It was tried and its program did not start.
     Failed { message: String },
+}
+
+/// The start of a container that is under way.
+pub(super) struct Launching {
+    pub(super) container: String,
+    attempt: u32,
+    /// The sandbox was told to start it.
+    is_told: bool,
+    task: AbortHandle,
+}
+
+impl Launching {
+    pub(super) fn abort(self) {
+        self.task.abort();
+    }
+
+    /// Whether its program may run without anybody having seen it: whoever ends the pod now would end the
+    /// program without its hook and without a signal.
+    pub(super) fn may_run_unseen(&self, records: &Records) -> bool {
+        let seen = records.get(&self.container).map_or(0, |record| record.attempts);
+        self.is_told && seen <= self.attempt
+    }
 }
 
 struct Launch {
@@ -87,7 +109,12 @@ impl Worker {
                 outcome,
             });
         });
-        self.launching = Some((name, task));
+        self.launching = Some(Launching {
+            container: name,
+            attempt,
+            is_told: false,
+            task,
+        });
     }
 
     /// Written down before the program runs: it may be over before anybody looks.
@@ -95,6 +122,13 @@ impl Worker {
         let record = self.book.records.entry(name.to_owned()).or_default();
         record.image_id = image_id;
         self.book.stop_signals.insert(name.to_owned(), stop_signal);
+        if let Some(launching) = self
+            .launching
+            .as_mut()
+            .filter(|launching| launching.container == name)
+        {
+            launching.is_told = true;
+        }
     }
 
     pub(super) fn launched(&mut self, name: &str, attempt: u32, outcome: Launched) {
@@ -339,5 +373,35 @@ impl Launch {
     fn warn(&self, reason: &str, note: String) {
         let events = &self.agent.events;
         events.warning_of_container(&self.pod, &self.container.name, reason, note);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lifecycle::Record;
+
+    #[tokio::test]
+    async fn what_was_told_to_start_may_run_until_it_was_seen() {
+        let mut launching = Launching {
+            container: "main".to_owned(),
+            attempt: 1,
+            is_told: false,
+            task: tokio::spawn(async {}).abort_handle(),
+        };
+        let after = |attempts: u32| {
+            let record = Record {
+                attempts,
+                ..Record::default()
+            };
+            Records::from([("main".to_owned(), record)])
+        };
+        // An image that is still pulled holds nobody up.
+        assert!(!launching.may_run_unseen(&after(1)));
+        launching.is_told = true;
+        assert!(launching.may_run_unseen(&after(1)));
+        assert!(!launching.may_run_unseen(&after(2)));
+        launching.attempt = 0;
+        assert!(launching.may_run_unseen(&Records::new()));
     }
 }

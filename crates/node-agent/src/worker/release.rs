@@ -19,8 +19,16 @@ impl Worker {
         if self.stage != Stage::Open || self.volumes.is_refreshing {
             return;
         }
-        if let Some((_, launch)) = self.launching.take() {
-            launch.abort();
+        let records = &self.book.records;
+        if self
+            .launching
+            .as_ref()
+            .is_some_and(|launching| launching.may_run_unseen(records))
+        {
+            return;
+        }
+        if let Some(launching) = self.launching.take() {
+            launching.abort();
         }
         self.stage = Stage::Releasing;
         self.probes.clear();

@@ -54,8 +54,8 @@ impl Worker {
     }
 
     fn ask(&mut self, name: &str, kill: Timestamp) {
-        if let Some((_, launch)) = self.launching.take_if(|(launching, _)| launching == name) {
-            launch.abort();
+        if let Some(launching) = self.launching.take_if(|launching| launching.container == name) {
+            launching.abort();
         }
         let Some(live) = &self.live else { return };
         let Some(container) = container::find(&self.pod, name) else {

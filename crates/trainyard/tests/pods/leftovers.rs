@@ -36,7 +36,7 @@ fn of_cluster(place: &str) -> Vec<String> {
 }
 
 /// What pods hold of a cluster that runs: counted before there are any and after they are gone.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Held {
     /// Sandboxes, and everything whose command line has the mark of this test's containers.
     processes: Vec<String>,
@@ -50,6 +50,19 @@ pub(crate) struct Held {
 }
 
 impl Held {
+    /// Whether nothing is held that was not held before. What was on its way out then may be gone now.
+    pub(crate) fn is_within(&self, before: &Self) -> bool {
+        let both = |held: fn(&Self) -> &[PathBuf]| held(self).iter().all(|one| held(before).contains(one));
+        self.processes.iter().all(|one| before.processes.contains(one))
+            && self.mounts.iter().all(|one| before.mounts.contains(one))
+            && both(|held| &held.control_groups)
+            && both(|held| &held.folders)
+            && self.network_namespaces.is_subset(&before.network_namespaces)
+            && self.interfaces.is_subset(&before.interfaces)
+            && self.addresses == before.addresses
+            && self.gpus == before.gpus
+    }
+
     /// `pods` are the uids of those there were.
     pub(crate) fn count(data_dir: &Path, pods: &[String], mark: &str) -> Self {
         let place = data_dir.display().to_string();
