@@ -60,8 +60,12 @@ pub(crate) async fn text(app: &App, place: &Place, tail: Option<usize>) -> Resul
     let found = sources(app, place).await?;
     let is_one = found.len() <= 1;
     let mut lines: Vec<Line> = Vec::new();
+    let mut is_longer = false;
+    // What is not shown is not read either.
+    let room = LARGEST / found.len().max(1);
     for source in &found {
-        let mut printed = reading::whole(app, place, source).await?;
+        let (mut printed, is_cut) = reading::whole(app, place, source, tail, room).await?;
+        is_longer |= is_cut;
         if let Some(tail) = tail {
             printed.drain(..printed.len().saturating_sub(tail));
         }
@@ -76,12 +80,11 @@ pub(crate) async fn text(app: &App, place: &Place, tail: Option<usize>) -> Resul
     }
     let mut text = String::new();
     for line in &lines {
-        if text.len() > LARGEST {
-            text.push_str("… the log is longer; ask for a stream, or with `tail`\n");
-            break;
-        }
         text.push_str(&line.shown(is_one));
         text.push('\n');
+    }
+    if is_longer {
+        text.push_str("… the log is longer; ask for a stream, or with `tail`\n");
     }
     Ok(text)
 }

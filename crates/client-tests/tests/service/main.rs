@@ -12,7 +12,9 @@ mod injection;
 mod kept_logs;
 mod limits;
 mod local_templates;
+mod pages;
 mod previews;
+mod replicas;
 mod secrets;
 mod streams;
 mod tokens;
@@ -79,6 +81,8 @@ impl Service {
         let mut operator = Command::new(binary());
         operator.args(["operator", "--install-definitions", "--leader-elect=false"]);
         operator.args(["--metrics-bind-address=0", "--health-probe-bind-address=0"]);
+        // The receivers of these tests are on this machine.
+        operator.args(["--callbacks-to", "127.0.0.0/8"]);
         let (operator, _) = start(&mut operator, &server, "");
         let mut service = Self::process(server, &[]);
         service.processes.push(operator);
