@@ -93,16 +93,31 @@ async fn read_file(path: &Path, tail: Option<usize>, room: usize) -> std::io::Re
     Ok(String::from_utf8_lossy(&bytes[from..]).into_owned())
 }
 
+/// What is wanted of a log.
+pub(super) struct Wanted {
+    /// What comes after this.
+    pub(super) after: Position,
+    pub(super) tail: Option<usize>,
+    /// Whether the task has one log alone.
+    pub(super) is_only: bool,
+    /// Whether all of it is there, and nobody need wait for more.
+    pub(super) is_last: bool,
+}
+
 /// Tells the lines of a log after a place, as long as its container runs.
 pub(super) async fn follow(
     app: &App,
     place: &Place,
     source: Source,
-    after: Position,
-    tail: Option<usize>,
-    is_only: bool,
+    wanted: Wanted,
     teller: &mpsc::Sender<Told>,
 ) -> (Position, Outcome) {
+    let Wanted {
+        after,
+        tail,
+        is_only,
+        is_last,
+    } = wanted;
     let tail = tail.filter(|_| after.time().is_none());
     let mut telling = Telling {
         source: &source,
@@ -114,7 +129,10 @@ pub(super) async fn follow(
     };
     let outcome = match (&source.kept, source.is_there) {
         (Some((path, true)), _) | (Some((path, _)), false) => follow_file(path, tail, &mut telling).await,
-        (_, true) => follow_pod(app, place, &source, &after, tail, &mut telling).await,
+        (_, true) => {
+            let rest = rest_of_log(&source, &after, tail, !is_last);
+            follow_pod(app, place, &source, &rest, &mut telling).await
+        }
         (None, false) => Outcome::End,
     };
     (telling.position, outcome)
@@ -149,16 +167,10 @@ async fn follow_file(path: &Path, tail: Option<usize>, telling: &mut Telling<'_>
     Outcome::End
 }
 
-async fn follow_pod(
-    app: &App,
-    place: &Place,
-    source: &Source,
-    after: &Position,
-    tail: Option<usize>,
-    telling: &mut Telling<'_>,
-) -> Outcome {
+/// What of a log the cluster is asked for.
+fn rest_of_log(source: &Source, after: &Position, tail: Option<usize>, follows: bool) -> String {
     let mut query = format!(
-        "/log?container={}&timestamps=true&follow=true",
+        "/log?container={}&timestamps=true&follow={follows}",
         escaped(&source.container)
     );
     if let Some(time) = after.time() {
@@ -167,8 +179,18 @@ async fn follow_pod(
     if let Some(tail) = tail {
         query.push_str(&format!("&tailLines={tail}"));
     }
+    query
+}
+
+async fn follow_pod(
+    app: &App,
+    place: &Place,
+    source: &Source,
+    query: &str,
+    telling: &mut Telling<'_>,
+) -> Outcome {
     let folder = Folder::core(&place.namespace, "pods");
-    let Ok(log) = app.objects.stream(&folder, &source.pod, &query).await else {
+    let Ok(log) = app.objects.stream(&folder, &source.pod, query).await else {
         return Outcome::Later;
     };
     let mut lines = std::pin::pin!(log.lines());
