@@ -71,10 +71,10 @@ pub async fn install(client: &Client) {
     }))
     .await;
     await_kinds(client).await;
-    install_policies(client).await;
 }
 
-/// What the API server refuses by itself. Tasks work without it, so nobody waits for a server that does not take it.
+/// What the API server refuses by itself. Tasks work without it, so nobody waits for it, nor for a server that does not
+/// take it.
 async fn install_policies(client: &Client) {
     for policy in admission::policies() {
         let folder = match policy["kind"].as_str() {
@@ -112,6 +112,7 @@ pub fn start(client: Client, options: Options, closing: &Closing) -> JoinSet<()>
         let ready = async {
             if options.installs {
                 install(&client).await;
+                install_policies(&client).await;
             } else {
                 await_kinds(&client).await;
             }

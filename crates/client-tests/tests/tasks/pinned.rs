@@ -85,6 +85,10 @@ fn only_administrators_trust_templates(team: &Team<'_>) {
         "kubectl create clusterrole template-writers --verb=create,get,patch,update --resource=tasktemplates.trainyard.dev
          kubectl create clusterrolebinding template-writers --clusterrole=template-writers --user=tom",
     );
+    // It comes a moment after everything else.
+    team.shell.ok(
+        "timeout 60 sh -c 'until kubectl get validatingadmissionpolicybinding trainyard-templates-trusted; do sleep 0.1; done'",
+    );
     let create =
         |template: &Value, user: &str| team.run(&format!("create {user} -f - <<'END'\n{template}\nEND"));
     let plain = template(&format!("plain-{}", team.namespace));
