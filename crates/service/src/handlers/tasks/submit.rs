@@ -48,8 +48,8 @@ pub(crate) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         create_once(app, asked, key).await
     } else {
         let judged = judge(app, asked).await?;
-        let task = store(app, asked, &judged, None).await?;
-        Ok(answer(asked, &task, judged.warnings))
+        let stored = store(app, asked, &judged, None).await?;
+        Ok(answer(asked, &stored.task, judged.warnings))
     }
 }
 
@@ -72,7 +72,10 @@ async fn create_once(app: &Arc<App>, asked: &Asked, key: &str) -> Outcome<Answer
         release: note.task.clone(),
         ..judged
     };
-    let task = store(app, asked, &judged, Some(&note)).await?;
+    let stored = store(app, asked, &judged, Some(&note)).await?;
+    if !stored.is_ours {
+        return Ok(replayed(asked, &stored.task));
+    }
     if let Err(refusal) = note.made(app, namespace).await {
         // The task is there, which is what whoever comes next looks for first.
         tracing::warn!(
@@ -81,7 +84,18 @@ async fn create_once(app: &Arc<App>, asked: &Asked, key: &str) -> Outcome<Answer
             "a key could not be marked as used"
         );
     }
-    Ok(answer(asked, &task, judged.warnings))
+    Ok(answer(asked, &stored.task, judged.warnings))
+}
+
+/// The answer with a task that a request before this one has made.
+fn replayed(asked: &Asked, task: &Value) -> Answer {
+    let answer = answer(asked, task, Vec::new());
+    let replayed = HeaderName::from_static("idempotent-replayed");
+    Answer {
+        change: None,
+        ..answer
+    }
+    .header(replayed, "true")
 }
 
 /// The answer to a request whose task was made before; none where it is still to be made.
@@ -89,15 +103,7 @@ async fn replay(app: &App, asked: &Asked, note: &idempotency::Note) -> Outcome<O
     let found = app.objects.find(&folder(&asked.namespace), &note.task).await;
     if let Some(task) = found.about("task", &note.task)? {
         check_is_of(&task, note)?;
-        let answer = answer(asked, &task, Vec::new());
-        let replayed = HeaderName::from_static("idempotent-replayed");
-        return Ok(Some(
-            Answer {
-                change: None,
-                ..answer
-            }
-            .header(replayed, "true"),
-        ));
+        return Ok(Some(replayed(asked, &task)));
     }
     if note.is_made {
         return Err(Problem::new(
@@ -223,13 +229,19 @@ fn random() -> u64 {
     u64::from_le_bytes(bytes)
 }
 
+/// A task that is stored, by this request or by another with the same key.
+struct Stored {
+    task: Value,
+    is_ours: bool,
+}
+
 /// Stores the task, after what it refers to.
 async fn store(
     app: &App,
     asked: &Asked,
     judged: &Judged,
     note: Option<&idempotency::Note>,
-) -> Outcome<Value> {
+) -> Outcome<Stored> {
     let mut name = judged.release.clone();
     for _ in 0..TRIES {
         if !judged.headers.is_empty() && !store_secret(app, asked, judged, &name, note.is_some()).await? {
@@ -247,7 +259,10 @@ async fn store(
                 if !judged.headers.is_empty() {
                     own_secret(app, &made).await;
                 }
-                return Ok(made);
+                return Ok(Stored {
+                    task: made,
+                    is_ours: true,
+                });
             }
             Err(refusal) if refusal.is(409) && refusal.reason() == "AlreadyExists" => match note {
                 // Somebody else with the same key was faster.
@@ -255,7 +270,7 @@ async fn store(
                     let found = app.objects.get(&folder(&asked.namespace), &name).await;
                     let task = found.about("task", &name)?;
                     check_is_of(&task, note)?;
-                    return Ok(task);
+                    return Ok(Stored { task, is_ours: false });
                 }
                 None => name = free_name(app, &asked.namespace, &judged.definition),
             },
