@@ -7,6 +7,7 @@ mod place;
 mod problem;
 mod rest;
 pub(crate) mod service;
+mod shown;
 pub(crate) mod task;
 pub(crate) mod template;
 pub(crate) mod token;

@@ -42,6 +42,7 @@ pub fn manifests(deployment: &Deployment) -> Vec<Value> {
                 .into_iter()
                 .map(resources::tasks::TaskKind::definition),
         );
+        objects.extend(resources::tasks::admission::policies());
     }
     if deployment.workflows {
         let kinds = resources::workflows::ALL.into_iter();

@@ -1,6 +1,7 @@
 //! The custom resources of the task service: templates that admins publish, definitions that users
 //! register, tasks that fill them with values, deliveries of callbacks, and groups of nodes.
 
+pub mod admission;
 mod definition;
 mod definitions;
 mod delivery;
@@ -18,4 +19,4 @@ pub use node_group::{NodeGroupSpec, NodeGroupStatus};
 pub use task::{
     Attempt, Child, ClaimPolicy, Output, Phase, Pinned, Revision, TaskEvent, TaskSpec, TaskStatus, Waiting,
 };
-pub use template::TaskTemplateSpec;
+pub use template::{TaskTemplateSpec, TaskTemplateStatus};

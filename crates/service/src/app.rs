@@ -17,7 +17,6 @@ use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use jiff::Timestamp;
 use serde_json::Value;
-use tokio::sync::Semaphore;
 
 use crate::{
     answer::{Answer, Body, Content},
@@ -32,10 +31,9 @@ use crate::{
     roles::EVERYWHERE,
     routes::{self, Access, Match, Operation, Route},
     rows::{DefinitionForm, DeliveryForm, TaskForm, TemplateForm},
+    streams::Streams,
 };
 
-/// Streams of events at the same time.
-const STREAMS: usize = 1000;
 /// Failed tries of one address.
 const FAILURES: Rate = Rate {
     per_second: 5.0,
@@ -60,7 +58,7 @@ pub(crate) struct App {
     pub(crate) system_namespace: String,
     /// Where logs are that outlive their pods.
     pub(crate) logs: Option<PathBuf>,
-    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) streams: Streams,
     routes: Vec<Route>,
     checks: Checks,
     document: Bytes,
@@ -98,6 +96,8 @@ pub(crate) struct Asked {
     pub(crate) body: Value,
     /// The body as it was sent.
     pub(crate) bytes: Bytes,
+    pub(crate) path: String,
+    pub(crate) query: String,
     pub(crate) wants_events: bool,
 }
 
@@ -142,7 +142,7 @@ impl App {
             renderer: parts.renderer,
             system_namespace: parts.system_namespace,
             logs: parts.logs,
-            streams: Arc::new(Semaphore::new(STREAMS)),
+            streams: Streams::default(),
             checks: Checks::new(&routes),
             document: crate::openapi::document(&routes).to_string().into(),
             routes,
@@ -229,6 +229,8 @@ impl App {
             headers: head.headers,
             body,
             bytes,
+            path: head.uri.path().to_owned(),
+            query: query.to_owned(),
             wants_events,
         };
         let answer = handlers::handle(self, &asked).await?;

@@ -33,6 +33,8 @@ const TOGETHER: usize = 200;
 const MERGE_AT: usize = 100;
 /// A merged chunk has at most so many bytes; a ConfigMap has room for twice as many.
 const CHUNK_BYTES: usize = 512 * 1024;
+/// How often old records are looked for.
+const EVERY: Duration = Duration::from_hours(1);
 /// So long a request waits for its record; the change has been made whatever becomes of that.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -113,6 +115,7 @@ impl Audit {
             kept: jiff::SignedDuration::from_hours(24 * i64::from(kept_days)),
         });
         tasks.spawn(write_all(store.clone(), records));
+        tasks.spawn(keep(store.clone()));
         Self { store, queue }
     }
 
@@ -167,6 +170,16 @@ impl Audit {
         page.truncate(limit);
         let next = page.last().map(|(id, _)| id.clone()).filter(|_| is_more);
         Ok((page.into_iter().map(|(_, record)| record).collect(), next))
+    }
+}
+
+/// Sees to it that old records go also where few are written, or nobody writes so long.
+async fn keep(store: Arc<Store>) {
+    loop {
+        tokio::time::sleep(EVERY).await;
+        if let Err(refusal) = store.merge(Timestamp::now()).await {
+            tracing::warn!(?refusal, "chunks of the audit log could not be put together");
+        }
     }
 }
 

@@ -22,13 +22,41 @@ pub(crate) fn decode<K: DeserializeOwned>(cursor: &str) -> Outcome<K> {
     key.ok_or_else(|| Problem::field("?cursor", "is not the `next_cursor` of a page of this list"))
 }
 
-/// A page: what comes after the cursor, and where the next begins if there is one.
-pub(crate) fn page<K: Ord, T>(
+/// What is beside a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Beside<K> {
+    /// After which key the next page begins, if there is one.
+    pub(crate) next: Option<K>,
+    /// The same for the one before; that at the beginning of the list has no key.
+    pub(crate) previous: Option<Option<K>>,
+}
+
+impl<K> Beside<K> {
+    /// From the keys of what comes before a page, the nearest first, as many as a page has and one more.
+    pub(crate) fn previous(before: impl IntoIterator<Item = K>, limit: usize) -> Option<Option<K>> {
+        let mut before = before.into_iter();
+        let nearest = before.next()?;
+        if limit == 0 {
+            return Some(Some(nearest));
+        }
+        Some(before.nth(limit - 1))
+    }
+}
+
+/// A page: what comes after the cursor, and what is beside it.
+pub(crate) fn page<K: Ord + Clone, T>(
     sorted: impl Iterator<Item = (K, T)>,
     after: Option<&K>,
     limit: usize,
-) -> (Vec<T>, Option<K>) {
-    let mut rest = sorted.skip_while(|(key, _)| after.is_some_and(|after| key <= after));
+) -> (Vec<T>, Beside<K>) {
+    let mut before = Vec::new();
+    let mut rest = sorted.skip_while(|(key, _)| {
+        let is_before = after.is_some_and(|after| key <= after);
+        if is_before {
+            before.push(key.clone());
+        }
+        is_before
+    });
     let mut page = Vec::new();
     let mut last = None;
     for (key, item) in rest.by_ref().take(limit) {
@@ -36,7 +64,9 @@ pub(crate) fn page<K: Ord, T>(
         last = Some(key);
     }
     let next = if rest.next().is_some() { last } else { None };
-    (page, next)
+    drop(rest);
+    let previous = Beside::previous(before.into_iter().rev(), limit);
+    (page, Beside { next, previous })
 }
 
 #[cfg(test)]
@@ -56,14 +86,18 @@ mod tests {
     #[test]
     fn pages_together_are_the_list() {
         let list = || (1..=5).map(|number| (number, number));
-        assert_eq!(page(list(), None, 2), (vec![1, 2], Some(2)));
-        assert_eq!(page(list(), Some(&2), 2), (vec![3, 4], Some(4)));
-        assert_eq!(page(list(), Some(&4), 2), (vec![5], None));
+        let beside = |next, previous| Beside { next, previous };
+        assert_eq!(page(list(), None, 2), (vec![1, 2], beside(Some(2), None)));
+        assert_eq!(
+            page(list(), Some(&2), 2),
+            (vec![3, 4], beside(Some(4), Some(None)))
+        );
+        assert_eq!(page(list(), Some(&4), 2), (vec![5], beside(None, Some(Some(2)))));
         // What has gone meanwhile does not matter.
         assert_eq!(
             page(list().filter(|(key, _)| *key != 2), Some(&2), 3),
-            (vec![3, 4, 5], None)
+            (vec![3, 4, 5], beside(None, Some(None)))
         );
-        assert_eq!(page(list(), Some(&9), 2), (vec![], None));
+        assert_eq!(page(list(), Some(&9), 2).0, Vec::<i32>::new());
     }
 }

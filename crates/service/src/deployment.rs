@@ -26,6 +26,7 @@ pub fn manifests(deployment: &Deployment) -> Vec<Value> {
         "metadata": {"name": deployment.namespace, "labels": labels()},
     })];
     objects.extend(tasks::ALL.into_iter().map(resources::tasks::TaskKind::definition));
+    objects.extend(tasks::admission::policies());
     objects.push(object(deployment, "v1", "ServiceAccount", json!({})));
     objects.push(cluster_role(NAME, rules()));
     objects.push(json!({
@@ -64,6 +65,8 @@ fn rules() -> Vec<Value> {
             &["*"],
             &["get", "list", "watch", "create", "update", "patch", "delete"],
         ),
+        // It asks itself who may.
+        rule(tasks::GROUP, &[tasks::TASK_TEMPLATE.plural], &["trust"]),
         // Notes of Idempotency-Keys and the audit log; headers and keys of callbacks, tokens.
         rule(
             "",

@@ -10,18 +10,19 @@ mod tokens;
 
 use std::sync::Arc;
 
+use http::header;
 use serde_json::{Value, json};
 
 use crate::{
     answer::Answer,
     app::{App, Asked},
-    cursor,
+    cursor::{self, Beside},
     index::Place,
     problem::Outcome,
     routes::Operation,
 };
 
-pub(crate) use tasks::{KEY_LABEL, has_ended, is_forgotten};
+pub(crate) use tasks::{has_ended, is_forgotten};
 
 /// Whether an operation finds out itself who may: where what it is about says so.
 pub(crate) fn asks_itself(operation: Operation) -> bool {
@@ -77,13 +78,39 @@ fn after(asked: &Asked) -> Outcome<Option<Place>> {
     asked.text("cursor").map(cursor::decode).transpose()
 }
 
-/// A page of a list.
-fn page<K: serde::Serialize>(items: Vec<Value>, next: Option<K>) -> Answer {
+/// A page of a list, and where those beside it are: in the body for programs of ours, in a header for all (RFC 8288).
+fn page<K: serde::Serialize>(asked: &Asked, items: Vec<Value>, beside: &Beside<K>) -> Answer {
     let mut page = json!({"items": items});
-    if let Some(next) = next {
-        page["next_cursor"] = json!(cursor::encode(&next));
+    let mut links = Vec::new();
+    if let Some(next) = &beside.next {
+        let next = cursor::encode(next);
+        links.push(link(asked, Some(&next), "next"));
+        page["next_cursor"] = json!(next);
     }
-    Answer::json(page)
+    if let Some(previous) = &beside.previous {
+        let previous = previous.as_ref().map(cursor::encode);
+        links.push(link(asked, previous.as_deref(), "prev"));
+    }
+    if asked.text("cursor").is_some() {
+        links.push(link(asked, None, "first"));
+    }
+    let answer = Answer::json(page);
+    if links.is_empty() {
+        answer
+    } else {
+        answer.header(header::LINK, links.join(", "))
+    }
+}
+
+/// The same list from another place on.
+fn link(asked: &Asked, cursor: Option<&str>, relation: &str) -> String {
+    let pairs = form_urlencoded::parse(asked.query.as_bytes()).filter(|(name, _)| name != "cursor");
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(pairs);
+    if let Some(cursor) = cursor {
+        query.append_pair("cursor", cursor);
+    }
+    format!("<{}?{}>; rel=\"{relation}\"", asked.path, query.finish())
 }
 
 /// What somebody may see of an object that was changed: enough to tell versions apart.

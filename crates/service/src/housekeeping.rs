@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use resources::tasks::names::labels::IDEMPOTENCY_KEY;
 use serde_json::json;
 
 use crate::{
-    handlers::{KEY_LABEL, is_forgotten},
+    handlers::is_forgotten,
     objects::{Earnest, Folder, Objects, Refusal},
     rows::text,
 };
@@ -48,7 +49,7 @@ async fn forget(objects: &Objects, now: Timestamp) -> Result<(), Refusal> {
     let everywhere = Folder::cluster("configmaps");
     let mut next = String::new();
     loop {
-        let query = format!("labelSelector={KEY_LABEL}&limit={PAGE}&continue={next}");
+        let query = format!("labelSelector={IDEMPOTENCY_KEY}&limit={PAGE}&continue={next}");
         let list = objects.list_metadata(&everywhere, &query).await?;
         for note in list["items"].as_array().into_iter().flatten() {
             if is_forgotten(note, now) {

@@ -19,6 +19,8 @@ use tokio::{sync::watch, task::JoinSet};
 
 pub(crate) use words::word;
 
+use crate::cursor::Beside;
+
 /// What a row of some list keeps of its object.
 pub(crate) trait Form: Send + Sync + Sized + 'static {
     fn read(object: &Value) -> Self;
@@ -155,15 +157,19 @@ impl<F: Form> Index<F> {
         self.informer.removed(&Row::read(object));
     }
 
-    /// A page of the rows that are wanted, of a namespace or of all, and where the next one begins.
+    /// A page of the rows that are wanted, of a namespace or of all, and what is beside it.
     pub(crate) fn page(
         &self,
         namespace: Option<&str>,
         after: Option<&Place>,
         limit: usize,
         is_wanted: impl Fn(&Row<F>) -> bool,
-    ) -> (Vec<Arc<Row<F>>>, Option<Place>) {
+    ) -> (Vec<Arc<Row<F>>>, Beside<Place>) {
         let ordered = self.ordered.read();
+        let previous = after.and_then(|after| {
+            let before = before(&ordered, namespace, after).filter(|row| is_wanted(row));
+            Beside::previous(before.map(|row| row.place()), limit)
+        });
         let mut lists: Vec<_> = ordered
             .iter()
             .filter(|(name, _)| namespace.is_none_or(|namespace| &***name == namespace))
@@ -193,7 +199,7 @@ impl<F: Form> Index<F> {
         } else {
             None
         };
-        (page, next)
+        (page, Beside { next, previous })
     }
 
     /// Every row of a namespace, or of all, that is wanted.
@@ -229,10 +235,53 @@ fn start_of<'a, F>(
             std::cmp::Ordering::Equal => std::ops::Bound::Excluded((*created, name.as_str().into())),
             std::cmp::Ordering::Greater => std::ops::Bound::Included((*created, "".into())),
             // Nothing of this second is left in it: the next older second follows.
-            std::cmp::Ordering::Less => std::ops::Bound::Included((Reverse(created.0 - 1), "".into())),
+            std::cmp::Ordering::Less => {
+                std::ops::Bound::Included((Reverse(created.0.saturating_sub(1)), "".into()))
+            }
         },
     };
     rows.range((from, std::ops::Bound::Unbounded)).map(|(_, row)| row)
+}
+
+/// The rows up to a place, the nearest first.
+fn before<'a, F>(
+    ordered: &'a BTreeMap<Arc<str>, Rows<F>>,
+    namespace: Option<&str>,
+    place: &Place,
+) -> impl Iterator<Item = &'a Arc<Row<F>>> + use<'a, F> {
+    let mut lists: Vec<_> = ordered
+        .iter()
+        .filter(|(name, _)| namespace.is_none_or(|namespace| &***name == namespace))
+        .map(|(name, rows)| end_of(rows, name, place).peekable())
+        .collect();
+    std::iter::from_fn(move || {
+        let nearest = lists
+            .iter_mut()
+            .filter_map(|list| Some((Reverse(list.peek()?.created), list)))
+            // Of rows of the same second those of a later namespace are nearer; the last of several is taken.
+            .max_by_key(|(created, _)| *created)
+            .map(|(_, list)| list);
+        nearest?.next()
+    })
+}
+
+/// The rows of a namespace up to a place, the nearest first.
+fn end_of<'a, F>(
+    rows: &'a Rows<F>,
+    namespace: &str,
+    place: &Place,
+) -> impl Iterator<Item = &'a Arc<Row<F>>> + use<'a, F> {
+    let (created, of, name) = place;
+    let to = match namespace.cmp(of) {
+        std::cmp::Ordering::Equal => std::ops::Bound::Included((*created, name.as_str().into())),
+        std::cmp::Ordering::Greater => std::ops::Bound::Excluded((*created, "".into())),
+        std::cmp::Ordering::Less => {
+            std::ops::Bound::Excluded((Reverse(created.0.saturating_sub(1)), "".into()))
+        }
+    };
+    rows.range((std::ops::Bound::Unbounded, to))
+        .rev()
+        .map(|(_, row)| row)
 }
 
 fn note<F>(ordered: &mut BTreeMap<Arc<str>, Rows<F>>, change: &Change<'_, Row<F>>) {
@@ -361,16 +410,28 @@ mod tests {
         let whole = names(&index.all(None, |_| true)).join(" ");
         assert_eq!(whole, "four three two five one");
         for limit in 1..6 {
-            let (mut after, mut seen) = (None, Vec::new());
+            let (mut after, mut pages) = (None, Vec::new());
             loop {
-                let (rows, next) = index.page(None, after.as_ref(), limit, |_| true);
-                seen.extend(names(&rows).into_iter().map(str::to_owned));
-                match next {
-                    Some(_) => after = next,
+                let (rows, beside) = index.page(None, after.as_ref(), limit, |_| true);
+                pages.push(names(&rows).join(" "));
+                if beside.next.is_none() {
+                    break;
+                }
+                after = beside.next;
+            }
+            assert_eq!(pages.join(" "), whole, "{limit} a page");
+            // And back again.
+            let mut back = Vec::new();
+            loop {
+                let (rows, beside) = index.page(None, after.as_ref(), limit, |_| true);
+                back.push(names(&rows).join(" "));
+                match beside.previous {
+                    Some(previous) => after = previous,
                     None => break,
                 }
             }
-            assert_eq!(seen.join(" "), whole, "{limit} a page");
+            back.reverse();
+            assert_eq!(back, pages, "{limit} a page");
         }
     }
 
@@ -378,10 +439,11 @@ mod tests {
     fn a_namespace_has_its_own_and_filters_do_not_end_a_page_early() {
         let index = index();
         assert_eq!(names(&index.all(Some("a"), |_| true)), ["four", "three", "one"]);
-        let (rows, next) = index.page(None, None, 1, |row| row.name().starts_with('t'));
+        let (rows, beside) = index.page(None, None, 1, |row| row.name().starts_with('t'));
         assert_eq!(names(&rows), ["three"]);
-        let (rows, next) = index.page(None, next.as_ref(), 1, |row| row.name().starts_with('t'));
-        assert_eq!((names(&rows), next), (vec!["two"], None));
+        let (rows, beside) = index.page(None, beside.next.as_ref(), 1, |row| row.name().starts_with('t'));
+        assert_eq!((names(&rows), beside.next), (vec!["two"], None));
+        assert_eq!(beside.previous, Some(None));
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod rows;
 mod schemas;
 mod server;
 mod sse;
+mod streams;
 mod tokens;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};

@@ -17,8 +17,8 @@ use tokio::{
 pub(crate) use self::line::Line;
 use self::{
     line::Position,
-    reading::Outcome,
-    sources::{Source, sources},
+    reading::{Outcome, Wanted},
+    sources::sources,
 };
 use crate::{app::App, objects::Refusal};
 
@@ -60,8 +60,12 @@ pub(crate) async fn text(app: &App, place: &Place, tail: Option<usize>) -> Resul
     let found = sources(app, place).await?;
     let is_one = found.len() <= 1;
     let mut lines: Vec<Line> = Vec::new();
+    let mut is_longer = false;
+    // What is not shown is not read either.
+    let room = LARGEST / found.len().max(1);
     for source in &found {
-        let mut printed = reading::whole(app, place, source).await?;
+        let (mut printed, is_cut) = reading::whole(app, place, source, tail, room).await?;
+        is_longer |= is_cut;
         if let Some(tail) = tail {
             printed.drain(..printed.len().saturating_sub(tail));
         }
@@ -76,12 +80,11 @@ pub(crate) async fn text(app: &App, place: &Place, tail: Option<usize>) -> Resul
     }
     let mut text = String::new();
     for line in &lines {
-        if text.len() > LARGEST {
-            text.push_str("… the log is longer; ask for a stream, or with `tail`\n");
-            break;
-        }
         text.push_str(&line.shown(is_one));
         text.push('\n');
+    }
+    if is_longer {
+        text.push_str("… the log is longer; ask for a stream, or with `tail`\n");
     }
     Ok(text)
 }
@@ -120,7 +123,7 @@ struct Read {
     name: String,
     position: Position,
     outcome: Outcome,
-    /// The task had ended when reading began: of a container that had not run by then nothing will come.
+    /// The task had ended when reading began: nothing comes after it.
     is_last: bool,
 }
 
@@ -133,15 +136,25 @@ async fn read_all(
 ) {
     let mut changes = app.tasks.follow(&place.namespace, &place.task);
     let mut readers: JoinSet<Read> = JoinSet::new();
-    // Logs that are read, and those that were read to their end.
-    let (mut open, mut done): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    // Logs that are read; those that seem to be read to their end while the task runs, and those that are.
+    let (mut open, mut paused, mut done): (Vec<String>, Vec<String>, Vec<String>) = Default::default();
     loop {
         // Asked first: what is printed until then is found below.
         let has_ended = has_ended(&app, &place).await;
-        let found: Vec<Source> = sources(&app, &place).await.unwrap_or_default();
+        let Ok(found) = sources(&app, &place).await else {
+            tokio::time::sleep(LOOK).await;
+            continue;
+        };
         let is_one = found.len() <= 1;
+        if has_ended {
+            // Once more, for what came after.
+            paused.clear();
+        }
         for source in found {
-            if open.contains(&source.name) || done.contains(&source.name) {
+            if [&open, &paused, &done]
+                .iter()
+                .any(|names| names.contains(&source.name))
+            {
                 continue;
             }
             open.push(source.name.clone());
@@ -149,8 +162,13 @@ async fn read_all(
             let position = positions.of(&source.name);
             readers.spawn(async move {
                 let name = source.name.clone();
-                let (position, outcome) =
-                    reading::follow(&app, &place, source, position, tail, is_one, &teller).await;
+                let wanted = Wanted {
+                    after: position,
+                    tail,
+                    is_only: is_one,
+                    is_last: has_ended,
+                };
+                let (position, outcome) = reading::follow(&app, &place, source, wanted, &teller).await;
                 Read {
                     name,
                     position,
@@ -166,8 +184,11 @@ async fn read_all(
         tokio::select! {
             Some(Ok(read)) = readers.join_next() => {
                 open.retain(|known| *known != read.name);
-                if read.outcome == Outcome::End || read.is_last {
+                if read.is_last {
                     done.push(read.name);
+                } else if read.outcome == Outcome::End && read.position.time().is_some() {
+                    positions.0.insert(read.name.clone(), read.position);
+                    paused.push(read.name);
                 } else {
                     positions.0.insert(read.name, read.position);
                     if !has_ended {

@@ -143,6 +143,14 @@ fn headers(route: &Route, status: u16) -> Value {
     if creates && route.operation != Operation::CreateToken {
         headers["Location"] = text("Where it is");
     }
+    if status == 200
+        && route
+            .parameters
+            .iter()
+            .any(|parameter| parameter.name == "cursor")
+    {
+        headers["Link"] = text("Where the pages beside this one are: `next`, `prev`, `first` (RFC 8288)");
+    }
     let has_version = matches!(
         route.operation,
         Operation::GetTemplate

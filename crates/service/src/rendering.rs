@@ -201,7 +201,7 @@ pub(crate) fn known_system_values(spec: &Value) -> Outcome<Value> {
 }
 
 /// What a template was allowed, as the object or the service calls it.
-fn allowed(spec: &Value, kinds: &str) -> Allowed {
+pub(crate) fn allowed(spec: &Value, kinds: &str) -> Allowed {
     let kinds = spec[kinds].as_array().map(Vec::as_slice).unwrap_or_default();
     Allowed {
         trusted: spec["trusted"] == true,

@@ -113,6 +113,8 @@ impl Role {
         match right.resource {
             Resource::Tokens | Resource::Audit => Self::Admin,
             _ if right.verb == Verb::Trust => Self::Admin,
+            // Whoever makes one chooses where headers go; they are made by whoever looks after tasks.
+            Resource::Deliveries if matches!(right.verb, Verb::Create | Verb::Delete) => Self::Admin,
             Resource::Templates | Resource::NodeGroups if !right.verb.reads() => Self::TemplateAdmin,
             _ if right.verb.reads() => Self::Viewer,
             _ => Self::Submitter,
@@ -272,5 +274,15 @@ mod tests {
         assert!(rules.iter().all(|(_, verbs)| verbs == &["get", "list"]));
         assert!(rules.iter().any(|(resource, _)| resource == "tasks/log"));
         assert!(!rules.iter().any(|(resource, _)| resource == "servicetokens"));
+    }
+
+    #[test]
+    fn whoever_submits_does_not_make_deliveries() {
+        let rules = rules(Role::Submitter);
+        let (_, verbs) = rules
+            .iter()
+            .find(|(resource, _)| resource == "callbackdeliveries")
+            .unwrap();
+        assert_eq!(verbs, &["get", "list", "update"]);
     }
 }

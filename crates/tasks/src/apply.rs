@@ -1,14 +1,13 @@
 //! The steps of a plan, done at the server.
 
-use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::future::try_join_all;
 use kube::{api::DeleteParams, core::ApiResource};
 use reconcile::{Next, requests};
 use resources::tasks::{
-    Child, DeliveryPhase,
-    names::{self, FINALIZER, labels},
+    Child,
+    names::{FINALIZER, TASK_MADE, labels},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{
     controller::{Carried, Controller},
@@ -25,52 +24,6 @@ impl Controller {
         let mut finalizers = task.finalizers.clone();
         finalizers.push(FINALIZER.to_owned());
         let patch = json!({"metadata": {"finalizers": finalizers}});
-        Ok(carried(self.world.patch_task(task, patch).await?))
-    }
-
-    /// Moves headers from the values into a Secret. The Secret is first, so that none is lost.
-    pub(crate) async fn hide_headers(&self, task: &mut Task) -> kube::Result<Carried> {
-        let name = task
-            .spec
-            .callback_secret
-            .clone()
-            .unwrap_or_else(|| names::callback_secret(&task.name));
-        let mut values = task.spec.values.clone();
-        let mut headers = Map::new();
-        let endpoints = values.get_mut("endpoints").and_then(Value::as_array_mut);
-        for (index, endpoint) in endpoints.into_iter().flatten().enumerate() {
-            let Some(hidden) = endpoint
-                .as_object_mut()
-                .and_then(|endpoint| endpoint.remove("headers"))
-            else {
-                continue;
-            };
-            headers.insert(
-                names::headers_key(index),
-                json!(BASE64_STANDARD.encode(hidden.to_string())),
-            );
-        }
-        let secret = json!({
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {
-                "name": name,
-                "namespace": task.namespace,
-                "labels": {labels::TASK: task.name},
-                "ownerReferences": [objects::owner(task)],
-            },
-            "data": headers,
-        });
-        let folder = folder(&secrets(), Some(&task.namespace));
-        match requests::create::<Value>(&self.world.client, &folder, &secret).await {
-            Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => {
-                let patch = json!({"data": headers});
-                drop(requests::merge::<Value>(&self.world.client, &folder, &name, &patch).await?);
-            }
-            made => drop(made?),
-        }
-        let endpoints = values.get("endpoints").cloned().unwrap_or_default();
-        let patch = json!({"spec": {"values": {"endpoints": endpoints}, "callbackSecret": name}});
         Ok(carried(self.world.patch_task(task, patch).await?))
     }
 
@@ -190,6 +143,7 @@ impl Controller {
             self.release_claim(task, &claim, keep_claims).await?;
         }
         self.hand_over_secret(task).await?;
+        self.use_up_key(task).await?;
         let finalizers: Vec<&String> = task.finalizers.iter().filter(|name| *name != FINALIZER).collect();
         let patch = json!({"metadata": {"finalizers": finalizers}});
         self.kitchen.take(&task.uid);
@@ -197,6 +151,18 @@ impl Controller {
             Written::Done => Ok(Carried::Again(Next::Wait)),
             Written::Changed => Ok(carried(Written::Changed)),
         }
+    }
+
+    /// The key a task was submitted with does not make it again, whoever was killed before writing that down.
+    async fn use_up_key(&self, task: &Task) -> kube::Result<()> {
+        let Some(note) = &task.key_note else {
+            return Ok(());
+        };
+        let config_maps = places::resource("v1", "ConfigMap", "configmaps");
+        let folder = folder(&config_maps, Some(&task.namespace));
+        let patch = json!({"metadata": {"annotations": {TASK_MADE: "true"}}});
+        let marked = requests::merge::<Value>(&self.world.client, &folder, note, &patch).await;
+        ignore_gone(marked.map(drop))
     }
 
     async fn release_claim(&self, task: &Task, claim: &Child, keep: bool) -> kube::Result<()> {
@@ -238,36 +204,13 @@ impl Controller {
         }
         Ok(())
     }
-
-    /// The Secret of a task's callbacks belongs to the deliveries that are still to be made.
-    async fn hand_over_secret(&self, task: &Task) -> kube::Result<()> {
-        let Some(name) = &task.spec.callback_secret else {
-            return Ok(());
-        };
-        let pending = self.world.deliveries.in_namespace(&task.namespace);
-        let pending = pending
-            .iter()
-            .filter(|kept| kept.task_uid() == task.uid && kept.phase() == DeliveryPhase::Pending);
-        let owners: Vec<Value> = pending.map(|kept| kept.as_owner()).collect();
-        let (client, folder) = (&self.world.client, folder(&secrets(), Some(&task.namespace)));
-        if owners.is_empty() {
-            let deleted = requests::delete::<Value>(client, &folder, name, &DeleteParams::background()).await;
-            return ignore_gone(deleted.map(drop));
-        }
-        let patch = json!({"metadata": {"ownerReferences": owners}});
-        ignore_gone(
-            requests::merge::<Value>(client, &folder, name, &patch)
-                .await
-                .map(drop),
-        )
-    }
 }
 
 pub(crate) fn secrets() -> ApiResource {
     places::resource("v1", "Secret", "secrets")
 }
 
-fn carried(written: Written) -> Carried {
+pub(crate) fn carried(written: Written) -> Carried {
     match written {
         Written::Done => Carried::Acted,
         Written::Changed => Carried::Again(Next::After(std::time::Duration::from_millis(100))),

@@ -1,10 +1,15 @@
 //! Deliveries of callbacks: those of a task to an endpoint one after the other, in their order.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::{SignedDuration, Timestamp};
 use kube::api::DeleteParams;
+use parking_lot::Mutex;
 use reconcile::{Cached, Closing, Controller, Identity, Key, Next, Queue, requests, run};
 use resources::tasks::{
     CALLBACK_DELIVERY, CallbackDeliverySpec, CallbackDeliveryStatus, DeliveryPhase,
@@ -13,10 +18,14 @@ use resources::tasks::{
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
+};
 
 use crate::{
     apply::secrets,
+    callback_secret,
     callbacks::{
         client::{Client, Message},
         schedule::{self, Due},
@@ -28,7 +37,10 @@ use crate::{
 };
 
 /// So many receivers are talked to at a time; a slow one keeps one busy.
-const WORKERS: usize = 64;
+const WORKERS: usize = 256;
+/// So many of one namespace: those that do not answer keep nobody waiting elsewhere.
+const OF_ONE_NAMESPACE: usize = 128;
+const BUSY: Duration = Duration::from_millis(50);
 /// So long the log of a task that is gone is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(1);
 
@@ -117,6 +129,7 @@ impl Cached for KeptDelivery {
 pub(crate) struct Deliverer {
     pub world: Arc<World>,
     pub client: Client,
+    turns: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
 /// Delivers until the tasks are dropped, or after a word by `closing` until what was begun is done.
@@ -150,6 +163,25 @@ pub(crate) fn start(deliverer: Arc<Deliverer>, closing: Closing, tasks: &mut Joi
 }
 
 impl Deliverer {
+    pub(crate) fn new(world: Arc<World>, client: Client) -> Self {
+        Self {
+            world,
+            client,
+            turns: Mutex::default(),
+        }
+    }
+
+    /// A place among the deliveries of a namespace that are on their way, if there is one.
+    fn turn(&self, namespace: &str) -> Option<OwnedSemaphorePermit> {
+        let turns = self
+            .turns
+            .lock()
+            .entry(namespace.to_owned())
+            .or_insert_with(|| Arc::new(Semaphore::new(OF_ONE_NAMESPACE)))
+            .clone();
+        turns.try_acquire_owned().ok()
+    }
+
     /// Makes the first delivery of a stream that is not over, if it is time.
     async fn look(&self, stream: &Key) -> kube::Result<Next> {
         let mut deliveries = self.world.deliveries.controlled_by(&stream.name);
@@ -183,6 +215,9 @@ impl Deliverer {
                     return Ok(Next::After(wait));
                 }
                 Due::Now => {
+                    let Some(_turn) = self.turn(delivery.namespace()) else {
+                        return Ok(Next::After(BUSY));
+                    };
                     let message = self.message(delivery).await?;
                     let tried = self.client.send(&message).await;
                     schedule::after(&status, tried, Timestamp::now(), fastrand::f64())
@@ -215,13 +250,21 @@ impl Deliverer {
     /// What is sent, with what only the Secrets know.
     async fn message(&self, delivery: &KeptDelivery) -> kube::Result<Message> {
         let spec = &delivery.spec;
-        let secret = match &spec.secret {
+        let found = match &spec.secret {
             Some(name) => self.secret(delivery.namespace(), name).await?,
-            None => BTreeMap::new(),
+            None => Value::Null,
         };
-        let headers_key = names::headers_key(usize::try_from(spec.endpoint).unwrap_or_default());
+        let secret = data(&found);
+        let endpoint = usize::try_from(spec.endpoint).unwrap_or_default();
+        let headers_key = names::headers_key(endpoint);
+        // Whoever names a Secret, or changes where its task's callbacks go, may not be allowed to read it.
+        let is_own = callback_secret::is_of(&found, &spec.task, &spec.task_uid)
+            && secret
+                .get(&names::url_key(endpoint))
+                .is_none_or(|url| *url == spec.url);
         let headers: Value = secret
             .get(&headers_key)
+            .filter(|_| is_own)
             .and_then(|text| serde_json::from_str(text).ok())
             .unwrap_or_default();
         let headers = headers.as_object().cloned().unwrap_or_default();
@@ -244,25 +287,19 @@ impl Deliverer {
         })
     }
 
-    /// What a Secret holds; nothing where there is none.
-    async fn secret(&self, namespace: &str, name: &str) -> kube::Result<BTreeMap<String, String>> {
+    /// A Secret; nothing where there is none.
+    async fn secret(&self, namespace: &str, name: &str) -> kube::Result<Value> {
         let folder = folder(&secrets(), Some(namespace));
-        let found: Value = match requests::get(&self.world.client, &folder, name).await {
-            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(BTreeMap::new()),
-            answer => answer?,
-        };
-        let data = found["data"].as_object().into_iter().flatten();
-        let decode = |(key, value): (&String, &Value)| {
-            let bytes = BASE64_STANDARD.decode(value.as_str()?).ok()?;
-            Some((key.clone(), String::from_utf8(bytes).ok()?))
-        };
-        Ok(data.filter_map(decode).collect())
+        match requests::get(&self.world.client, &folder, name).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Value::Null),
+            answer => answer,
+        }
     }
 
     /// The key of a namespace, made when it is first needed.
     async fn signing_key(&self, namespace: &str) -> kube::Result<String> {
         loop {
-            let known = self.secret(namespace, NAMESPACE_SIGNING_SECRET).await?;
+            let known = data(&self.secret(namespace, NAMESPACE_SIGNING_SECRET).await?);
             if let Some(key) = known.get(SIGNING_KEY) {
                 return Ok(key.clone());
             }
@@ -292,6 +329,16 @@ impl Deliverer {
             }
         }
     }
+}
+
+/// What a Secret holds.
+fn data(secret: &Value) -> BTreeMap<String, String> {
+    let data = secret["data"].as_object().into_iter().flatten();
+    let decode = |(key, value): (&String, &Value)| {
+        let bytes = BASE64_STANDARD.decode(value.as_str()?).ok()?;
+        Some((key.clone(), String::from_utf8(bytes).ok()?))
+    };
+    data.filter_map(decode).collect()
 }
 
 /// A merge patch keeps what it does not name, so what is not there is named.

@@ -6,6 +6,7 @@
 mod announce;
 mod apply;
 mod built_in;
+mod callback_secret;
 mod callbacks;
 mod controller;
 mod deliveries;
@@ -21,6 +22,7 @@ mod prepare;
 mod requests;
 mod revisions;
 mod sweep;
+mod usage;
 mod world;
 
 use std::{path::PathBuf, sync::Arc};
@@ -31,7 +33,8 @@ use kube::Client;
 use parking_lot::Mutex;
 use reconcile::{Closing, Recorder, definitions};
 use render_worker::Pool;
-use resources::tasks::{ALL, GROUP, VERSION};
+use resources::tasks::{ALL, GROUP, VERSION, admission};
+use serde_json::Value;
 use tokio::task::JoinSet;
 
 pub use callbacks::{guard, schedule, signature};
@@ -70,6 +73,22 @@ pub async fn install(client: &Client) {
     await_kinds(client).await;
 }
 
+/// What the API server refuses by itself. Tasks work without it, so nobody waits for it, nor for a server that does not
+/// take it.
+async fn install_policies(client: &Client) {
+    for policy in admission::policies() {
+        let folder = match policy["kind"].as_str() {
+            Some("ValidatingAdmissionPolicy") => admission::POLICIES,
+            _ => admission::BINDINGS,
+        };
+        let name = policy["metadata"]["name"].as_str().unwrap_or_default();
+        if let Err(error) = reconcile::requests::apply::<Value>(client, MANAGER, folder, name, &policy).await
+        {
+            tracing::warn!(%error, policy = name, "a policy on templates cannot be made");
+        }
+    }
+}
+
 /// Makes the templates and node groups that every cluster begins with, where they are not there. The engine does so,
 /// too; whoever starts it may want them before anybody asks.
 pub async fn install_objects(client: &Client) -> kube::Result<()> {
@@ -93,6 +112,7 @@ pub fn start(client: Client, options: Options, closing: &Closing) -> JoinSet<()>
         let ready = async {
             if options.installs {
                 install(&client).await;
+                install_policies(&client).await;
             } else {
                 await_kinds(&client).await;
             }
@@ -120,18 +140,17 @@ fn started(client: Client, options: Options, closing: &Closing) -> JoinSet<()> {
         hints: Mutex::default(),
         options: Arc::new(options.clone()),
     };
-    let deliverer = Deliverer {
-        world: world.clone(),
-        client: callbacks::client::Client {
-            allowed: options.callbacks_to,
-            tls: verified_tls::client_config(&options.authorities),
-        },
+    let client = callbacks::client::Client {
+        allowed: options.callbacks_to,
+        tls: verified_tls::client_config(&options.authorities),
     };
+    let deliverer = Deliverer::new(world.clone(), client);
     let controller = Arc::new(controller);
     sweep::start(controller.clone(), &mut tasks);
     controller::start(controller, &mut tasks);
     deliveries::start(Arc::new(deliverer), closing.clone(), &mut tasks);
     node_groups::start(world.clone(), groups, closing.clone(), &mut tasks);
+    usage::start(world.clone(), closing.clone(), &mut tasks);
     if let Some(folder) = options.logs {
         logs::start(world, logs::Archive::new(folder), closing.clone(), &mut tasks);
     }

@@ -228,11 +228,21 @@ impl Keeper {
             .log_stream(&key.name, &parameters)
             .await
             .map_err(io::Error::other)?;
-        write(log, path).await
+        let written = write(log, path).await?;
+        let runs = self.world.pods.get(key).is_some_and(|seen| {
+            let pod = seen.pod.as_deref();
+            pod.is_some_and(|pod| pod.phase == "Running")
+        });
+        if written == 0 && runs {
+            // A node that cannot follow a log may say nothing and be done.
+            return Err(io::Error::other("nothing was printed so far"));
+        }
+        Ok(())
     }
 }
 
-async fn write(log: impl AsyncRead, path: &Path) -> io::Result<()> {
+/// Writes a log into a file; how much came.
+async fn write(log: impl AsyncRead, path: &Path) -> io::Result<u64> {
     let mut log = std::pin::pin!(log);
     let mut file = fs::File::create(path).await?;
     let (mut buffer, mut written) = (vec![0; 16 * 1024], 0_u64);
@@ -240,7 +250,7 @@ async fn write(log: impl AsyncRead, path: &Path) -> io::Result<()> {
         let length = log.read(&mut buffer).await?;
         if length == 0 {
             file.flush().await?;
-            return Ok(());
+            return Ok(written);
         }
         if written < LARGEST {
             file.write_all(&buffer[..length]).await?;

@@ -19,7 +19,7 @@ use resources::tasks::{Attempt, Child, Phase, Pinned, TaskEvent, TaskStatus};
 
 pub use pods::Pod;
 pub use runs::{Run, RunState, runs};
-pub use stored::{Endpoint, Task, endpoints};
+pub use stored::{APPLIED, Endpoint, Task, endpoints, without_headers};
 pub use waiting::{Hint, NodeGroup};
 
 /// Attempts that a status tells of.

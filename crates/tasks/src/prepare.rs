@@ -12,6 +12,7 @@ use templates::{Allowed, Code, Global, Inputs, Policy, Problem, includes};
 
 use crate::{
     controller::Controller,
+    kept::KeptText,
     objects,
     plan::{Prepared, Task},
     revisions::{Definition, Revisions, Template},
@@ -104,9 +105,7 @@ impl Controller {
             let message = "the task names no definition: `spec.definition` and `values.taskDef` are empty";
             return Err(Trouble::Broken("NoDefinition", message.to_owned()));
         }
-        let by_name = |name: &str| world.definitions.get(&Key::new(namespace, name));
-        let found = by_name(wanted).or_else(|| by_name(&templates::definition_slug(wanted)));
-        let Some(found) = found else {
+        let Some(found) = self.find_definition(namespace, wanted) else {
             let message = format!("there is no TaskDefinition `{wanted}` in namespace {namespace}");
             return Err(Trouble::Waits("DefinitionNotFound", message));
         };
@@ -144,6 +143,18 @@ impl Controller {
             claims: template.spec.claims,
         };
         Ok((pinned, definition, template))
+    }
+
+    /// The definition that is meant by a name, by the rule the service has: that of its users first, then that of the
+    /// object.
+    fn find_definition(&self, namespace: &str, wanted: &str) -> Option<Arc<KeptText>> {
+        let definitions = &self.world.definitions;
+        let by_name = |name: &str| definitions.get(&Key::new(namespace, name));
+        let is_called = |found: &Arc<KeptText>| called(&found.object()) == wanted;
+        by_name(&templates::definition_slug(wanted))
+            .filter(is_called)
+            .or_else(|| definitions.in_namespace(namespace).into_iter().find(is_called))
+            .or_else(|| by_name(wanted))
     }
 
     fn find_template(&self, definition: &Definition) -> Result<Template, Trouble> {
@@ -247,6 +258,16 @@ impl Controller {
         }
         let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
         Err(Trouble::Broken("ValuesInvalid", shortened(&errors.join("; "))))
+    }
+}
+
+/// What users call a definition.
+fn called(definition: &Value) -> &str {
+    let name = definition["spec"]["name"].as_str().unwrap_or_default();
+    if name.is_empty() {
+        definition["metadata"]["name"].as_str().unwrap_or_default()
+    } else {
+        name
     }
 }
 

@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use tokio::{task::JoinSet, time::sleep};
 
-use crate::{controller::Controller, deliveries, install_objects};
+use crate::{callback_secret, controller::Controller, deliveries, install_objects};
 
 const EVERY: Duration = Duration::from_mins(10);
 const SOON: Duration = Duration::from_secs(2);
@@ -42,6 +42,9 @@ async fn work(controller: &Controller) {
         }
         if let Err(error) = deliveries::sweep(&controller.world).await {
             tracing::warn!(%error, "deliveries that nobody needs are kept for now");
+        }
+        if let Err(error) = callback_secret::sweep(&controller.world).await {
+            tracing::warn!(%error, "headers that nobody needs are kept for now");
         }
     }
 }

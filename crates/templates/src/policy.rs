@@ -39,6 +39,18 @@ pub struct Allowed {
     pub kinds: Vec<String>,
 }
 
+impl Allowed {
+    /// The kinds among them that a template may not make unless it was allowed them.
+    pub fn unusual(&self) -> Vec<&str> {
+        let usual = Policy::of_task("", "");
+        let is_unusual = |kind: &&str| {
+            let rule = kind_rule(kind, &usual.kinds);
+            !usual.allows(&rule.group, &rule.kind)
+        };
+        self.kinds.iter().map(String::as_str).filter(is_unusual).collect()
+    }
+}
+
 /// Why an object may not be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {

@@ -129,7 +129,13 @@ pub(super) const PACKAGES: &[Measure] = &[
 
 /// What `bench tasks` measures.
 pub(super) const TASKS: &[Measure] = &[
-    more("renders", "renders, over HTTP", PerSecond, &[Times(5.0)]),
+    more(
+        "renders",
+        "renders over HTTP, 8 clients",
+        PerSecond,
+        &[Times(5.0)],
+    ),
+    more("renders_alone", "renders over HTTP, 1 client", PerSecond, &[]),
     more("submissions", "submissions, 8 clients", PerSecond, &[Times(5.0)]),
     less("submission_p50", "submission, 8 clients, p50", Milliseconds, &[]),
     less(
@@ -160,6 +166,24 @@ pub(super) const TASKS: &[Measure] = &[
         "server_memory",
         "memory of the API server, all stored",
         Megabytes,
+        &[],
+    ),
+    less(
+        "callback_p50",
+        "submission to first callback, p50",
+        Milliseconds,
+        &[],
+    ),
+    less(
+        "callback_p99",
+        "submission to first callback, p99",
+        Milliseconds,
+        &[],
+    ),
+    less(
+        "last_callback_p99",
+        "submission to last callback, p99",
+        Milliseconds,
         &[],
     ),
 ];

@@ -1,6 +1,7 @@
 //! The task service beside one of the same shape in Python: Flask, Jinja2, PyYAML and the Kubernetes client. Both
 //! store into the same API server, which has no controllers, so that submissions are all that happens.
 
+mod callbacks;
 mod http;
 mod python;
 
@@ -34,6 +35,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const SUBMISSIONS: usize = 1000;
 const RENDERS: usize = 2000;
 const LISTS: usize = 1000;
+/// Tasks of somebody among all that are stored.
+const OF_BOB: usize = 10;
 
 /// What both make of values; the shape of a task that counts down.
 const TEMPLATE: &str = r#"apiVersion: batch/v1
@@ -93,17 +96,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             process.stop()?;
             let renders = python::renders(python, TEMPLATE, &values("bench", 1), RENDERS, &folder)?;
             samples.add("renders", "real", renders);
+            samples.add("renders_alone", "real", renders);
         }
         if arguments.only != Some(Side::Real) {
-            bench.measure_renders(&mut samples)?;
+            bench.measure_renders("renders", CLIENTS, &mut samples)?;
+            bench.measure_renders("renders_alone", 1, &mut samples)?;
             // What is stored is stored once: filling takes longer than all the rest.
             if round == 0 {
                 bench.measure_stored(arguments.tasks as usize, &mut samples)?;
             }
         }
         bench.stop()?;
+        if arguments.only != Some(Side::Real) {
+            callbacks::measure(&binaries, &subfolder(&folder, "callbacks")?, &mut samples)?;
+        }
     }
-    let note = "`real` is Flask with Jinja2, PyYAML and the Kubernetes client, in one process of 8 threads; its renders are a loop without HTTP";
+    let note = "`real` is Flask with Jinja2, PyYAML and the Kubernetes client, in one process of 8 threads, which stores a Job and checks nothing but that values are there; its renders are a loop of one thread without HTTP, and it has no callbacks";
     Ok(Report::new(TASKS, samples, arguments.rounds).with_note(note))
 }
 
@@ -191,8 +199,8 @@ impl Bench {
         Ok(())
     }
 
-    fn measure_renders(&self, samples: &mut Samples) -> Result<()> {
-        eprintln!("ours: {RENDERS} renders");
+    fn measure_renders(&self, name: &'static str, clients: usize, samples: &mut Samples) -> Result<()> {
+        eprintln!("ours: {RENDERS} renders, {clients} clients");
         let body = json!({
             "values": values("bench", 1),
             "system_values": {"image": {"repository": "registry/base", "tag": "1"}},
@@ -204,14 +212,25 @@ impl Bench {
         };
         render(&self.service)?;
         let begun = Instant::now();
-        together(&self.service, 2, RENDERS, |service, _| render(service))?;
-        samples.add("renders", "ours", RENDERS as f64 / begun.elapsed().as_secs_f64());
+        together(&self.service, clients, RENDERS, |service, _| render(service))?;
+        samples.add(name, "ours", RENDERS as f64 / begun.elapsed().as_secs_f64());
         Ok(())
+    }
+
+    /// The service as somebody else asks it: the creator of a task is who submits it.
+    fn of_bob(&self) -> Result<Client> {
+        let grants = json!([{"role": "submitter", "namespace": "default"}]);
+        let body = json!({"name": "bob", "grants": grants});
+        let made: Value = serde_json::from_slice(&self.service.expect(201, "POST", "/v1/tokens", &body)?)?;
+        let token = made["token"].as_str().context("a token has a text")?;
+        Ok(self.service.with_token(token))
     }
 
     /// Lists and memory with many tasks.
     fn measure_stored(&self, tasks: usize, samples: &mut Samples) -> Result<()> {
         eprintln!("ours: {tasks} tasks to store");
+        // The oldest of all, so that a list of them looks at every task.
+        submit(&self.of_bob()?, "bob", OF_BOB)?;
         submit(&self.service, "ada", tasks)?;
         let lists = |path: &str| -> Result<f64> {
             let mut took = Vec::with_capacity(LISTS);
@@ -227,8 +246,11 @@ impl Bench {
         samples.add(
             "list_filtered_p99",
             "ours",
-            lists("/v1/tasks?limit=50&phase=Failed")?,
+            lists("/v1/tasks?limit=50&creator=bob")?,
         );
+        let found: Value = serde_json::from_slice(&self.service.get("/v1/tasks?limit=50&creator=bob")?.body)?;
+        let found = found["items"].as_array().map_or(0, Vec::len);
+        ensure!(found == OF_BOB, "{found} of the tasks of somebody are found");
         samples.add("service_memory", "ours", memory(self.process.pid())?);
         samples.add("server_memory", "ours", memory(self.server.pid())?);
         Ok(())

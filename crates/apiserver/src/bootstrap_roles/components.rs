@@ -213,6 +213,11 @@ fn tasks() -> Vec<Value> {
             &["customresourcedefinitions"],
             &["create", "get", "list", "patch", "update", "watch"],
         ),
+        rule(
+            &["admissionregistration.k8s.io"],
+            &["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+            &["create", "get", "patch"],
+        ),
         rule(&["trainyard.dev"], &["*"], &CHANGE),
         rule(
             &["argoproj.io", "kubeflow.org", "mlkube.io", "mxnet.mlkube.io"],
@@ -260,6 +265,8 @@ fn task_service() -> Vec<Value> {
     const CHANGE: [&str; 7] = ["create", "delete", "get", "list", "patch", "update", "watch"];
     let mut rules = vec![
         rule(&["trainyard.dev"], &["*"], &CHANGE),
+        // It asks itself who may.
+        rule(&["trainyard.dev"], &["tasktemplates"], &["trust"]),
         rule(&[""], &["configmaps", "secrets"], &CHANGE),
         rule(&[""], &["namespaces"], &["create", "get"]),
         rule(&[""], &["pods", "pods/log"], &READ),

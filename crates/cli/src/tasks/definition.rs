@@ -3,17 +3,16 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use http::{Method, header};
-use serde_json::Value;
 
 use super::{
     carry_out,
     file::{self, File},
     place::{self, Place},
     problem::warn,
-    rest::{Rest, escaped},
+    rest::escaped,
+    shown::{self, text},
 };
-use crate::{Answer, Output, Surroundings, jobs::table::table};
+use crate::{Answer, Surroundings};
 
 /// Register definitions of tasks, and see which there are
 #[derive(Debug, clap::Args)]
@@ -111,43 +110,28 @@ fn list(arguments: &ListArguments, surroundings: &Surroundings) -> Result<ExitCo
             &[]
         };
         let definitions = rest.list("/v1/definitions", query, None).await?;
-        let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
-        match arguments.answer.output {
-            Output::Json => println!("{:#}", Value::Array(definitions)),
-            Output::Text if definitions.is_empty() => eprintln!("there are no definitions"),
-            Output::Text => {
-                let rows: Vec<_> = definitions
-                    .iter()
-                    .map(|row| {
-                        [
-                            "namespace",
-                            "name",
-                            "task_template_name",
-                            "creator",
-                            "description",
-                        ]
-                        .map(|it| text(row, it))
-                    })
-                    .collect();
-                print!(
-                    "{}",
-                    table(["NAMESPACE", "NAME", "TEMPLATE", "CREATOR", "DESCRIPTION"], &rows)
-                );
-            }
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok(shown::list(
+            &arguments.answer,
+            definitions,
+            ["NAMESPACE", "NAME", "TEMPLATE", "CREATOR", "DESCRIPTION"],
+            |row| {
+                [
+                    "namespace",
+                    "name",
+                    "task_template_name",
+                    "creator",
+                    "description",
+                ]
+                .map(|name| text(row, name))
+            },
+            "there are no definitions",
+        ))
     })
 }
 
 fn show(arguments: &NameArguments, surroundings: &Surroundings) -> Result<ExitCode> {
-    carry_out(&arguments.place, surroundings, async |rest| {
-        let definition = rest.get(&path(&arguments.name), &[]).await?.body;
-        match arguments.answer.output {
-            Output::Json => println!("{definition:#}"),
-            Output::Text => print!("{}", manifests::yaml::to_string(&definition)),
-        }
-        Ok(ExitCode::SUCCESS)
-    })
+    let path = path(&arguments.name);
+    shown::whole(&arguments.place, surroundings, &arguments.answer, &path)
 }
 
 fn apply(arguments: &ApplyArguments, surroundings: &Surroundings) -> Result<ExitCode> {
@@ -159,61 +143,17 @@ fn apply(arguments: &ApplyArguments, surroundings: &Surroundings) -> Result<Exit
             Some(name) if !is_unique => rest.find(&path(name), &[]).await?,
             _ => None,
         };
-        let (answer, done) = store(&rest, "/v1/definitions", known, &definition, arguments.dry_run).await?;
+        let (answer, done) = rest
+            .store("/v1/definitions", known, &definition, arguments.dry_run)
+            .await?;
         warn(&answer);
-        match arguments.answer.output {
-            Output::Json => println!("{answer:#}"),
-            Output::Text => println!(
-                "definition {} {done}",
-                answer["name"].as_str().unwrap_or_default()
-            ),
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok(shown::one(&arguments.answer, &answer, |answer| {
+            format!("definition {} {done}\n", text(answer, "name"))
+        }))
     })
-}
-
-/// Creates something, or replaces what there is of it, and says which.
-pub(super) async fn store(
-    rest: &Rest,
-    folder: &str,
-    known: Option<super::rest::Answer>,
-    body: &Value,
-    is_dry: bool,
-) -> Result<(Value, String)> {
-    let query: &[(&str, &str)] = if is_dry { &[("dryRun", "true")] } else { &[] };
-    let (answer, done) = match known {
-        None => (
-            rest.ask(Method::POST, folder, query, &[], Some(body)).await?,
-            "created",
-        ),
-        Some(known) => {
-            let name = known.body["name"].as_str().unwrap_or_default();
-            let path = format!("{folder}/{}", escaped(name));
-            let headers = [(header::IF_MATCH, known.etag())];
-            (
-                rest.ask(Method::PUT, &path, query, &headers, Some(body)).await?,
-                "changed",
-            )
-        }
-    };
-    let done = if is_dry {
-        format!("would be {done}")
-    } else {
-        done.to_owned()
-    };
-    Ok((answer.body, done))
 }
 
 fn form(arguments: &NameArguments, surroundings: &Surroundings) -> Result<ExitCode> {
-    carry_out(&arguments.place, surroundings, async |rest| {
-        let form = rest
-            .get(&format!("{}/form", path(&arguments.name)), &[])
-            .await?
-            .body;
-        match arguments.answer.output {
-            Output::Json => println!("{form:#}"),
-            Output::Text => print!("{}", manifests::yaml::to_string(&form)),
-        }
-        Ok(ExitCode::SUCCESS)
-    })
+    let path = format!("{}/form", path(&arguments.name));
+    shown::whole(&arguments.place, surroundings, &arguments.answer, &path)
 }

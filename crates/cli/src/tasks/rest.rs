@@ -137,6 +137,38 @@ impl Rest {
         Err(self.refused(head.status, &bytes))
     }
 
+    /// Creates something, or replaces what there is of it; the answer, and which.
+    pub(super) async fn store(
+        &self,
+        folder: &str,
+        known: Option<Answer>,
+        body: &Value,
+        is_dry: bool,
+    ) -> Result<(Value, String)> {
+        let query: &[(&str, &str)] = if is_dry { &[("dryRun", "true")] } else { &[] };
+        let (answer, done) = match known {
+            None => (
+                self.ask(Method::POST, folder, query, &[], Some(body)).await?,
+                "created",
+            ),
+            Some(known) => {
+                let name = known.body["name"].as_str().unwrap_or_default();
+                let path = format!("{folder}/{}", escaped(name));
+                let headers = [(header::IF_MATCH, known.etag())];
+                (
+                    self.ask(Method::PUT, &path, query, &headers, Some(body)).await?,
+                    "changed",
+                )
+            }
+        };
+        let done = if is_dry {
+            format!("would be {done}")
+        } else {
+            done.to_owned()
+        };
+        Ok((answer.body, done))
+    }
+
     /// An answer that is text.
     pub(super) async fn text(&self, path: &str, query: &[(&str, &str)]) -> Result<String> {
         let headers = [(header::ACCEPT, "text/plain")];

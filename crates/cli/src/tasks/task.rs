@@ -15,11 +15,9 @@ use super::{
     place::{self, Place},
     problem::warn,
     rest::{Rest, escaped},
+    shown::{self, text},
 };
-use crate::{
-    Answer, Output, Surroundings,
-    jobs::table::{age, table},
-};
+use crate::{Answer, Output, Surroundings, jobs::table::age};
 
 /// Submit tasks to the task service, and see what becomes of them
 #[derive(Debug, clap::Args)]
@@ -260,7 +258,7 @@ fn submit(arguments: &SubmitArguments, surroundings: &Surroundings) -> Result<Ex
         if is_json && !arguments.watch {
             println!("{task:#}");
         } else if !is_json {
-            println!("{} submitted", name_of(&task));
+            println!("{} submitted", text(&task, "name"));
         }
         if !arguments.watch {
             return Ok(ExitCode::SUCCESS);
@@ -279,10 +277,6 @@ fn print_preview(task: &Value, is_json: bool) {
     }
 }
 
-fn name_of(task: &Value) -> &str {
-    task["name"].as_str().unwrap_or_default()
-}
-
 fn list(arguments: &ListArguments, surroundings: &Surroundings) -> Result<ExitCode> {
     carry_out(&arguments.place, surroundings, async |rest| {
         let phase = arguments
@@ -299,12 +293,14 @@ fn list(arguments: &ListArguments, surroundings: &Surroundings) -> Result<ExitCo
         let tasks = rest
             .list("/v1/tasks", &query, Some(arguments.limit.max(1)))
             .await?;
-        match arguments.answer.output {
-            Output::Json => println!("{:#}", Value::Array(tasks)),
-            Output::Text if tasks.is_empty() => eprintln!("there are no such tasks"),
-            Output::Text => print!("{}", shown(&tasks, Timestamp::now())),
-        }
-        Ok(ExitCode::SUCCESS)
+        let now = Timestamp::now();
+        Ok(shown::list(
+            &arguments.answer,
+            tasks,
+            HEADS,
+            |task| row(task, now),
+            "there are no such tasks",
+        ))
     })
 }
 
@@ -318,35 +314,26 @@ fn capitalised(word: &str) -> String {
         .collect()
 }
 
-fn shown(tasks: &[Value], now: Timestamp) -> String {
-    let text = |task: &Value, name: &str| task[name].as_str().unwrap_or_default().to_owned();
-    let rows: Vec<_> = tasks
-        .iter()
-        .map(|task| {
-            let created = text(task, "created_at").parse().ok();
-            [
-                text(task, "namespace"),
-                text(task, "name"),
-                text(task, "task_def"),
-                text(task, "phase"),
-                text(task, "reason"),
-                text(task, "creator"),
-                age(created, now),
-            ]
-        })
-        .collect();
-    table(
-        [
-            "NAMESPACE",
-            "NAME",
-            "DEFINITION",
-            "PHASE",
-            "REASON",
-            "CREATOR",
-            "AGE",
-        ],
-        &rows,
-    )
+const HEADS: [&str; 7] = [
+    "NAMESPACE",
+    "NAME",
+    "DEFINITION",
+    "PHASE",
+    "REASON",
+    "CREATOR",
+    "AGE",
+];
+
+fn row(task: &Value, now: Timestamp) -> [String; 7] {
+    [
+        text(task, "namespace"),
+        text(task, "name"),
+        text(task, "task_def"),
+        text(task, "phase"),
+        text(task, "reason"),
+        text(task, "creator"),
+        age(text(task, "created_at").parse().ok(), now),
+    ]
 }
 
 fn path(name: &str) -> String {
@@ -354,25 +341,17 @@ fn path(name: &str) -> String {
 }
 
 fn show(arguments: &NameArguments, surroundings: &Surroundings) -> Result<ExitCode> {
-    carry_out(&arguments.place, surroundings, async |rest| {
-        let task = rest.get(&path(&arguments.name), &[]).await?.body;
-        match arguments.answer.output {
-            Output::Json => println!("{task:#}"),
-            Output::Text => print!("{}", manifests::yaml::to_string(&task)),
-        }
-        Ok(ExitCode::SUCCESS)
-    })
+    let path = path(&arguments.name);
+    shown::whole(&arguments.place, surroundings, &arguments.answer, &path)
 }
 
 fn act(arguments: &NameArguments, verb: &str, done: &str, surroundings: &Surroundings) -> Result<ExitCode> {
     carry_out(&arguments.place, surroundings, async |rest| {
         let path = format!("{}:{verb}", path(&arguments.name));
         let task = rest.ask(Method::POST, &path, &[], &[], None).await?.body;
-        match arguments.answer.output {
-            Output::Json => println!("{task:#}"),
-            Output::Text => println!("{} {done}", name_of(&task)),
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok(shown::one(&arguments.answer, &task, |task| {
+            format!("{} {done}\n", text(task, "name"))
+        }))
     })
 }
 
@@ -419,6 +398,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::jobs::table::table;
 
     #[test]
     fn values_are_set_where_their_path_leads() {
@@ -448,12 +428,10 @@ mod tests {
 
     #[test]
     fn tasks_are_lines() {
-        let tasks = [
-            json!({"namespace": "default", "name": "count-abc123", "task_def": "count", "phase": "Running",
-                            "creator": "ada", "created_at": "2026-01-01T00:00:00Z"}),
-        ];
+        let task = json!({"namespace": "default", "name": "count-abc123", "task_def": "count", "phase": "Running",
+                            "creator": "ada", "created_at": "2026-01-01T00:00:00Z"});
         assert_eq!(
-            shown(&tasks, "2026-01-01T00:00:42Z".parse().unwrap()),
+            table(HEADS, &[row(&task, "2026-01-01T00:00:42Z".parse().unwrap())]),
             "NAMESPACE   NAME           DEFINITION   PHASE     REASON   CREATOR   AGE\n\
              default     count-abc123   count        Running            ada       42s\n"
         );

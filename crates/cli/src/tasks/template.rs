@@ -7,15 +7,15 @@ mod render;
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
-use serde_json::Value;
 
 use super::{
-    carry_out, definition, file,
+    carry_out, file,
     place::{self, Place},
     problem::warn,
     rest::escaped,
+    shown::{self, text},
 };
-use crate::{Answer, Output, Surroundings, jobs::table::table};
+use crate::{Answer, Surroundings};
 
 /// Write templates of tasks, publish them, and see which there are
 #[derive(Debug, clap::Args)]
@@ -115,30 +115,22 @@ fn path(name: &str) -> String {
 fn list(arguments: &ListArguments, surroundings: &Surroundings) -> Result<ExitCode> {
     carry_out(&arguments.place, surroundings, async |rest| {
         let templates = rest.list("/v1/templates", &[], None).await?;
-        let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
-        match arguments.answer.output {
-            Output::Json => println!("{:#}", Value::Array(templates)),
-            Output::Text if templates.is_empty() => eprintln!("there are no templates"),
-            Output::Text => {
-                let rows: Vec<_> = templates
-                    .iter()
-                    .map(|row| ["name", "description"].map(|it| text(row, it)))
-                    .collect();
-                print!("{}", table(["NAME", "DESCRIPTION"], &rows));
-            }
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok(shown::list(
+            &arguments.answer,
+            templates,
+            ["NAME", "DESCRIPTION"],
+            |row| ["name", "description"].map(|name| text(row, name)),
+            "there are no templates",
+        ))
     })
 }
 
 fn show(arguments: &ShowArguments, surroundings: &Surroundings) -> Result<ExitCode> {
     carry_out(&arguments.place, surroundings, async |rest| {
         let template = rest.get(&path(&arguments.name), &[]).await?.body;
-        match arguments.answer.output {
-            Output::Json => println!("{template:#}"),
-            Output::Text => print!("{}", template["template"].as_str().unwrap_or_default()),
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok(shown::one(&arguments.answer, &template, |it| {
+            text(it, "template")
+        }))
     })
 }
 
@@ -147,13 +139,12 @@ fn apply(arguments: &ApplyArguments, surroundings: &Surroundings) -> Result<Exit
     carry_out(&arguments.place, surroundings, async |rest| {
         let name = template["name"].as_str().unwrap_or_default();
         let known = rest.find(&path(name), &[]).await?;
-        let (answer, done) =
-            definition::store(&rest, "/v1/templates", known, &template, arguments.dry_run).await?;
+        let (answer, done) = rest
+            .store("/v1/templates", known, &template, arguments.dry_run)
+            .await?;
         warn(&answer);
-        match arguments.answer.output {
-            Output::Json => println!("{answer:#}"),
-            Output::Text => println!("template {} {done}", answer["name"].as_str().unwrap_or_default()),
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok(shown::one(&arguments.answer, &answer, |answer| {
+            format!("template {} {done}\n", text(answer, "name"))
+        }))
     })
 }

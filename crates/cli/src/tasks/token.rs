@@ -10,8 +10,9 @@ use super::{
     carry_out,
     place::{self, Place},
     rest::escaped,
+    shown::{self, text},
 };
-use crate::{Answer, Output, Surroundings, jobs::table::table};
+use crate::{Answer, Surroundings};
 
 /// Make and revoke tokens of the task service
 #[derive(Debug, clap::Args)]
@@ -101,11 +102,9 @@ fn create(arguments: &CreateArguments, surroundings: &Surroundings) -> Result<Ex
             .ask(Method::POST, "/v1/tokens", &[], &[], Some(&body))
             .await?
             .body;
-        match arguments.answer.output {
-            Output::Json => println!("{token:#}"),
-            Output::Text => println!("{}", token["token"].as_str().unwrap_or_default()),
-        }
-        Ok(ExitCode::SUCCESS)
+        Ok(shown::one(&arguments.answer, &token, |token| {
+            text(token, "token") + "\n"
+        }))
     })
 }
 
@@ -113,26 +112,24 @@ fn list(arguments: &ListArguments, surroundings: &Surroundings) -> Result<ExitCo
     carry_out(&arguments.place, surroundings, async |rest| {
         let namespace = arguments.place.namespace().unwrap_or("*");
         let tokens = rest.list("/v1/tokens", &[("namespace", namespace)], None).await?;
-        if arguments.answer.output == Output::Json {
-            println!("{:#}", Value::Array(tokens));
-            return Ok(ExitCode::SUCCESS);
-        }
-        let text = |token: &Value, name: &str| token[name].as_str().unwrap_or_default().to_owned();
-        let rows: Vec<_> = tokens
-            .iter()
-            .map(|token| {
-                let grants = token["grants"].as_array().into_iter().flatten();
-                let grants: Vec<String> = grants
-                    .map(|grant| format!("{} in {}", text(grant, "role"), text(grant, "namespace")))
-                    .collect();
-                let end = text(token, "expires_at");
-                let end = if end.is_empty() { "never".to_owned() } else { end };
-                [text(token, "id"), text(token, "name"), grants.join(", "), end]
-            })
-            .collect();
-        print!("{}", table(["ID", "NAME", "MAY", "ENDS"], &rows));
-        Ok(ExitCode::SUCCESS)
+        Ok(shown::list(
+            &arguments.answer,
+            tokens,
+            ["ID", "NAME", "MAY", "ENDS"],
+            row,
+            "there are no tokens",
+        ))
     })
+}
+
+fn row(token: &Value) -> [String; 4] {
+    let grants = token["grants"].as_array().into_iter().flatten();
+    let grants: Vec<String> = grants
+        .map(|grant| format!("{} in {}", text(grant, "role"), text(grant, "namespace")))
+        .collect();
+    let end = text(token, "expires_at");
+    let end = if end.is_empty() { "never".to_owned() } else { end };
+    [text(token, "id"), text(token, "name"), grants.join(", "), end]
 }
 
 fn revoke(arguments: &RevokeArguments, surroundings: &Surroundings) -> Result<ExitCode> {

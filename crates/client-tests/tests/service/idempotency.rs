@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, thread};
 
+use client_tests::{Release, Shell, kubectl, needed};
 use serde_json::json;
 
 use crate::{Service, countdown};
@@ -60,4 +61,50 @@ fn the_same_request_with_the_same_key_is_one_task() {
         (found.status == 404).then_some(()).ok_or(found.body)
     });
     submit("k-2", &values).problem(410, "gone");
+}
+
+/// Whoever is killed between making a task and writing that down leaves a note without a mark.
+#[test]
+fn a_key_is_used_up_though_nobody_could_write_it_down() {
+    let Some(kubectl) = needed(kubectl(Release::Ours)) else {
+        return;
+    };
+    let service = Service::start();
+    service.register_countdown("countdown");
+    let values = countdown("countdown", 1).to_string();
+    let submit = |key: &str| {
+        let header = format!("Idempotency-Key: {key}");
+        service.curl(&["-X", "POST", "-H", &header], "/v1/tasks", Some(&values))
+    };
+    let task = submit("k-1").expect(201);
+    let name = task["name"].as_str().unwrap();
+    let shell = Shell::new(&service.server, &[("kubectl", &kubectl)]);
+    shell.ok("kubectl annotate configmap -l trainyard.dev/idempotency-key trainyard.dev/task-made-");
+    shell.ok(&format!("kubectl delete task {name} --timeout=120s"));
+    submit("k-1").problem(410, "gone");
+}
+
+/// Of a hundred thousand names two may be the same.
+#[test]
+fn a_key_never_stands_for_the_task_of_somebody_else() {
+    let Some(kubectl) = needed(kubectl(Release::Ours)) else {
+        return;
+    };
+    let service = Service::start();
+    service.register_countdown("countdown");
+    let theirs = service.countdown("countdown", 1);
+    let values = countdown("countdown", 2).to_string();
+    let shell = Shell::new(&service.server, &[("kubectl", &kubectl)]);
+    shell.ok(&format!(
+        r#"key=$(printf %s '["default","admin","k-1"]' | sha256sum | cut -c1-40)
+           body=$(printf %s '{values}' | sha256sum | cut -c1-64)
+           kubectl create configmap idempotency-$key --from-literal=task={theirs} --from-literal=body=$body"#
+    ));
+    let header = "Idempotency-Key: k-1";
+    let reply = service.curl(&["-X", "POST", "-H", header], "/v1/tasks", Some(&values));
+    let problem = reply.problem(409, "conflict");
+    assert!(
+        problem["detail"].as_str().unwrap().contains("another key"),
+        "{problem}"
+    );
 }

@@ -12,7 +12,9 @@ mod injection;
 mod kept_logs;
 mod limits;
 mod local_templates;
+mod pages;
 mod previews;
+mod replicas;
 mod secrets;
 mod streams;
 mod tokens;
@@ -79,6 +81,8 @@ impl Service {
         let mut operator = Command::new(binary());
         operator.args(["operator", "--install-definitions", "--leader-elect=false"]);
         operator.args(["--metrics-bind-address=0", "--health-probe-bind-address=0"]);
+        // The receivers of these tests are on this machine.
+        operator.args(["--callbacks-to", "127.0.0.0/8"]);
         let (operator, _) = start(&mut operator, &server, "");
         let mut service = Self::process(server, &[]);
         service.processes.push(operator);
@@ -150,6 +154,11 @@ impl Service {
     /// Registers a definition that counts down from `number` in its values.
     #[track_caller]
     pub(crate) fn register_countdown(&self, name: &str) -> Value {
+        // On a machine that has no time for it, the program says that it is ready without its templates.
+        until("the template", || {
+            let found = self.get("/v1/templates/countdown-task");
+            (found.status == 200).then_some(()).ok_or(found.body)
+        });
         let definition = json!({
             "creator": "admin",
             "name": name,

@@ -50,6 +50,14 @@ fn a_token_may_what_its_role_says_where_it_says() {
     let trusted = json!({"name": "root", "template": "kind: Job\n", "trusted": true});
     assert_eq!(status(&author, "POST", "/v1/templates", Some(&trusted)), 403);
     assert_eq!(service.post("/v1/templates", &trusted).status, 201);
+    // Whoever may let a template make anything may do anything.
+    let making =
+        |name: &str, kind: &str| json!({"name": name, "template": "kind: Job\n", "allowed_kinds": [kind]});
+    let binding = making("binds", "rbac.authorization.k8s.io/v1/RoleBinding");
+    assert_eq!(status(&author, "POST", "/v1/templates", Some(&binding)), 403);
+    assert_eq!(service.post("/v1/templates", &binding).status, 201);
+    let jobs = making("jobs", "batch/v1/Job");
+    assert_eq!(status(&author, "POST", "/v1/templates", Some(&jobs)), 201);
     // An admin of a namespace gives away what is there, and nothing else.
     let grant =
         |namespace: &str| json!({"name": "x", "grants": [{"role": "viewer", "namespace": namespace}]});
@@ -57,6 +65,14 @@ fn a_token_may_what_its_role_says_where_it_says() {
     assert_eq!(status(&local, "POST", "/v1/tokens", Some(&grant("*"))), 403);
     assert_eq!(status(&local, "GET", "/v1/audit", None), 200);
     assert_eq!(status(&local, "GET", "/v1/audit?namespace=*", None), 403);
+    // What a token may elsewhere is nobody's business here.
+    let both = json!({"name": "both", "grants": [
+        {"role": "viewer", "namespace": "default"}, {"role": "admin", "namespace": "secret-project"},
+    ]});
+    service.post("/v1/tokens", &both).expect(201);
+    let seen = service.curl_as(&local, &[], "/v1/tokens", None);
+    assert!(seen.expect(200).to_string().contains("\"both\""), "{seen:?}");
+    assert!(!seen.body.contains("secret-project"), "{seen:?}");
 }
 
 #[test]

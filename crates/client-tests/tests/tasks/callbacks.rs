@@ -8,16 +8,17 @@ use client_tests::{
 };
 use serde_json::{Value, json};
 
-use crate::{play, submit, until_is};
+use crate::{events, play, submit, until_is};
 
 #[test]
 fn receivers_are_told_what_happens() {
-    let scenarios: [Scenario; 5] = [
+    let scenarios: [Scenario; 6] = [
         ("told", told_in_order_with_headers_and_signature),
         ("slow", a_receiver_that_fails_is_tried_again),
         ("wants-none", a_receiver_that_wants_no_more_is_left_alone),
         ("forbidden", addresses_that_are_not_allowed_are_not_called),
         ("replay", a_delivery_is_made_once_more),
+        ("secrets", secrets_of_others_are_neither_sent_nor_touched),
     ];
     play(&scenarios);
 }
@@ -49,6 +50,7 @@ fn told_in_order_with_headers_and_signature(team: &Team<'_>) {
     });
     until_is(team, "Succeeded");
     deliveries(team, 3);
+    nobody_learns_the_key(team);
     team.ok("delete task t --timeout=120s");
     deliveries(team, 4);
     let calls = receiver.calls();
@@ -70,7 +72,13 @@ fn told_in_order_with_headers_and_signature(team: &Team<'_>) {
     for call in &calls {
         assert_eq!(call.header("webhook-signature").unwrap(), signed(call, &secret));
     }
-    // Nobody who reads tasks, deliveries or events learns the key.
+    nobody_learns_the_key(team);
+    let log = std::fs::read_to_string(team.server.home().join("server.log")).unwrap();
+    assert!(!log.contains("key-of-the-receiver"));
+}
+
+/// Whoever reads tasks, deliveries or events, and what `kubectl apply` has written on them.
+fn nobody_learns_the_key(team: &Team<'_>) {
     for what in [
         "tasks",
         "callbackdeliveries",
@@ -82,8 +90,49 @@ fn told_in_order_with_headers_and_signature(team: &Team<'_>) {
         let shown = team.ok(&format!("get {what} -o yaml"));
         assert!(!shown.contains("key-of-the-receiver"), "{what}: {shown}");
     }
-    let log = std::fs::read_to_string(team.server.home().join("server.log")).unwrap();
-    assert!(!log.contains("key-of-the-receiver"));
+}
+
+/// Whoever may write tasks may name any Secret in them.
+fn secrets_of_others_are_neither_sent_nor_touched(team: &Team<'_>) {
+    team.ok(r#"create secret generic theirs --from-literal=endpoint-1.headers='{"x-api-key": "of-somebody-else"}'"#);
+    let before = team.find("secrets/theirs");
+    let receiver = Receiver::start();
+    submit(team, "true", |task| {
+        endpoint(task, &receiver.url("/"));
+        task["spec"]["values"]["endpoints"][1]["headers"] = json!({"x-own": "mine"});
+        task["spec"]["callbackSecret"] = json!("theirs");
+    });
+    until_is(team, "Succeeded");
+    let all = receiver_settled(team, &receiver);
+    for call in receiver.calls() {
+        assert_eq!(call.header("x-api-key"), None);
+        assert_eq!(call.header("x-own"), Some("mine"));
+    }
+    // Headers are for whom they were written for.
+    let elsewhere = Receiver::start();
+    let change = json!([
+        {"op": "replace", "path": "/spec/values/endpoints/1/endpoint", "value": elsewhere.url("/")},
+        {"op": "add", "path": "/spec/attempt", "value": 2},
+    ]);
+    team.ok(&format!("patch task t --type=json -p '{change}'"));
+    team.until("tasks/t", |task| {
+        task["status"]["attempt"] == 2 && task["status"]["phase"] == "Succeeded"
+    });
+    deliveries(team, events(&team.find("tasks/t")).len());
+    let calls = elsewhere.calls();
+    assert!(!calls.is_empty() && calls.iter().all(|call| call.header("x-own").is_none()));
+    // Nor is a delivery sent elsewhere.
+    let name = all[0]["metadata"]["name"].as_str().unwrap();
+    let refused = team.run(&format!(
+        "patch callbackdelivery {name} --type=merge -p '{{\"spec\":{{\"url\":\"http://127.0.0.1:1/\",\"replay\":1}}}}'"
+    ));
+    assert!(
+        refused.code != 0 && refused.stderr.contains("only `replay`"),
+        "{}",
+        refused.stderr
+    );
+    team.ok("delete task t --timeout=120s");
+    assert_eq!(team.find("secrets/theirs"), before);
 }
 
 /// What a receiver would compute: by another program, from the specification.
@@ -182,6 +231,9 @@ fn addresses_that_are_not_allowed_are_not_called(team: &Team<'_>) {
                         .contains("not a public address"),
                     "{delivery}"
                 );
+                for inside in ["169.254.169.254", "fd00:ec2::254", "10.0.0.1"] {
+                    assert!(!attempts.to_string().contains(inside), "{delivery}");
+                }
             }
         }
     }

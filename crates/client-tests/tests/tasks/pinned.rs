@@ -7,7 +7,8 @@ use crate::{definition, patch, play, submit, task, template, until_is};
 
 #[test]
 fn a_task_keeps_what_it_was_made_of() {
-    let scenarios: [Scenario; 3] = [
+    let scenarios: [Scenario; 4] = [
+        ("trust", only_administrators_trust_templates),
         ("changed", the_definition_changes_while_it_runs),
         ("template-gone", its_template_is_deleted),
         ("late", its_definition_and_template_come_later),
@@ -49,15 +50,62 @@ fn the_definition_changes_while_it_runs(team: &Team<'_>) {
 fn its_template_is_deleted(team: &Team<'_>) {
     submit(team, "exit 1", |_| {});
     until_is(team, "Failed");
-    team.ok(&format!("delete tasktemplate run-{}", team.namespace));
+    // Not as long as a definition uses it.
+    let template = format!("run-{}", team.namespace);
+    team.shell.ok(&format!(
+        "timeout 60 sh -c 'until kubectl get tasktemplate {template} -o jsonpath={{.status.usedBy}} | grep -q definition; do sleep 0.1; done'"
+    ));
+    let refused = team.run(&format!("delete tasktemplate {template}"));
+    assert!(
+        refused.code != 0
+            && refused
+                .stderr
+                .contains(&format!("used by definition {}/run", team.namespace)),
+        "{}",
+        refused.stderr
+    );
+    team.ok("delete taskdefinition run");
+    team.shell.ok(&format!(
+        "timeout 60 sh -c 'until kubectl delete tasktemplate {template}; do sleep 0.1; done'"
+    ));
     patch(team, &json!({"attempt": 2}));
     team.until("tasks/t", |task| {
         task["status"]["attempt"] == 2 && task["status"]["phase"] == "Failed"
     });
     assert_eq!(team.find("tasks/t")["status"]["reason"], "BackoffLimitExceeded");
+    team.apply(&definition("run", &template, "exit 1").to_string());
     team.apply(&task("new", "run").to_string());
     let new = team.until("tasks/new", |task| task["status"]["reason"] == "TemplateNotFound");
     assert_eq!(new["status"]["phase"], "Pending");
+}
+
+/// Whoever may write templates may not therefore do anything.
+fn only_administrators_trust_templates(team: &Team<'_>) {
+    team.shell.ok(
+        "kubectl create clusterrole template-writers --verb=create,get,patch,update --resource=tasktemplates.trainyard.dev
+         kubectl create clusterrolebinding template-writers --clusterrole=template-writers --user=tom",
+    );
+    // It comes a moment after everything else.
+    team.shell.ok(
+        "timeout 60 sh -c 'until kubectl get validatingadmissionpolicybinding trainyard-templates-trusted; do sleep 0.1; done'",
+    );
+    let create =
+        |template: &Value, user: &str| team.run(&format!("create {user} -f - <<'END'\n{template}\nEND"));
+    let plain = template(&format!("plain-{}", team.namespace));
+    let made = create(&plain, "--as=tom");
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    for (field, value) in [("trusted", json!(true)), ("allowedKinds", json!(["Secret"]))] {
+        let mut more = template(&format!("{}-{}", field.to_lowercase(), team.namespace));
+        more["spec"][field] = value;
+        let refused = create(&more, "--as=tom");
+        assert!(
+            refused.code != 0 && refused.stderr.contains("`trust`"),
+            "{}",
+            refused.stderr
+        );
+        let made = create(&more, "");
+        assert_eq!(made.code, 0, "{}", made.stderr);
+    }
 }
 
 fn its_definition_and_template_come_later(team: &Team<'_>) {
@@ -71,15 +119,20 @@ fn its_definition_and_template_come_later(team: &Team<'_>) {
     );
     let name = format!("late-{}", team.namespace);
     let mut late = definition("any-name", &name, "true");
-    // Found by the name users know, under the name the service would give it.
+    // Found by the name users know, whatever its object is called.
     late["spec"]["name"] = json!("early_bird");
-    let slug = team.ok("get tasks t -o jsonpath={.metadata.name}");
-    assert_eq!(slug, "t");
-    late["metadata"]["name"] = json!("early-bird");
     team.apply(&late.to_string());
-    // That is not its name; a task may say which object it means.
-    patch(team, &json!({"definition": "early-bird"}));
     team.until("tasks/t", |task| task["status"]["reason"] == "TemplateNotFound");
     team.apply(&template(&name).to_string());
     until_is(team, "Succeeded");
+    // A task may say which object it means, unless users call another by that name.
+    team.apply(&task("by-object", "any-name").to_string());
+    let by_object = team.until("tasks/by-object", |task| task["status"]["phase"] == "Succeeded");
+    assert_eq!(by_object["status"]["pinned"]["definition"]["name"], "any-name");
+    let mut other = definition("other", &name, "true");
+    other["spec"]["name"] = json!("any-name");
+    team.apply(&other.to_string());
+    team.apply(&task("by-name", "any-name").to_string());
+    let by_name = team.until("tasks/by-name", |task| task["status"]["phase"] == "Succeeded");
+    assert_eq!(by_name["status"]["pinned"]["definition"]["name"], "other");
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     CallbackDeliverySpec, CallbackDeliveryStatus, NodeGroupSpec, NodeGroupStatus, TaskDefinitionSpec,
-    TaskSpec, TaskStatus, TaskTemplateSpec,
+    TaskSpec, TaskStatus, TaskTemplateSpec, TaskTemplateStatus,
 };
 use crate::schema;
 
@@ -30,7 +30,10 @@ pub static TASK_TEMPLATE: TaskKind = TaskKind {
     short_names: &["tt"],
     is_namespaced: false,
     required: &["template"],
-    columns: &[("Description", "string", ".spec.description")],
+    columns: &[
+        ("Users", "integer", ".status.users"),
+        ("Description", "string", ".spec.description"),
+    ],
 };
 
 pub static TASK_DEFINITION: TaskKind = TaskKind {
@@ -88,6 +91,13 @@ pub static NODE_GROUP: TaskKind = TaskKind {
         ("Waiting", "integer", ".status.waitingTasks"),
     ],
 };
+
+/// Fields that may be absent are compared where they are not.
+const ONLY_REPLAY: &str = "self.task == oldSelf.task && self.sequence == oldSelf.sequence && self.url == oldSelf.url \
+     && self.payload == oldSelf.payload \
+     && has(self.taskUid) == has(oldSelf.taskUid) && (!has(self.taskUid) || self.taskUid == oldSelf.taskUid) \
+     && has(self.endpoint) == has(oldSelf.endpoint) && (!has(self.endpoint) || self.endpoint == oldSelf.endpoint) \
+     && has(self.secret) == has(oldSelf.secret) && (!has(self.secret) || self.secret == oldSelf.secret)";
 
 pub static ALL: [&TaskKind; 5] = [
     &TASK_TEMPLATE,
@@ -177,11 +187,19 @@ impl TaskKind {
             _ => schema::of::<NodeGroupSpec>(),
         };
         spec["required"] = json!(self.required);
+        if self == &CALLBACK_DELIVERY {
+            // Headers go where it says, and belong to whoever wrote them.
+            spec["x-kubernetes-validations"] = json!([{
+                "rule": ONLY_REPLAY,
+                "message": "only `replay` of a delivery can be changed",
+            }]);
+        }
         spec
     }
 
     fn status(&self) -> Option<Value> {
         match self.kind {
+            "TaskTemplate" => Some(schema::of::<TaskTemplateStatus>()),
             "Task" => Some(schema::of::<TaskStatus>()),
             "CallbackDelivery" => Some(schema::of::<CallbackDeliveryStatus>()),
             "NodeGroup" => Some(schema::of::<NodeGroupStatus>()),

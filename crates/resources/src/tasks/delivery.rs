@@ -86,7 +86,7 @@ pub struct DeliveryAttempt {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub time: Option<Timestamp>,
-    /// The address that was connected to.
+    /// The address that was connected to, where it is a public one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub address: String,
     pub duration_milliseconds: i64,

@@ -35,7 +35,8 @@ pub struct TaskSpec {
     /// What becomes of its volume claims when it is deleted; as the template says where absent, else `Keep`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claims: Option<ClaimPolicy>,
-    /// The Secret with the headers and the signing key of its callbacks.
+    /// The Secret with the headers and the signing key of its callbacks. Headers are taken from one that is labelled
+    /// `trainyard.dev/task` with the name of the task, and from no other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub callback_secret: Option<String>,
 }

@@ -31,3 +31,12 @@ pub struct TaskTemplateSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claims: Option<ClaimPolicy>,
 }
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TaskTemplateStatus {
+    /// Definitions that use it, and templates that include it.
+    pub users: i32,
+    /// The first few of them, for people. A template that is used cannot be deleted.
+    pub used_by: String,
+}

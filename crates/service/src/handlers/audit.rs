@@ -19,5 +19,7 @@ pub(super) async fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
             namespace.is_none_or(|namespace| record["namespace"] == namespace)
         })
         .await?;
-    Ok(page(records, next))
+    // Records are found from the latest on; whoever wants to go back begins anew.
+    let beside = cursor::Beside { next, previous: None };
+    Ok(page(asked, records, &beside))
 }

@@ -50,13 +50,13 @@ fn change(asked: &Asked, name: &str, before: Option<&Value>, after: Option<&Valu
 
 pub(super) fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let template = asked.text("template");
-    let (found, next) = app.definitions.page(
+    let (found, beside) = app.definitions.page(
         asked.one_namespace(),
         after(asked)?.as_ref(),
         asked.limit(),
         |row| template.is_none_or(|template| &*row.form.template == template),
     );
-    Ok(page(found.iter().map(|row| row.json()).collect(), next))
+    Ok(page(asked, found.iter().map(|row| row.json()).collect(), &beside))
 }
 
 /// A definition by the name its users know, or by that of its object.
@@ -76,9 +76,11 @@ pub(super) async fn find(app: &App, namespace: &str, name: &str) -> Outcome<Opti
     let named = app.definitions.all(Some(namespace), |row| {
         &*row.form.called == name || row.name() == name
     });
+    // The first of several: whoever renders tasks goes by the same.
     let best = named
         .iter()
-        .find(|row| &*row.form.called == name)
+        .filter(|row| &*row.form.called == name)
+        .min_by_key(|row| row.name())
         .or_else(|| named.first());
     match best {
         Some(row) => app

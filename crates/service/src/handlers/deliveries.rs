@@ -22,7 +22,7 @@ use crate::{
 
 pub(super) fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let (task, phase) = (asked.text("task"), asked.text("phase"));
-    let (found, next) = app.deliveries.page(
+    let (found, beside) = app.deliveries.page(
         asked.one_namespace(),
         after(asked)?.as_ref(),
         asked.limit(),
@@ -31,7 +31,7 @@ pub(super) fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
                 && phase.is_none_or(|phase| &*row.form.phase == phase)
         },
     );
-    Ok(page(found.iter().map(|row| row.json()).collect(), next))
+    Ok(page(asked, found.iter().map(|row| row.json()).collect(), &beside))
 }
 
 pub(super) async fn get(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {

@@ -27,8 +27,8 @@ pub(super) async fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         .map(|item| (text(&item["metadata"], "name").to_owned(), shown(item)))
         .collect();
     all.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let (groups, next) = cursor::page(all.into_iter(), after.as_ref(), asked.limit());
-    Ok(page(groups, next))
+    let (groups, beside) = cursor::page(all.into_iter(), after.as_ref(), asked.limit());
+    Ok(page(asked, groups, &beside))
 }
 
 fn shown(group: &Value) -> Value {

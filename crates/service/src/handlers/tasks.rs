@@ -6,7 +6,7 @@ pub(super) mod logs;
 pub(super) mod submit;
 pub(super) mod watching;
 
-pub(crate) use idempotency::{LABEL as KEY_LABEL, is_forgotten};
+pub(crate) use idempotency::is_forgotten;
 
 use std::{sync::Arc, time::Duration};
 
@@ -81,7 +81,7 @@ fn is_told(task: &Value) -> bool {
 
 pub(super) fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let (phase, definition, creator) = (asked.text("phase"), asked.text("task_def"), asked.text("creator"));
-    let (found, next) = app.tasks.page(
+    let (found, beside) = app.tasks.page(
         asked.one_namespace(),
         after(asked)?.as_ref(),
         asked.limit(),
@@ -91,7 +91,7 @@ pub(super) fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
                 && creator.is_none_or(|creator| &*row.form.creator == creator)
         },
     );
-    Ok(page(found.iter().map(|row| row.json()).collect(), next))
+    Ok(page(asked, found.iter().map(|row| row.json()).collect(), &beside))
 }
 
 pub(super) async fn get(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {

@@ -1,10 +1,13 @@
 //! `/v1/templates`.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use http::StatusCode;
 use reconcile::Cached as _;
-use resources::tasks::TASK_TEMPLATE;
+use resources::tasks::{TASK_TEMPLATE, admission};
 use serde_json::{Map, Value, json};
 use templates::BuiltIn;
 
@@ -19,6 +22,12 @@ use crate::{
     roles::{EVERYWHERE, Resource, Verb, right},
     rows::{put, text, version},
 };
+
+/// How often a change is tried again that the template's status came before.
+const TRIES: usize = 5;
+/// So long a deletion waits for the status of the template to say that it is not used, and how often it looks.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Fields as the service and as the object call them.
 const FIELDS: [(&str, &str); 6] = [
@@ -40,8 +49,15 @@ fn shown(object: &Value) -> Value {
     for (ours, theirs) in FIELDS {
         put(&mut shown, ours, object["spec"][theirs].clone());
     }
-    put(&mut shown, "etag", version(object));
+    put(&mut shown, "etag", published(object));
     shown
+}
+
+/// The version of what was published. Who uses a template is told by its status, and changes nothing of it.
+fn published(object: &Value) -> String {
+    let meta = &object["metadata"];
+    let uid: String = text(meta, "uid").chars().take(8).collect();
+    format!("{uid}-{}", meta["generation"].as_i64().unwrap_or_default())
 }
 
 fn spec(body: &Value) -> Value {
@@ -66,19 +82,19 @@ fn change(name: &str, before: Option<&Value>, after: Option<&Value>) -> Change {
 }
 
 pub(super) fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
-    let (found, next) = app
+    let (found, beside) = app
         .templates
         .page(None, after(asked)?.as_ref(), asked.limit(), |_| true);
-    Ok(page(found.iter().map(|row| row.json()).collect(), next))
+    Ok(page(asked, found.iter().map(|row| row.json()).collect(), &beside))
 }
 
 pub(super) async fn get(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let object = find(app, name(asked)).await?;
-    let version = version(&object);
-    if etag::is_known(&asked.headers, version) {
-        return Ok(Answer::nothing(StatusCode::NOT_MODIFIED).version(version));
+    let version = published(&object);
+    if etag::is_known(&asked.headers, &version) {
+        return Ok(Answer::nothing(StatusCode::NOT_MODIFIED).version(&version));
     }
-    Ok(Answer::json(shown(&object)).version(version))
+    Ok(Answer::json(shown(&object)).version(&version))
 }
 
 /// A template by its name, with what may have been meant where there is none.
@@ -117,14 +133,16 @@ pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     app.templates.wrote(&made);
     Ok(Answer::json(shown)
         .status(StatusCode::CREATED)
-        .version(version(&made))
+        .version(&published(&made))
         .location(format!("/v1/templates/{name}"))
         .changed(change(name, None, Some(&made))))
 }
 
 /// Whether a template can be published: it can be read, and who publishes it may say what it says.
 async fn inspect(app: &App, asked: &Asked) -> Outcome<Vec<Value>> {
-    if asked.body["trusted"] == true {
+    let allowed = rendering::allowed(&asked.body, "allowed_kinds");
+    // Whoever may make a RoleBinding may do anything.
+    if allowed.trusted || !allowed.unusual().is_empty() {
         app.doorkeeper
             .check(
                 &asked.identity,
@@ -144,20 +162,14 @@ pub(super) async fn replace(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
             format!("is not `{name}`, as in the path; templates keep their names"),
         ));
     }
-    let before = find(app, name).await?;
-    etag::check(&asked.headers, version(&before), Need::Required)?;
+    let known = find(app, name).await?;
+    etag::check(&asked.headers, &published(&known), Need::Required)?;
     let warnings = inspect(app, asked).await?;
-    let mut object = before.clone();
-    object["spec"] = spec(&asked.body);
     let earnest = asked.earnest();
-    let made = app
-        .objects
-        .replace(&folder(), name, &object, earnest)
-        .await
-        .about("template", name)?;
+    let (before, made) = overwrite(app, asked, name, earnest).await?;
     let mut shown = shown(&made);
     put(&mut shown, "warnings", warnings);
-    let answer = Answer::json(shown).version(version(&made));
+    let answer = Answer::json(shown).version(&published(&made));
     if earnest == Earnest::DryRun {
         return Ok(answer);
     }
@@ -165,10 +177,26 @@ pub(super) async fn replace(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     Ok(answer.changed(change(name, Some(&before), Some(&made))))
 }
 
+/// Puts what was sent in the place of what the client has seen; what was there, and what is.
+async fn overwrite(app: &App, asked: &Asked, name: &str, earnest: Earnest) -> Outcome<(Value, Value)> {
+    let mut tries = 0;
+    loop {
+        let before = find(app, name).await?;
+        etag::check(&asked.headers, &published(&before), Need::Required)?;
+        let mut object = before.clone();
+        object["spec"] = spec(&asked.body);
+        match app.objects.replace(&folder(), name, &object, earnest).await {
+            // Its status has changed meanwhile, or what was published, which the next look tells.
+            Err(refusal) if refusal.is(409) && tries < TRIES => tries += 1,
+            made => return Ok((before, made.about("template", name)?)),
+        }
+    }
+}
+
 pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let name = name(asked);
     let object = find(app, name).await?;
-    etag::check(&asked.headers, version(&object), Need::Optional)?;
+    etag::check(&asked.headers, &published(&object), Need::Optional)?;
     let users = app.definitions.all(None, |row| &*row.form.template == name);
     if !users.is_empty() {
         let shown: Vec<String> = users
@@ -202,13 +230,40 @@ pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
             ),
         ));
     }
-    let options = json!({"preconditions": {"resourceVersion": version(&object)}});
-    app.objects
-        .delete(&folder(), name, &options)
-        .await
-        .about("template", name)?;
+    remove(app, &object).await?;
     app.templates.removed(&object);
     Ok(Answer::nothing(StatusCode::NO_CONTENT).changed(change(name, Some(&object), None)))
+}
+
+/// Deletes a template that nobody uses any more. The API server goes by what the template's status says of that
+/// (`resources::tasks::admission`), which comes a moment after the last definition has gone.
+async fn remove(app: &App, object: &Value) -> Outcome<()> {
+    let name = text(&object["metadata"], "name");
+    let spec = hash(&object["spec"]);
+    let deadline = Instant::now() + PATIENCE;
+    let mut known = version(object).to_owned();
+    loop {
+        let options = json!({"preconditions": {"resourceVersion": known}});
+        let refusal = match app.objects.delete(&folder(), name, &options).await {
+            Ok(_) => return Ok(()),
+            Err(refusal) => refusal,
+        };
+        let is_late = refusal.is(403) && refusal.to_string().contains(admission::IN_USE);
+        if !(is_late || refusal.is(409)) || Instant::now() >= deadline {
+            return Err(if is_late {
+                Problem::new(Code::InUse, refusal.to_string())
+            } else {
+                refusal.about("template", name)
+            });
+        }
+        tokio::time::sleep(PAUSE).await;
+        let now = find(app, name).await?;
+        // Only what it says of itself may change meanwhile.
+        if hash(&now["spec"]) != spec {
+            return Err(refusal.about("template", name));
+        }
+        version(&now).clone_into(&mut known);
+    }
 }
 
 /// Says everything that is wrong or odd about a template.

@@ -92,19 +92,21 @@ pub(super) async fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         .await
         .about("list of", "tokens")?;
     let secrets = list["items"].as_array().into_iter().flatten();
-    let is_wanted = |token: &Token| {
-        asked
-            .one_namespace()
-            .is_none_or(|namespace| token.grants.iter().any(|grant| grant.namespace == namespace))
+    // What a token may elsewhere is the business of those who are there.
+    let seen_from_here = |mut token: Token| {
+        if let Some(namespace) = asked.one_namespace() {
+            token.grants.retain(|grant| grant.namespace == namespace);
+        }
+        (!token.grants.is_empty()).then_some(token)
     };
     let mut all: Vec<((Timestamp, String), Token)> = secrets
         .filter_map(tokens::from_secret)
-        .map(|(token, _)| ((token.created_at, token.id.clone()), token))
-        .filter(|(_, token)| is_wanted(token))
+        .filter_map(|(token, _)| seen_from_here(token))
+        .map(|token| ((token.created_at, token.id.clone()), token))
         .collect();
     all.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let (tokens, next) = cursor::page(all.into_iter(), after.as_ref(), asked.limit());
-    Ok(page(tokens.iter().map(shown).collect(), next))
+    let (tokens, beside) = cursor::page(all.into_iter(), after.as_ref(), asked.limit());
+    Ok(page(asked, tokens.iter().map(shown).collect(), &beside))
 }
 
 async fn find(app: &App, asked: &Asked, verb: Verb) -> Outcome<Token> {

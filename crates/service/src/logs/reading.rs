@@ -5,7 +5,7 @@ use std::{collections::VecDeque, path::Path};
 use futures_util::{AsyncBufReadExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncSeekExt as _, BufReader},
     sync::mpsc,
 };
 
@@ -28,17 +28,29 @@ pub(super) enum Outcome {
     Later,
 }
 
-/// The lines of a log so far.
-pub(super) async fn whole(app: &App, place: &Place, source: &Source) -> Result<Vec<Line>, Refusal> {
+/// The lines of a log so far, or the last so many, as far as there is room; whether there is more of it.
+pub(super) async fn whole(
+    app: &App,
+    place: &Place,
+    source: &Source,
+    tail: Option<usize>,
+    room: usize,
+) -> Result<(Vec<Line>, bool), Refusal> {
     let text = match (&source.kept, source.is_there) {
-        (Some((path, true)), _) | (Some((path, false)), false) => match tokio::fs::read(path).await {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        (Some((path, true)), _) | (Some((path, false)), false) => match read_file(path, tail, room).await {
+            Ok(text) => text,
             // It was deleted with its task.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(Refusal::file(&error)),
         },
         (_, true) => {
-            let rest = format!("/log?container={}&timestamps=true", escaped(&source.container));
+            let mut rest = format!(
+                "/log?container={}&timestamps=true&limitBytes={room}",
+                escaped(&source.container)
+            );
+            if let Some(tail) = tail {
+                rest.push_str(&format!("&tailLines={tail}"));
+            }
             let folder = Folder::core(&place.namespace, "pods");
             match app.objects.text(&folder, &source.pod, &rest).await {
                 Ok(text) => text,
@@ -49,13 +61,47 @@ pub(super) async fn whole(app: &App, place: &Place, source: &Source) -> Result<V
         }
         (None, false) => String::new(),
     };
+    let is_cut = text.len() >= room;
     let mut last = Timestamp::UNIX_EPOCH;
     let lines = text.lines().map(|line| {
         let line = Line::read(&source.name, line, last, true);
         last = line.time;
         line
     });
-    Ok(lines.collect())
+    Ok((lines.collect(), is_cut))
+}
+
+/// The beginning of a file, or its end where the last lines are wanted.
+async fn read_file(path: &Path, tail: Option<usize>, room: usize) -> std::io::Result<String> {
+    let mut file = tokio::fs::File::open(path).await?;
+    let beyond = file.metadata().await?.len().saturating_sub(room as u64);
+    let is_end = tail.is_some() && beyond > 0;
+    if is_end {
+        file.seek(std::io::SeekFrom::Start(beyond)).await?;
+    }
+    let mut bytes = Vec::new();
+    file.take(room as u64).read_to_end(&mut bytes).await?;
+    // The first line of an end is one that was begun before.
+    let from = if is_end {
+        bytes
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1)
+    } else {
+        0
+    };
+    Ok(String::from_utf8_lossy(&bytes[from..]).into_owned())
+}
+
+/// What is wanted of a log.
+pub(super) struct Wanted {
+    /// What comes after this.
+    pub(super) after: Position,
+    pub(super) tail: Option<usize>,
+    /// Whether the task has one log alone.
+    pub(super) is_only: bool,
+    /// Whether all of it is there, and nobody need wait for more.
+    pub(super) is_last: bool,
 }
 
 /// Tells the lines of a log after a place, as long as its container runs.
@@ -63,11 +109,15 @@ pub(super) async fn follow(
     app: &App,
     place: &Place,
     source: Source,
-    after: Position,
-    tail: Option<usize>,
-    is_only: bool,
+    wanted: Wanted,
     teller: &mpsc::Sender<Told>,
 ) -> (Position, Outcome) {
+    let Wanted {
+        after,
+        tail,
+        is_only,
+        is_last,
+    } = wanted;
     let tail = tail.filter(|_| after.time().is_none());
     let mut telling = Telling {
         source: &source,
@@ -79,7 +129,10 @@ pub(super) async fn follow(
     };
     let outcome = match (&source.kept, source.is_there) {
         (Some((path, true)), _) | (Some((path, _)), false) => follow_file(path, tail, &mut telling).await,
-        (_, true) => follow_pod(app, place, &source, &after, tail, &mut telling).await,
+        (_, true) => {
+            let rest = rest_of_log(&source, &after, tail, !is_last);
+            follow_pod(app, place, &source, &rest, &mut telling).await
+        }
         (None, false) => Outcome::End,
     };
     (telling.position, outcome)
@@ -114,16 +167,10 @@ async fn follow_file(path: &Path, tail: Option<usize>, telling: &mut Telling<'_>
     Outcome::End
 }
 
-async fn follow_pod(
-    app: &App,
-    place: &Place,
-    source: &Source,
-    after: &Position,
-    tail: Option<usize>,
-    telling: &mut Telling<'_>,
-) -> Outcome {
+/// What of a log the cluster is asked for.
+fn rest_of_log(source: &Source, after: &Position, tail: Option<usize>, follows: bool) -> String {
     let mut query = format!(
-        "/log?container={}&timestamps=true&follow=true",
+        "/log?container={}&timestamps=true&follow={follows}",
         escaped(&source.container)
     );
     if let Some(time) = after.time() {
@@ -132,8 +179,18 @@ async fn follow_pod(
     if let Some(tail) = tail {
         query.push_str(&format!("&tailLines={tail}"));
     }
+    query
+}
+
+async fn follow_pod(
+    app: &App,
+    place: &Place,
+    source: &Source,
+    query: &str,
+    telling: &mut Telling<'_>,
+) -> Outcome {
     let folder = Folder::core(&place.namespace, "pods");
-    let Ok(log) = app.objects.stream(&folder, &source.pod, &query).await else {
+    let Ok(log) = app.objects.stream(&folder, &source.pod, query).await else {
         return Outcome::Later;
     };
     let mut lines = std::pin::pin!(log.lines());

@@ -100,11 +100,22 @@ impl Client {
         };
         let destination = guard::destination(&message.url).map_err(hopeless)?;
         let addresses = resolve(&destination).await?;
-        let address = guard::choose(&addresses, &self.allowed).map_err(hopeless)?;
-        tried.attempt.address = address.to_string();
-        let stream = TcpStream::connect(SocketAddr::new(address, destination.port))
-            .await
-            .map_err(|error| format!("cannot connect to {address} port {}: {error}", destination.port))?;
+        let address = guard::choose(&addresses, &self.allowed).map_err(|why| {
+            // Administrators read this.
+            tracing::warn!(
+                id = message.id,
+                host = destination.host,
+                ?addresses,
+                "a callback may not go there"
+            );
+            hopeless(why)
+        })?;
+        tried.attempt.address = guard::told(address);
+        let address = SocketAddr::new(address, destination.port);
+        let stream = TcpStream::connect(address).await.map_err(|error| {
+            tracing::info!(id = message.id, %address, %error, "a receiver of callbacks cannot be reached");
+            format!("cannot connect to `{}`: {}", destination.authority, error.kind())
+        })?;
         let _ = stream.set_nodelay(true);
         let mut driven = JoinSet::new();
         let answer = if destination.is_encrypted {

@@ -55,12 +55,13 @@ pub fn choose(addresses: &[IpAddr], allowed: &[IpNet]) -> Result<IpAddr, String>
     if let Some(address) = addresses.iter().find(may) {
         return Ok(*address);
     }
-    match addresses.first() {
-        Some(address) => Err(format!(
-            "callbacks may not go to {address}: it is not a public address, and no administrator has allowed it"
-        )),
-        None => Err("the name has no address".to_owned()),
-    }
+    // Which addresses a name stands for inside is nobody's business who only chose the name.
+    Err(if addresses.is_empty() {
+        "the name has no address".to_owned()
+    } else {
+        "callbacks may not go there: it is not a public address, and no administrator has allowed it"
+            .to_owned()
+    })
 }
 
 /// The address that is meant by one that carries another.
@@ -80,6 +81,15 @@ fn plain(address: IpAddr) -> IpAddr {
         [0, 0, 0, 0, 0, 0, high, low] if high != 0 => four(high, low),
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => four(high, low),
         _ => address,
+    }
+}
+
+/// An address as it may be told to whoever chose the name it was found by.
+pub fn told(address: IpAddr) -> String {
+    if is_public(address) {
+        address.to_string()
+    } else {
+        String::new()
     }
 }
 
@@ -176,6 +186,17 @@ mod tests {
             choose(&[address("10.0.0.1"), address("8.8.8.8")], &[]),
             Ok(address("8.8.8.8"))
         );
+    }
+
+    #[test]
+    fn addresses_inside_are_not_told() {
+        for inside in ["10.1.2.3", "fd00::1", "127.0.0.1", "169.254.169.254"] {
+            let refusal = choose(&[address(inside)], &[]).unwrap_err();
+            assert!(refusal.contains("not a public address"), "{refusal}");
+            assert!(!refusal.contains(inside), "{refusal}");
+            assert_eq!(told(address(inside)), "");
+        }
+        assert_eq!(told(address("8.8.8.8")), "8.8.8.8");
     }
 
     #[test]

@@ -14,6 +14,10 @@ pub struct Task {
     pub generation: Option<i64>,
     pub deleted_at: Option<Timestamp>,
     pub finalizers: Vec<String>,
+    /// The note of the Idempotency-Key it was submitted with.
+    pub key_note: Option<String>,
+    /// What `kubectl apply` has written on it, where that has headers of callbacks in it.
+    pub applied: Option<String>,
     pub spec: TaskSpec,
     pub status: TaskStatus,
 }
@@ -42,6 +46,14 @@ impl Task {
             generation: meta["generation"].as_i64(),
             deleted_at: deleted_at.and_then(|time| time.parse().ok()),
             finalizers: finalizers.filter_map(Value::as_str).map(str::to_owned).collect(),
+            key_note: meta["labels"][names::labels::IDEMPOTENCY_KEY]
+                .as_str()
+                .filter(|note| note.starts_with(names::KEY_NOTE_PREFIX))
+                .map(str::to_owned),
+            applied: meta["annotations"][APPLIED]
+                .as_str()
+                .filter(|text| headers_of_text(text))
+                .map(str::to_owned),
             spec: read(&object["spec"])?,
             status: read(&object["status"])?,
         })
@@ -67,10 +79,7 @@ impl Task {
 
     /// Whether headers of callbacks can be read by everybody who can read the task.
     pub fn shows_headers(&self) -> bool {
-        let all = self.spec.values.get("endpoints").and_then(Value::as_array);
-        all.into_iter()
-            .flatten()
-            .any(|endpoint| endpoint.get("headers").is_some())
+        self.applied.is_some() || has_headers(self.spec.values.get("endpoints"))
     }
 
     /// What becomes of its claims, by its own word or else by that of its template.
@@ -78,6 +87,35 @@ impl Task {
         let policy = self.spec.claims.or(of_template).unwrap_or(ClaimPolicy::Keep);
         policy == ClaimPolicy::Keep
     }
+}
+
+/// Where `kubectl apply` keeps what it was given: the whole object, as text.
+pub const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+fn has_headers(endpoints: Option<&Value>) -> bool {
+    let all = endpoints.and_then(Value::as_array).into_iter().flatten();
+    all.into_iter().any(|endpoint| endpoint.get("headers").is_some())
+}
+
+/// Texts that cannot be read may have anything in them.
+fn headers_of_text(text: &str) -> bool {
+    text.contains("headers")
+        && serde_json::from_str::<Value>(text).map_or(true, |object| {
+            has_headers(object.pointer("/spec/values/endpoints"))
+        })
+}
+
+/// The same text without headers; none where it cannot be read.
+pub fn without_headers(text: &str) -> Option<String> {
+    let mut object: Value = serde_json::from_str(text).ok()?;
+    let endpoints = object.pointer_mut("/spec/values/endpoints");
+    for endpoint in endpoints.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(endpoint) = endpoint.as_object_mut() {
+            endpoint.remove("headers");
+        }
+    }
+    // As kubectl writes it.
+    Some(format!("{object}\n"))
 }
 
 fn read<T: serde::de::DeserializeOwned + Default>(value: &Value) -> Result<T, serde_json::Error> {
@@ -104,4 +142,29 @@ pub fn endpoints(values: &Map<String, Value>) -> Vec<Endpoint> {
         })
     };
     all.enumerate().filter_map(event).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_kubectl_apply_remembers_shows_headers_too() {
+        let of = |endpoint: Value| {
+            let values = json!({"endpoints": [endpoint], "note": "about headers"});
+            json!({"metadata": {"annotations": {APPLIED: json!({"spec": {"values": values}}).to_string()}},
+                   "spec": {"values": {"endpoints": []}}})
+        };
+        let shown = Task::read(&of(json!({"type": "event", "headers": {"x-api-key": "k3y"}}))).unwrap();
+        assert!(shown.shows_headers());
+        let kept = without_headers(shown.applied.as_deref().unwrap()).unwrap();
+        assert!(!kept.contains("k3y") && kept.contains("event"), "{kept}");
+        assert!(!headers_of_text(&kept));
+        assert!(!Task::read(&of(json!({"type": "event"}))).unwrap().shows_headers());
+        // Nobody knows what is in it.
+        assert!(headers_of_text("{\"headers"));
+        assert_eq!(without_headers("{\"headers"), None);
+    }
 }

@@ -145,3 +145,30 @@ fn what_a_template_was_allowed_takes_the_place_of_what_all_may() {
         Policy::of_task("n", "r")
     );
 }
+
+#[test]
+fn kinds_that_every_template_may_make_are_nothing_special() {
+    let allowed = Allowed {
+        kinds: [
+            "Job",
+            "batch/Job",
+            "batch/v1/Job",
+            "v1/Pod",
+            "kubeflow.org/v1/TFJob",
+            "Secret",
+            "example.com/Job",
+            "rbac.authorization.k8s.io/v1/RoleBinding",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        ..Allowed::default()
+    };
+    assert_eq!(
+        allowed.unusual(),
+        [
+            "Secret",
+            "example.com/Job",
+            "rbac.authorization.k8s.io/v1/RoleBinding"
+        ]
+    );
+}

@@ -35,6 +35,11 @@ impl Client {
         Self::new(self.port, &self.token)
     }
 
+    /// The same server with another token.
+    pub(super) fn with_token(&self, token: &str) -> Self {
+        Self::new(self.port, token)
+    }
+
     pub(super) fn get(&self, path: &str) -> Result<Answer> {
         self.ask("GET", path, None)
     }

@@ -7,8 +7,8 @@ use futures_util::{StreamExt as _, future::join};
 use serde_json::Value;
 
 use super::{
-    super::{events::Event, problem::Problem, rest::Rest},
-    name_of, path,
+    super::{events::Event, problem::Problem, rest::Rest, shown::text},
+    path,
 };
 
 /// How often a stream that breaks off is taken up again before that is told.
@@ -52,7 +52,7 @@ async fn read(
 
 /// Shows states and output of a task that was just submitted. Succeeds when the task does.
 pub(super) async fn until_the_end(rest: &Rest, task: &Value, is_json: bool) -> Result<ExitCode> {
-    let name = name_of(task);
+    let name = &text(task, "name");
     let namespace = task["namespace"].as_str().unwrap_or("default");
     let query = [("namespace", namespace)];
     let mut last = (String::new(), String::new());
@@ -63,8 +63,7 @@ pub(super) async fn until_the_end(rest: &Rest, task: &Value, is_json: bool) -> R
             println!("{state}");
             return;
         }
-        let text = |name: &str| state[name].as_str().unwrap_or_default().to_owned();
-        let now = (text("phase"), text("message"));
+        let now = (text(&state, "phase"), text(&state, "message"));
         if now != last {
             let colon = if now.1.is_empty() { "" } else { ": " };
             eprintln!("{name} is {}{colon}{}", now.0, now.1);

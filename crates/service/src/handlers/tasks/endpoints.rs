@@ -1,7 +1,7 @@
 //! The receivers of a task's callbacks: what of them is secret is taken out of the values before anybody sees
 //! them.
 
-use resources::tasks::names::{headers_key, labels};
+use resources::tasks::names::{headers_key, labels, url_key};
 use serde_json::{Map, Value, json};
 
 use crate::problem::Mistake;
@@ -35,6 +35,7 @@ pub(super) fn part(mut values: Value) -> Result<Parted, Vec<Mistake>> {
             receivers += 1;
             mistakes.extend(check_address(&endpoint["endpoint"], &place));
         }
+        let address = endpoint["endpoint"].as_str().unwrap_or_default().to_owned();
         let Some(endpoint) = endpoint.as_object_mut() else {
             continue;
         };
@@ -46,6 +47,7 @@ pub(super) fn part(mut values: Value) -> Result<Parted, Vec<Mistake>> {
             // Those of anything else are nobody's, and might be secrets all the same.
             Ok(given) if is_receiver && !given.is_empty() => {
                 headers.push((headers_key(number), json!(given).to_string()));
+                headers.push((url_key(number), address));
             }
             Ok(_) => {}
         }
@@ -155,7 +157,10 @@ mod tests {
         assert!(!parted.values.to_string().contains("lost"));
         assert_eq!(
             parted.headers,
-            [(headers_key(1), r#"{"x-api-key":"k3y"}"#.to_owned())]
+            [
+                (headers_key(1), r#"{"x-api-key":"k3y"}"#.to_owned()),
+                (url_key(1), "https://there/callback".to_owned()),
+            ]
         );
     }
 

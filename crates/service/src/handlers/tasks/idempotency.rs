@@ -2,6 +2,7 @@
 //! leaves a note with the name the task is to have; everybody makes that task or finds it made.
 
 use jiff::Timestamp;
+use resources::tasks::names::{KEY_NOTE_PREFIX, TASK_MADE as MADE, labels::IDEMPOTENCY_KEY as LABEL};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -12,10 +13,6 @@ use crate::{
     rows::text,
 };
 
-/// On notes, and on tasks that were made by one: its name.
-pub(crate) const LABEL: &str = "trainyard.dev/idempotency-key";
-/// On notes whose task was made: then nobody makes it again, also when it is deleted.
-const MADE: &str = "trainyard.dev/task-made";
 /// Keys are remembered so long.
 const REMEMBERED: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
@@ -33,7 +30,7 @@ fn note_name(namespace: &str, who: &str, key: &str) -> String {
     let digest = Sha256::digest(json!([namespace, who, key]).to_string());
     let mut hash = crate::hex(&digest);
     hash.truncate(40);
-    format!("idempotency-{hash}")
+    format!("{KEY_NOTE_PREFIX}{hash}")
 }
 
 fn folder(namespace: &str) -> Folder {
@@ -101,6 +98,11 @@ fn read(note: &Value, body: &[u8]) -> Outcome<Note> {
 }
 
 impl Note {
+    /// Whether a task is the one of this key, and not one that happens to have its name.
+    pub(super) fn is_of(&self, task: &Value) -> bool {
+        task["metadata"]["labels"][LABEL] == self.name.as_str()
+    }
+
     /// What the task is labelled with.
     pub(super) fn label(&self) -> (&'static str, &str) {
         (LABEL, &self.name)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{name, wanted, watching::permit};
+use super::{name, wanted, watching};
 use crate::{
     answer::Answer,
     app::{App, Asked},
@@ -13,6 +13,7 @@ use crate::{
     objects::About as _,
     problem::{Outcome, Problem},
     sse::{self, Event, Next},
+    streams,
 };
 
 /// So many lines are sent at once.
@@ -40,7 +41,7 @@ pub(crate) async fn logs(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let reading = Reading {
         follower: logs::follow(app.clone(), place, positions.clone(), tail),
         positions,
-        _permit: permit(app)?,
+        _place: watching::place(app, asked)?,
     };
     let stream = sse::stream(reading, |mut reading| async move {
         let next = reading.next().await;
@@ -53,7 +54,7 @@ pub(crate) async fn logs(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
 struct Reading {
     follower: Follower,
     positions: Positions,
-    _permit: tokio::sync::OwnedSemaphorePermit,
+    _place: streams::Place,
 }
 
 impl Reading {

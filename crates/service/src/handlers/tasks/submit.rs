@@ -48,8 +48,8 @@ pub(crate) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         create_once(app, asked, key).await
     } else {
         let judged = judge(app, asked).await?;
-        let task = store(app, asked, &judged, None).await?;
-        Ok(answer(asked, &task, judged.warnings))
+        let stored = store(app, asked, &judged, None).await?;
+        Ok(answer(asked, &stored.task, judged.warnings))
     }
 }
 
@@ -72,7 +72,10 @@ async fn create_once(app: &Arc<App>, asked: &Asked, key: &str) -> Outcome<Answer
         release: note.task.clone(),
         ..judged
     };
-    let task = store(app, asked, &judged, Some(&note)).await?;
+    let stored = store(app, asked, &judged, Some(&note)).await?;
+    if !stored.is_ours {
+        return Ok(replayed(asked, &stored.task));
+    }
     if let Err(refusal) = note.made(app, namespace).await {
         // The task is there, which is what whoever comes next looks for first.
         tracing::warn!(
@@ -81,22 +84,26 @@ async fn create_once(app: &Arc<App>, asked: &Asked, key: &str) -> Outcome<Answer
             "a key could not be marked as used"
         );
     }
-    Ok(answer(asked, &task, judged.warnings))
+    Ok(answer(asked, &stored.task, judged.warnings))
+}
+
+/// The answer with a task that a request before this one has made.
+fn replayed(asked: &Asked, task: &Value) -> Answer {
+    let answer = answer(asked, task, Vec::new());
+    let replayed = HeaderName::from_static("idempotent-replayed");
+    Answer {
+        change: None,
+        ..answer
+    }
+    .header(replayed, "true")
 }
 
 /// The answer to a request whose task was made before; none where it is still to be made.
 async fn replay(app: &App, asked: &Asked, note: &idempotency::Note) -> Outcome<Option<Answer>> {
     let found = app.objects.find(&folder(&asked.namespace), &note.task).await;
     if let Some(task) = found.about("task", &note.task)? {
-        let answer = answer(asked, &task, Vec::new());
-        let replayed = HeaderName::from_static("idempotent-replayed");
-        return Ok(Some(
-            Answer {
-                change: None,
-                ..answer
-            }
-            .header(replayed, "true"),
-        ));
+        check_is_of(&task, note)?;
+        return Ok(Some(replayed(asked, &task)));
     }
     if note.is_made {
         return Err(Problem::new(
@@ -108,6 +115,33 @@ async fn replay(app: &App, asked: &Asked, note: &idempotency::Note) -> Outcome<O
         ));
     }
     Ok(None)
+}
+
+/// A name that somebody else has taken between the note and the task: what they have made is not what was asked for.
+fn check_is_of(task: &Value, note: &idempotency::Note) -> Outcome<()> {
+    if note.is_of(task) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        Code::Conflict,
+        format!(
+            "the name `{}` that was chosen for this Idempotency-Key is taken by another task; send another key",
+            note.task
+        ),
+    ))
+}
+
+/// A name for a task that none has. Who comes between is found out when the task is stored.
+fn free_name(app: &App, namespace: &str, definition: &str) -> String {
+    let name = || ::templates::release_name(definition, random());
+    let mut chosen = name();
+    for _ in 0..TRIES {
+        if app.tasks.get(namespace, &chosen).is_none() {
+            break;
+        }
+        chosen = name();
+    }
+    chosen
 }
 
 /// Everything that can be wrong with values, before anything is made.
@@ -154,7 +188,7 @@ async fn judge(app: &App, asked: &Asked) -> Outcome<Judged> {
             "detail": format!("the creator is `{own}`, who the token is of"),
         }));
     }
-    let release = ::templates::release_name(called, random());
+    let release = free_name(app, &asked.namespace, called);
     let manifests = app
         .renderer
         .preview(Preview {
@@ -195,17 +229,24 @@ fn random() -> u64 {
     u64::from_le_bytes(bytes)
 }
 
+/// A task that is stored, by this request or by another with the same key.
+struct Stored {
+    task: Value,
+    is_ours: bool,
+}
+
 /// Stores the task, after what it refers to.
 async fn store(
     app: &App,
     asked: &Asked,
     judged: &Judged,
     note: Option<&idempotency::Note>,
-) -> Outcome<Value> {
+) -> Outcome<Stored> {
     let mut name = judged.release.clone();
     for _ in 0..TRIES {
-        if !judged.headers.is_empty() {
-            store_secret(app, asked, judged, &name, note.is_some()).await?;
+        if !judged.headers.is_empty() && !store_secret(app, asked, judged, &name, note.is_some()).await? {
+            name = free_name(app, &asked.namespace, &judged.definition);
+            continue;
         }
         let object = task(asked, judged, &name, note);
         match app
@@ -218,15 +259,20 @@ async fn store(
                 if !judged.headers.is_empty() {
                     own_secret(app, &made).await;
                 }
-                return Ok(made);
+                return Ok(Stored {
+                    task: made,
+                    is_ours: true,
+                });
             }
             Err(refusal) if refusal.is(409) && refusal.reason() == "AlreadyExists" => match note {
                 // Somebody else with the same key was faster.
-                Some(_) => {
+                Some(note) => {
                     let found = app.objects.get(&folder(&asked.namespace), &name).await;
-                    return found.about("task", &name);
+                    let task = found.about("task", &name)?;
+                    check_is_of(&task, note)?;
+                    return Ok(Stored { task, is_ours: false });
                 }
-                None => name = ::templates::release_name(&judged.definition, random()),
+                None => name = free_name(app, &asked.namespace, &judged.definition),
             },
             Err(refusal) => return Err(refusal.about("task", &name)),
         }
@@ -271,15 +317,21 @@ fn task(asked: &Asked, judged: &Judged, name: &str, note: Option<&idempotency::N
     })
 }
 
-/// The headers of callbacks, before the task that they are of. With a key of the sender's own it
-/// may be there from the last try.
-async fn store_secret(app: &App, asked: &Asked, judged: &Judged, task: &str, may_exist: bool) -> Outcome<()> {
+/// The headers of callbacks, before the task that they are of; whether its name was free. With a key of the
+/// sender's own it may be there from the last try.
+async fn store_secret(
+    app: &App,
+    asked: &Asked,
+    judged: &Judged,
+    task: &str,
+    may_exist: bool,
+) -> Outcome<bool> {
     let name = names::callback_secret(task);
     let secret = endpoints::secret(&name, &asked.namespace, task, &judged.headers);
     let folder = Folder::core(&asked.namespace, "secrets");
     match app.objects.create(&folder, &secret, Earnest::Really).await {
-        Err(refusal) if may_exist && refusal.is(409) => Ok(()),
-        other => other.map(drop).about("secret of the task", task),
+        Err(refusal) if refusal.is(409) => Ok(may_exist),
+        other => other.map(|_| true).about("secret of the task", task),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
     problem::{Code, Outcome, Problem},
     rows::{self, text, version},
     sse::{self, Event, Next},
+    streams::Place,
 };
 
 pub(crate) async fn status(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
@@ -63,7 +64,7 @@ struct Watched<S> {
     seen: S,
     /// The task as it was when the stream began.
     first: Option<Value>,
-    _permit: tokio::sync::OwnedSemaphorePermit,
+    _place: Place,
 }
 
 /// Tells of a task at every change until it has ended or is gone.
@@ -83,7 +84,7 @@ fn watch<S: Send + 'static>(
         uid: text(&task["metadata"], "uid").to_owned(),
         seen,
         first: Some(task.clone()),
-        _permit: permit(app)?,
+        _place: place(app, asked)?,
     };
     let stream = sse::stream(watched, move |mut watched| async move {
         let task = if let Some(task) = watched.first.take() {
@@ -120,8 +121,9 @@ async fn look(app: &App, namespace: &str, name: &str, uid: &str) -> Result<Optio
 }
 
 /// A place among the streams there may be.
-pub(super) fn permit(app: &App) -> Outcome<tokio::sync::OwnedSemaphorePermit> {
-    app.streams.clone().try_acquire_owned().map_err(|_| Problem {
+pub(super) fn place(app: &App, asked: &Asked) -> Outcome<Place> {
+    let place = app.streams.take(&asked.identity.name);
+    place.ok_or_else(|| Problem {
         retry_after: Some(10),
         ..Problem::new(
             Code::TooMany,
