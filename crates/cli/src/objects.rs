@@ -8,6 +8,7 @@ mod order;
 mod prune;
 mod readiness;
 mod sources;
+mod telling;
 mod wait;
 
 pub(crate) use apply::{Arguments as ApplyArguments, run as apply};
@@ -50,11 +51,42 @@ struct Label {
 }
 
 impl Label {
-    fn put_on(&self, object: &mut Value) {
-        if let Some(package) = &self.package {
-            object["metadata"]["labels"][PACKAGE] = package.as_str().into();
+    /// Puts the label on an object. One that is applied without a name stays in the package it is in, which would
+    /// otherwise never know that it is to be pruned.
+    fn put_on(&self, object: &mut Value, live: Option<&Value>) {
+        let package = match &self.package {
+            Some(package) => Some(package.as_str()),
+            None if object["metadata"]["labels"][PACKAGE].is_string() => None,
+            None => live.and_then(package_of),
+        };
+        let Some(package) = package else {
+            return;
+        };
+        let labels = &mut object["metadata"]["labels"];
+        // Labels that are none are for the cluster to refuse.
+        if labels.is_null() || labels.is_object() {
+            labels[PACKAGE] = package.into();
         }
     }
+
+    /// The other package that an object belongs to.
+    fn rival<'o>(&self, live: &'o Value) -> Option<&'o str> {
+        let package = self.package.as_deref()?;
+        package_of(live).filter(|other| *other != package)
+    }
+}
+
+/// The package that an object was applied with.
+fn package_of(object: &Value) -> Option<&str> {
+    let package = object["metadata"]["labels"][PACKAGE].as_str();
+    package.filter(|_| is_applied_here(object))
+}
+
+/// Controllers copy labels from one object to others; those nobody has applied.
+fn is_applied_here(object: &Value) -> bool {
+    let managers = object["metadata"]["managedFields"].as_array();
+    let mut managers = managers.into_iter().flatten();
+    managers.any(|entry| entry["manager"] == MANAGER && entry["operation"] == "Apply")
 }
 
 fn label_value(text: &str) -> Result<String, String> {
@@ -127,8 +159,11 @@ fn check_namespace(place: &Place, objects: &[Object]) -> Result<()> {
 
 /// Whether the definition of an object's kind is among the objects.
 fn has_definition(objects: &[Object], object: &Object) -> bool {
+    let version = object.value["apiVersion"].as_str().unwrap_or_default();
+    let group = version.split_once('/').map_or("", |(group, _)| group);
     objects.iter().any(|other| {
         other.value["kind"] == "CustomResourceDefinition"
+            && other.value["spec"]["group"] == group
             && other.value["spec"]["names"]["kind"] == object.value["kind"]
     })
 }

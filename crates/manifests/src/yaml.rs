@@ -20,7 +20,7 @@ use source::Source;
 pub use write::{compare_keys, is_plain_text, shortest_float, write};
 
 /// Mappings and lists may nest this deep. Less than in JSON: reading a level takes far more stack.
-pub const MAX_DEPTH: usize = 64;
+pub const MAX_DEPTH: usize = 128;
 
 /// One document of a stream.
 #[derive(Clone, Debug, PartialEq)]

@@ -38,6 +38,11 @@ impl<'o> Complaints<'o> {
         }
     }
 
+    /// What somebody else says of a field.
+    pub(crate) fn broken(&mut self, field: &str, message: String) {
+        self.add(Severity::Error, field, message, None);
+    }
+
     /// What does not fit a type; `path` is that of the value.
     pub(crate) fn faults(&mut self, path: &str, faults: &Faults) {
         for Unknown { path: field, owner } in &faults.unknown {

@@ -7,7 +7,7 @@ use manifests::spelling::nearest;
 use packages::TracedObject;
 use serde_json::Value;
 
-use crate::{complaints::Complaints, pod_specs::pod_specs};
+use crate::{complaints::Complaints, pipelines, pod_specs::pod_specs};
 
 /// What is there without anybody's doing.
 const ALWAYS_THERE: [(&str, &str); 2] = [("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")];
@@ -60,6 +60,14 @@ pub(crate) fn check(object: &Value, inventory: &Inventory<'_>, complaints: &mut 
             found: Vec::new(),
         };
         collector.pod(spec, &path);
+        references.append(&mut collector.found);
+    }
+    if pipelines::is_one(object) {
+        let mut collector = Collector {
+            namespace: namespace(object),
+            found: Vec::new(),
+        };
+        collector.pipeline(object);
         references.append(&mut collector.found);
     }
     for reference in references {
@@ -139,6 +147,24 @@ struct Collector<'v> {
 }
 
 impl<'v> Collector<'v> {
+    /// Templates have one container each, and share volumes and an account.
+    fn pipeline(&mut self, object: &'v Value) {
+        let (path, spec) = pipelines::specification(object);
+        self.pod(spec, path);
+        for (index, template) in items(&spec["templates"]) {
+            let path = format!("{path}.templates[{index}]");
+            // Sets of containers are found as pods are.
+            if template["containers"].is_null() {
+                self.pod(template, &path);
+            }
+            for field in ["container", "script"] {
+                self.container(&template[field], &format!("{path}.{field}"));
+            }
+        }
+        // What is filled in when it runs is not known before.
+        self.found.retain(|reference| !reference.name.contains("{{"));
+    }
+
     fn pod(&mut self, spec: &'v Value, path: &str) {
         self.name(
             "ServiceAccount",

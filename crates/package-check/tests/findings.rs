@@ -230,3 +230,48 @@ spec:
         ],
     );
 }
+
+#[test]
+fn workflows_are_checked_as_pipelines_check_them() {
+    found(
+        "apiVersion: argoproj.io/v1alpha1
+kind: WorkflowTemplate
+metadata: {name: shared}
+spec:
+  templates:
+  - name: ok
+    container: {image: host, command: [\"true\"]}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: w}
+spec:
+  entrypoint: main
+  serviceAccountName: trainer
+  arguments: {parameters: [{name: claim, value: share}]}
+  volumes:
+  - name: share
+    persistentVolumeClaim: {claimName: \"{{workflow.parameters.claim}}\"}
+  templates:
+  - name: main
+    steps:
+    - - name: one
+        templateRef: {name: shared, template: ok}
+    - - name: two
+        template: missing
+    - - name: three
+        template: train
+  - name: train
+    container:
+      image: host
+      command: [\"true\"]
+      envFrom:
+      - configMapRef: {name: gone}
+",
+        &[
+            "warning a.yaml:14:23 spec.serviceAccountName: the ServiceAccount \"trainer\" is not in the package; add it to the package, unless the cluster has it",
+            "error a.yaml:25:19 spec.templates[0].steps[1][0].template: template name 'missing' undefined",
+            "warning a.yaml:33:30 spec.templates[1].container.envFrom[0].configMapRef.name: the ConfigMap \"gone\" is not in the package; add it to the package, unless the cluster has it",
+        ],
+    );
+}

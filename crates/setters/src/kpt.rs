@@ -171,7 +171,7 @@ fn set_field(
     let Some(Marker::Pattern(pattern)) = &field.marker else {
         return Ok(Vec::new());
     };
-    let mut text = pattern.clone();
+    let (mut text, mut rest) = (String::new(), pattern.as_str());
     for marker in markers(pattern) {
         let name = marker.trim_start_matches("${").trim_end_matches('}');
         let Some(value) = values.get(name) else {
@@ -180,8 +180,13 @@ fn set_field(
                 .problem(file, field.id, message)
                 .hint("add it to the values of `apply-setters`"));
         };
-        text = text.replace(marker, value);
+        // A value may look like a marker, and is none.
+        let (before, behind) = rest.split_once(marker).unwrap_or((rest, ""));
+        text.push_str(before);
+        text.push_str(value);
+        rest = behind;
     }
+    text.push_str(rest);
     if document.scalar(field.id).is_some() {
         return Ok(document
             .replace_scalar(field.id, &text, Target::AsBefore)

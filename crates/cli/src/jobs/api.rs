@@ -56,6 +56,10 @@ impl ApiError {
         }
     }
 
+    pub(crate) fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Refused { code: 403, .. })
+    }
+
     pub(crate) fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused { code: 409, .. })
     }

@@ -4,16 +4,19 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use serde_json::Value;
+use tokio::time::{Instant, sleep};
 
 use super::{
     Label, MANAGER, Patience, Placed,
     discovery::Discovery,
-    order, prune,
+    order,
+    prune::{self, Scope},
     sources::{Object, Sources},
+    telling::Telling,
     wait,
 };
 use crate::{
-    Surroundings, advised,
+    Answer, Surroundings, advised,
     jobs::{
         api::ApiError,
         carry_out,
@@ -21,8 +24,10 @@ use crate::{
     },
 };
 
-/// A definition is served a moment after it was made.
+/// A definition is served a moment after it was made, and its kind is told of another moment later.
 const DEFINITIONS: Duration = Duration::from_secs(30);
+/// Between two questions for a kind: nobody says when it is there.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// Make the objects of a package or of files what they say
 #[derive(Debug, clap::Args)]
@@ -33,6 +38,7 @@ const DEFINITIONS: Duration = Duration::from_secs(30);
   trainyard apply -k . --package trainer --prune     also delete what is no longer in it
 
 Namespaces, definitions, quotas, roles, settings and Services come first, whatever their order.
+An object belongs to one package; one that is applied without a name stays in the package it is in.
 
 Exit codes: 0 all are applied, and with --wait ready; 1 some are refused or do not become ready, and the
 others are applied; 2 it could not be done"))]
@@ -45,7 +51,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     dry_run: bool,
 
-    /// Take over fields that somebody else has set
+    /// Take over fields that somebody else has set, and objects of other packages
     #[arg(long)]
     force_conflicts: bool,
 
@@ -56,12 +62,19 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "package")]
     prune: bool,
 
-    /// Wait until workloads are ready and jobs run
+    /// Also prune in namespaces that the package has no object in now
+    #[arg(long, requires = "prune")]
+    all_namespaces: bool,
+
+    /// Wait until workloads are ready and jobs run, and what is pruned is gone
     #[arg(long)]
     wait: bool,
 
     #[command(flatten)]
     patience: Patience,
+
+    #[command(flatten)]
+    answer: Answer,
 
     #[command(flatten)]
     place: Place,
@@ -77,11 +90,13 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
             cluster,
             objects: &objects,
             discovery: Discovery::default(),
+            telling: Telling::new(arguments.answer, arguments.dry_run),
             done: Vec::new(),
-            refused: 0,
+            is_refused: false,
         };
-        work.apply_all().await?;
-        work.finish().await
+        let result = work.carry_out().await;
+        work.telling.end();
+        result
     })
 }
 
@@ -90,39 +105,66 @@ struct Work<'a> {
     cluster: Cluster,
     objects: &'a [Object],
     discovery: Discovery,
+    telling: Telling,
     done: Vec<Placed>,
-    refused: usize,
+    is_refused: bool,
 }
 
 impl Work<'_> {
+    async fn carry_out(&mut self) -> Result<ExitCode> {
+        self.apply_all().await?;
+        if self.is_refused {
+            // What was refused may be what something that would be pruned still serves.
+            return Ok(ExitCode::from(1));
+        }
+        let pruned = self.prune().await?;
+        let mut is_done = !self.is_refused;
+        if self.arguments.wait && !self.arguments.dry_run {
+            is_done &= self.wait(&pruned).await;
+        }
+        Ok(ExitCode::from(u8::from(!is_done)))
+    }
+
     async fn apply_all(&mut self) -> Result<()> {
         let mut are_definitions_new = false;
         for object in self.objects {
             let is_definition = object.value["kind"] == "CustomResourceDefinition";
             if are_definitions_new && !is_definition {
-                wait::until_ready(&self.cluster, &self.definitions(), DEFINITIONS).await?;
-                self.discovery.forget();
+                self.wait_for_definitions().await?;
                 are_definitions_new = false;
             }
             are_definitions_new |= is_definition && !self.arguments.dry_run;
-            self.apply(object).await?;
+            match self.apply(object).await {
+                Err(error @ ApiError::Refused { .. }) => {
+                    let hint = "`--force-conflicts` takes these fields over";
+                    self.refuse(object, &error.to_string(), error.is_conflict().then_some(hint));
+                }
+                other => other?,
+            }
         }
         Ok(())
     }
 
-    fn definitions(&self) -> Vec<Placed> {
+    async fn wait_for_definitions(&mut self) -> Result<()> {
         let is_definition = |placed: &&Placed| placed.object["kind"] == "CustomResourceDefinition";
-        self.done.iter().filter(is_definition).cloned().collect()
+        let definitions: Vec<_> = self.done.iter().filter(is_definition).cloned().collect();
+        wait::until_ready(&self.cluster, &definitions, DEFINITIONS).await?;
+        self.discovery.forget();
+        Ok(())
     }
 
     /// Applies one; that it is refused is told, and the others have their turn.
-    async fn apply(&mut self, object: &Object) -> Result<()> {
-        let Some(mut placed) = super::place(&self.cluster, &mut self.discovery, object).await? else {
+    async fn apply(&mut self, object: &Object) -> Result<(), ApiError> {
+        let Some(mut placed) = self.place(object).await? else {
             self.without_kind(object);
             return Ok(());
         };
-        self.arguments.label.put_on(&mut placed.object);
         let before = self.cluster.api.find(&placed.path).await?;
+        if let Some((why, hint)) = before.as_ref().and_then(|before| self.objection(before)) {
+            self.refuse(object, &why, Some(hint));
+            return Ok(());
+        }
+        self.arguments.label.put_on(&mut placed.object, before.as_ref());
         let dry_run = if self.arguments.dry_run { "&dryRun=All" } else { "" };
         let path = format!(
             "{}?fieldManager={MANAGER}&force={}{dry_run}",
@@ -130,35 +172,62 @@ impl Work<'_> {
         );
         match self.cluster.api.apply(&path, &placed.object).await {
             Ok(after) => {
-                self.tell(&placed.shown, verdict(before.as_ref(), &after));
-                self.done.push(Placed {
+                let result = verdict(before.as_ref(), &after);
+                let placed = Placed {
                     object: after,
                     ..placed
-                });
+                };
+                self.telling.tell(&placed, result);
+                self.done.push(placed);
+                Ok(())
             }
             Err(error) if self.is_for_want_of_a_namespace(&error, &placed.object) => {
-                self.tell(
-                    &placed.shown,
-                    "created, not checked before its namespace is there",
-                );
+                let result = "created, not checked before its namespace is there";
+                self.telling.tell(&placed, result);
+                Ok(())
             }
-            Err(error @ ApiError::Refused { .. }) => self.refuse(object, &error),
-            Err(error) => return Err(error.into()),
+            Err(error) => Err(error),
         }
-        Ok(())
+    }
+
+    /// Where an object is. Of a definition that has just been applied, the cluster may still have to tell.
+    async fn place(&mut self, object: &Object) -> Result<Option<Placed>, ApiError> {
+        let deadline = Instant::now() + DEFINITIONS;
+        loop {
+            let placed = super::place(&self.cluster, &mut self.discovery, object).await?;
+            let is_to_come = !self.arguments.dry_run && super::has_definition(self.objects, object);
+            if placed.is_some() || !is_to_come || Instant::now() > deadline {
+                return Ok(placed);
+            }
+            sleep(GLANCE).await;
+            self.discovery.forget();
+        }
+    }
+
+    /// Why an object that is there is not to be changed, and what to do about it.
+    fn objection(&self, before: &Value) -> Option<(String, &'static str)> {
+        if before["metadata"]["deletionTimestamp"].is_string() {
+            return Some((
+                "it is being deleted, and what is applied to it would go with it".to_owned(),
+                "apply again when it is gone; `trainyard delete --wait` waits for that",
+            ));
+        }
+        let rival = self.arguments.label.rival(before);
+        let rival = rival.filter(|_| !self.arguments.force_conflicts)?;
+        Some((
+            format!("it belongs to package `{rival}`"),
+            "`--force-conflicts` takes it over",
+        ))
     }
 
     fn without_kind(&mut self, object: &Object) {
         if self.arguments.dry_run && super::has_definition(self.objects, object) {
-            self.tell(
-                &object.named(),
-                "created, not checked before its definition is there",
-            );
+            let result = "created, not checked before its definition is there";
+            self.telling.tell_of(&object.named(), &object.value, result);
             return;
         }
-        eprintln!("error: {}: {}", object.source, super::unknown_kind(object));
-        eprintln!("  the definition of the kind must be applied first");
-        self.refused += 1;
+        let hint = "the definition of the kind must be applied first";
+        self.refuse(object, &super::unknown_kind(object), Some(hint));
     }
 
     /// Whether only a dry run fails, because the namespace comes with the object.
@@ -166,48 +235,44 @@ impl Work<'_> {
         self.arguments.dry_run && error.is_absent() && super::has_namespace(self.objects, object)
     }
 
-    fn refuse(&mut self, object: &Object, error: &ApiError) {
-        eprintln!("error: {}: {}: {error}", object.source, object.named());
-        if error.is_conflict() {
-            eprintln!("  `--force-conflicts` takes these fields over");
-        }
-        self.refused += 1;
+    fn refuse(&mut self, object: &Object, why: &str, hint: Option<&str>) {
+        self.telling.refuse(&object.source, &object.value, why, hint);
+        self.is_refused = true;
     }
 
-    fn tell(&self, shown: &str, verdict: &str) {
-        let dry_run = if self.arguments.dry_run { " (dry run)" } else { "" };
-        println!("{shown} {verdict}{dry_run}");
-    }
-
-    async fn finish(&self) -> Result<ExitCode> {
-        if self.refused > 0 {
-            // What was refused may be what something that would be pruned still serves.
-            return Ok(ExitCode::from(1));
-        }
-        if let Some(package) = self
+    /// Deletes what is no longer in the package, and says what it was.
+    async fn prune(&mut self) -> Result<Vec<Placed>> {
+        let Some(package) = self
             .arguments
             .label
             .package
             .as_deref()
             .filter(|_| self.arguments.prune)
-        {
-            for pruned in prune::prune(&self.cluster, package, &self.done, self.arguments.dry_run).await? {
-                self.tell(&pruned, "pruned");
-            }
+        else {
+            return Ok(Vec::new());
+        };
+        let scope = Scope::around(&self.done, self.arguments.all_namespaces);
+        let decision = prune::plan(&self.cluster, package, &self.done, &scope).await?;
+        let dry_run = self.arguments.dry_run;
+        self.is_refused |= prune::carry_out(&self.cluster, &decision, dry_run, &mut self.telling).await?;
+        Ok(decision.goes)
+    }
+
+    /// Whether everything became as it should be.
+    async fn wait(&self, pruned: &[Placed]) -> bool {
+        let patience = Duration::from_secs(self.arguments.patience.timeout);
+        let hint = self.cluster.command("why NAME");
+        let hint = format!("the objects are applied; `{hint}` says what keeps a job or a workload");
+        let ready = wait::until_ready(&self.cluster, &self.done, patience).await;
+        let ready = ready.map_err(|error| advised(error.to_string(), hint));
+        let waited = match ready {
+            Ok(()) if !self.is_refused => wait::until_gone(&self.cluster, pruned, patience).await,
+            other => other,
+        };
+        if let Err(error) = &waited {
+            crate::report(error);
         }
-        if self.arguments.wait && !self.arguments.dry_run {
-            let patience = Duration::from_secs(self.arguments.patience.timeout);
-            let waited = wait::until_ready(&self.cluster, &self.done, patience).await;
-            if let Err(error) = waited {
-                let hint = self.cluster.command("why NAME");
-                crate::report(&advised(
-                    error.to_string(),
-                    format!("the objects are applied; `{hint}` says what keeps a job or a workload"),
-                ));
-                return Ok(ExitCode::from(1));
-            }
-        }
-        Ok(ExitCode::SUCCESS)
+        waited.is_ok()
     }
 }
 

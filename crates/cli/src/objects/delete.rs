@@ -5,9 +5,17 @@ use std::{process::ExitCode, time::Duration};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{Patience, Placed, discovery::Discovery, order, sources::Sources, wait};
+use super::{
+    Patience, Placed,
+    discovery::Discovery,
+    order,
+    prune::{self, Scope},
+    sources::{Object, Sources},
+    telling::Telling,
+    wait,
+};
 use crate::{
-    Surroundings,
+    Answer, Surroundings,
     jobs::{
         api::ApiError,
         carry_out,
@@ -15,15 +23,20 @@ use crate::{
     },
 };
 
+/// So often an object may be made anew while it is deleted.
+const ATTEMPTS: usize = 5;
+
 /// Delete the objects of a package or of files
 #[derive(Debug, clap::Args)]
 #[command(after_help = place::explained("Examples:
   trainyard delete -k overlays/team-a --wait
   trainyard delete -f jobs/digits.yaml
+  trainyard delete -k . --package trainer     also what was in it once and has another name now
 
 What others need goes last. What is not there is no failure.
 
-Exit codes: 0 they are deleted; 1 the cluster refuses it for some; 2 it could not be done"))]
+Exit codes: 0 they are deleted, and with --wait gone; 1 the cluster refuses it for some, or they do not go;
+2 it could not be done"))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     sources: Sources,
@@ -32,12 +45,23 @@ pub(crate) struct Arguments {
     #[arg(long)]
     dry_run: bool,
 
+    /// Also everything else that was applied under this name of a package
+    #[arg(long, value_name = "NAME", value_parser = super::label_value)]
+    package: Option<String>,
+
+    /// With --package, also in namespaces that the objects are not in
+    #[arg(long, requires = "package")]
+    all_namespaces: bool,
+
     /// Wait until all of them are gone
     #[arg(long)]
     wait: bool,
 
     #[command(flatten)]
     patience: Patience,
+
+    #[command(flatten)]
+    answer: Answer,
 
     #[command(flatten)]
     place: Place,
@@ -48,39 +72,90 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     super::check_namespace(&arguments.place, &objects)?;
     order::sort(&mut objects);
     carry_out(&arguments.place, surroundings, async |cluster| {
-        let mut discovery = Discovery::default();
-        let (mut deleted, mut refused) = (Vec::new(), false);
+        let mut work = Work {
+            arguments,
+            cluster,
+            discovery: Discovery::default(),
+            telling: Telling::new(arguments.answer, arguments.dry_run),
+            meant: Vec::new(),
+            deleted: Vec::new(),
+            is_refused: false,
+        };
+        let result = work.carry_out(&objects).await;
+        work.telling.end();
+        result
+    })
+}
+
+struct Work<'a> {
+    arguments: &'a Arguments,
+    cluster: Cluster,
+    discovery: Discovery,
+    telling: Telling,
+    /// Whether or not they are there.
+    meant: Vec<Placed>,
+    deleted: Vec<Placed>,
+    is_refused: bool,
+}
+
+impl Work<'_> {
+    async fn carry_out(&mut self, objects: &[Object]) -> Result<ExitCode> {
         for object in objects.iter().rev() {
-            let Some(placed) = super::place(&cluster, &mut discovery, object).await? else {
-                println!("{} is not there", object.named());
-                continue;
-            };
-            match remove(&cluster, &placed, arguments.dry_run).await {
-                Ok(Some(live)) => {
-                    println!(
-                        "{} deleted{}",
-                        placed.shown,
-                        if arguments.dry_run { " (dry run)" } else { "" }
-                    );
-                    deleted.push(Placed {
-                        object: live,
-                        ..placed
-                    });
-                }
-                Ok(None) => println!("{} is not there", placed.shown),
+            match self.delete(object).await {
                 Err(error @ ApiError::Refused { .. }) => {
-                    eprintln!("error: {}: {error}", object.source);
-                    refused = true;
+                    let why = error.to_string();
+                    self.telling.refuse(&object.source, &object.value, &why, None);
+                    self.is_refused = true;
                 }
-                Err(error) => return Err(error.into()),
+                other => other?,
             }
         }
-        if arguments.wait && !arguments.dry_run {
-            let patience = Duration::from_secs(arguments.patience.timeout);
-            wait::until_gone(&cluster, &deleted, patience).await?;
+        self.delete_rest().await?;
+        let is_gone = !self.arguments.wait || self.arguments.dry_run || self.wait().await;
+        Ok(ExitCode::from(u8::from(self.is_refused || !is_gone)))
+    }
+
+    async fn delete(&mut self, object: &Object) -> Result<(), ApiError> {
+        let Some(placed) = super::place(&self.cluster, &mut self.discovery, object).await? else {
+            self.telling.tell_absent(&object.named(), &object.value);
+            return Ok(());
+        };
+        self.meant.push(placed.clone());
+        match remove(&self.cluster, &placed, self.arguments.dry_run).await? {
+            Some(live) => {
+                self.telling.tell(&placed, "deleted");
+                self.deleted.push(Placed {
+                    object: live,
+                    ..placed
+                });
+            }
+            None => self.telling.tell_absent(&placed.shown, &placed.object),
         }
-        Ok(ExitCode::from(u8::from(refused)))
-    })
+        Ok(())
+    }
+
+    /// What else was applied under the name of the package: settings whose names change with what is in them.
+    async fn delete_rest(&mut self) -> Result<()> {
+        let Some(package) = &self.arguments.package else {
+            return Ok(());
+        };
+        let scope = Scope::after(&self.meant, self.arguments.all_namespaces);
+        let rest = prune::plan(&self.cluster, package, &self.deleted, &scope).await?;
+        let dry_run = self.arguments.dry_run;
+        self.is_refused |= prune::carry_out(&self.cluster, &rest, dry_run, &mut self.telling).await?;
+        self.deleted.extend(rest.goes);
+        Ok(())
+    }
+
+    /// Whether all of them went.
+    async fn wait(&self) -> bool {
+        let patience = Duration::from_secs(self.arguments.patience.timeout);
+        let waited = wait::until_gone(&self.cluster, &self.deleted, patience).await;
+        if let Err(error) = &waited {
+            crate::report(error);
+        }
+        waited.is_ok()
+    }
 }
 
 /// Deletes an object and says which one it was; none where there is none.
@@ -89,9 +164,26 @@ pub(super) async fn remove(
     placed: &Placed,
     dry_run: bool,
 ) -> Result<Option<Value>, ApiError> {
-    let Some(live) = cluster.api.find(&placed.path).await? else {
-        return Ok(None);
-    };
+    let mut attempt = 1;
+    loop {
+        let Some(live) = cluster.api.find(&placed.path).await? else {
+            return Ok(None);
+        };
+        let options = options(&live, dry_run);
+        match cluster.api.delete(&placed.path, &options).await {
+            Ok(_) => return Ok(Some(live)),
+            // Somebody was faster.
+            Err(error) if error.is_absent() => return Ok(None),
+            // A namespace says that of itself while it goes.
+            Err(error) if error.is_conflict() && is_going(&live) => return Ok(Some(live)),
+            // Somebody has changed it, or made another of that name.
+            Err(error) if error.is_conflict() && attempt < ATTEMPTS => attempt += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn options(live: &Value, dry_run: bool) -> Value {
     let mut options = json!({
         "kind": "DeleteOptions",
         "apiVersion": "v1",
@@ -101,9 +193,9 @@ pub(super) async fn remove(
     if dry_run {
         options["dryRun"] = json!(["All"]);
     }
-    match cluster.api.delete(&placed.path, &options).await {
-        // Somebody was faster, and may have made another of that name.
-        Err(error) if error.is_absent() || error.is_conflict() => Ok(None),
-        other => other.map(|_| Some(live)),
-    }
+    options
+}
+
+fn is_going(live: &Value) -> bool {
+    live["metadata"]["deletionTimestamp"].is_string()
 }

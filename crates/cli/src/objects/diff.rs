@@ -16,11 +16,13 @@ use super::{
     Label, MANAGER, Placed,
     discovery::Discovery,
     order,
+    prune::{self, Scope},
     sources::{Object, Sources},
 };
 use crate::{
     Surroundings, advised,
     jobs::{
+        api::ApiError,
         carry_out,
         place::{self, Cluster, Place},
     },
@@ -47,6 +49,14 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     label: Label,
 
+    /// Also what `apply --prune` would delete
+    #[arg(long, requires = "package")]
+    prune: bool,
+
+    /// Also what it would with `--all-namespaces`
+    #[arg(long, requires = "prune")]
+    all_namespaces: bool,
+
     #[command(flatten)]
     place: Place,
 }
@@ -62,16 +72,33 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     carry_out(&arguments.place, surroundings, async |cluster| {
         let mut compared = Vec::new();
         let mut discovery = Discovery::default();
-        for object in &mut objects {
-            arguments.label.put_on(&mut object.value);
-        }
+        let mut kept = Vec::new();
         for object in &objects {
-            let (live, merged) = compare(&cluster, &mut discovery, object, &objects).await?;
-            compared.push(Compared::new(live.as_ref(), &merged));
+            let (live, merged) =
+                compare(&cluster, &mut discovery, object, &objects, &arguments.label).await?;
+            compared.push(Compared::new(live.as_ref(), &merged.object));
+            kept.push(merged);
         }
+        compared.extend(arguments.pruned(&cluster, &kept).await?);
         compared.sort_by(|one, other| one.name.cmp(&other.name));
         show(&compared, program.map(String::as_str))
     })
+}
+
+impl Arguments {
+    /// What would be deleted.
+    async fn pruned(&self, cluster: &Cluster, kept: &[Placed]) -> Result<Vec<Compared>> {
+        let Some(package) = self.label.package.as_deref().filter(|_| self.prune) else {
+            return Ok(Vec::new());
+        };
+        let scope = Scope::around(kept, self.all_namespaces);
+        let decision = prune::plan(cluster, package, kept, &scope).await?;
+        Ok(decision
+            .goes
+            .iter()
+            .map(|placed| Compared::gone(&placed.object))
+            .collect())
+    }
 }
 
 /// An object as it is, and as it would be.
@@ -80,25 +107,42 @@ async fn compare(
     discovery: &mut Discovery,
     object: &Object,
     all: &[Object],
-) -> Result<(Option<Value>, Value)> {
-    let Some(Placed {
-        path, object: wanted, ..
-    }) = super::place(cluster, discovery, object).await?
-    else {
+    label: &Label,
+) -> Result<(Option<Value>, Placed)> {
+    let Some(mut placed) = super::place(cluster, discovery, object).await? else {
         if super::has_definition(all, object) {
-            return Ok((None, object.value.clone()));
+            let mut value = object.value.clone();
+            label.put_on(&mut value, None);
+            return Ok((None, nowhere(value)));
         }
         return Err(advised(
             format!("{}: {}", object.source, super::unknown_kind(object)),
             "the definition of the kind must be applied first",
         ));
     };
-    let live = cluster.api.find(&path).await?;
-    let dry_run = format!("{path}?fieldManager={MANAGER}&force=true&dryRun=All");
-    match cluster.api.apply(&dry_run, &wanted).await {
-        Ok(merged) => Ok((live, merged)),
-        Err(error) if error.is_absent() && super::has_namespace(all, &wanted) => Ok((None, wanted)),
-        Err(error) => Err(anyhow!("{}: {}: {error}", object.source, object.named())),
+    let told = |error: ApiError| anyhow!("{}: {}: {error}", object.source, object.named());
+    let live = cluster.api.find(&placed.path).await.map_err(told)?;
+    label.put_on(&mut placed.object, live.as_ref());
+    let dry_run = format!("{}?fieldManager={MANAGER}&force=true&dryRun=All", placed.path);
+    match cluster.api.apply(&dry_run, &placed.object).await {
+        Ok(merged) => Ok((
+            live,
+            Placed {
+                object: merged,
+                ..placed
+            },
+        )),
+        Err(error) if error.is_absent() && super::has_namespace(all, &placed.object) => Ok((None, placed)),
+        Err(error) => Err(told(error)),
+    }
+}
+
+/// An object whose kind is still to come.
+fn nowhere(object: Value) -> Placed {
+    Placed {
+        shown: String::new(),
+        path: String::new(),
+        object,
     }
 }
 
@@ -107,7 +151,8 @@ struct Compared {
     name: String,
     /// What is not there yet has none.
     before: Option<String>,
-    after: String,
+    /// What goes has none.
+    after: Option<String>,
 }
 
 impl Compared {
@@ -116,13 +161,23 @@ impl Compared {
         Self {
             name: texts::file_name(merged),
             before,
-            after,
+            after: Some(after),
+        }
+    }
+
+    fn gone(live: &Value) -> Self {
+        let (before, _) = texts::texts(Some(live), live);
+        Self {
+            name: texts::file_name(live),
+            before,
+            after: None,
         }
     }
 
     /// What `diff -u -N` would say; nothing where nothing changes.
     fn difference(&self) -> String {
-        let changes = unified_diff::of_files(self.before.as_deref().unwrap_or_default(), &self.after);
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let changes = unified_diff::of_files(&text(&self.before), &text(&self.after));
         if changes.is_empty() {
             return changes;
         }
@@ -175,10 +230,12 @@ impl Folders {
             let path = folder.path().join(&compared.name);
             fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))
         };
-        if let Some(before) = &compared.before {
-            write(&self.live, before)?;
+        for (folder, text) in [(&self.live, &compared.before), (&self.merged, &compared.after)] {
+            if let Some(text) = text {
+                write(folder, text)?;
+            }
         }
-        write(&self.merged, &compared.after)
+        Ok(())
     }
 
     fn show(&self, program: &str) -> Result<ExitCode> {
@@ -223,5 +280,7 @@ diff -u -N LIVE/v1.ConfigMap MERGED/v1.ConfigMap
         let new = Compared::new(None, &object("10")).difference();
         assert!(new.contains("@@ -0,0 +1,4 @@\n+apiVersion: v1\n"), "{new}");
         assert_eq!(Compared::new(Some(&object("10")), &object("10")).difference(), "");
+        let gone = Compared::gone(&object("10")).difference();
+        assert!(gone.contains("@@ -1,4 +0,0 @@\n-apiVersion: v1\n"), "{gone}");
     }
 }

@@ -48,21 +48,27 @@ impl Discovery {
     }
 }
 
-/// Every resource that can be listed and deleted, each in one version.
-pub(super) async fn all(cluster: &Cluster) -> Result<Vec<Resource>, ApiError> {
+/// Every resource that can be listed and deleted, each in one version, and the versions whose resources cannot be
+/// told: one whose server is away does not keep the others from being seen.
+pub(super) async fn all(cluster: &Cluster) -> Result<(Vec<Resource>, Vec<String>), ApiError> {
     let groups = cluster.api.get("/apis").await?;
     let preferred = groups["groups"].as_array().into_iter().flatten();
     let preferred = preferred.filter_map(|group| group["preferredVersion"]["groupVersion"].as_str());
     let mut all = read(cluster, "v1").await?;
+    let mut unseen = Vec::new();
     for version in preferred {
-        all.extend(read(cluster, version).await?);
+        match read(cluster, version).await {
+            Ok(resources) => all.extend(resources),
+            Err(error @ ApiError::Refused { .. }) => unseen.push(format!("{version}: {error}")),
+            Err(error) => return Err(error),
+        }
     }
     all.retain(|resource| {
         ["list", "delete"]
             .iter()
             .all(|verb| resource.verbs.iter().any(|one| one == verb))
     });
-    Ok(all)
+    Ok((all, unseen))
 }
 
 async fn read(cluster: &Cluster, api_version: &str) -> Result<Vec<Resource>, ApiError> {

@@ -11,6 +11,8 @@ const FIRST: &[&str] = &[
     "ResourceQuota",
     "LimitRange",
     "PriorityClass",
+    "RuntimeClass",
+    "IngressClass",
     "StorageClass",
     "ServiceAccount",
     "ClusterRole",
@@ -21,7 +23,11 @@ const FIRST: &[&str] = &[
     "Secret",
     "PersistentVolume",
     "PersistentVolumeClaim",
+    "NetworkPolicy",
     "Service",
+    // Workflows that name a template fail where there is none yet.
+    "ClusterWorkflowTemplate",
+    "WorkflowTemplate",
 ];
 /// Kinds that may keep others from being made.
 const LAST: &[&str] = &[
@@ -36,7 +42,8 @@ pub(super) fn sort(objects: &mut [Object]) {
     objects.sort_by_key(|object| rank(&object.value));
 }
 
-fn rank(object: &Value) -> usize {
+/// The smaller, the earlier.
+pub(super) fn rank(object: &Value) -> usize {
     let kind = object["kind"].as_str().unwrap_or_default();
     let place = |kinds: &[&str]| kinds.iter().position(|one| *one == kind);
     let last = place(LAST).map(|place| FIRST.len() + 1 + place);
@@ -53,7 +60,9 @@ mod tests {
     fn what_others_need_comes_first() {
         let kinds = [
             "MPIJob",
+            "Workflow",
             "ValidatingWebhookConfiguration",
+            "WorkflowTemplate",
             "Deployment",
             "Role",
             "CustomResourceDefinition",
@@ -74,7 +83,9 @@ mod tests {
                 "Namespace",
                 "CustomResourceDefinition",
                 "Role",
+                "WorkflowTemplate",
                 "MPIJob",
+                "Workflow",
                 "Deployment",
                 "ValidatingWebhookConfiguration"
             ]

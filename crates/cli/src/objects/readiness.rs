@@ -24,25 +24,64 @@ pub(super) fn readiness(object: &Value) -> Readiness {
         return Readiness::Waits("what was applied has not been seen".to_owned());
     }
     match object["kind"].as_str().unwrap_or_default() {
-        "Deployment" => counted(object, "replicas", 1, &["updatedReplicas", "availableReplicas"]),
-        "ReplicaSet" | "ReplicationController" => counted(object, "replicas", 1, &["availableReplicas"]),
-        "StatefulSet" => counted(object, "replicas", 1, &["updatedReplicas", "readyReplicas"]),
+        "Deployment" => deployment(object),
+        "ReplicaSet" | "ReplicationController" => counted(object, &["availableReplicas"]),
+        "StatefulSet" => stateful_set(object),
         "DaemonSet" => daemons(object),
         "Pod" => pod(object),
         "Namespace" => phase(object, "Active"),
         "CustomResourceDefinition" => is_true(object, "Established", "it is not served yet"),
         _ if has_ended_badly(object) => Readiness::Failed(message(object, "Failed")),
         "Job" => job(object),
+        "Workflow" => workflow(object),
         _ if is_a_training_job(object) => training_job(object),
         _ => by_conditions(object),
     }
 }
 
-fn counted(object: &Value, wanted: &str, default: i64, fields: &[&str]) -> Readiness {
+/// Those of the old kind that are still there count as available too, so that there may be enough without a new one.
+fn deployment(object: &Value) -> Readiness {
+    let count = |field: &str| object["status"][field].as_i64().unwrap_or_default();
+    match counted(object, &["updatedReplicas", "availableReplicas"]) {
+        Readiness::Ready if count("replicas") > count("updatedReplicas") => {
+            if has_stalled(object) {
+                return Readiness::Failed(message(object, "Progressing"));
+            }
+            let old = count("replicas") - count("updatedReplicas");
+            Readiness::Waits(format!("{old} old replicas are still there"))
+        }
+        other => other,
+    }
+}
+
+/// Pods below the partition, and with `OnDelete` all of them, stay what they are until somebody says otherwise.
+fn stateful_set(object: &Value) -> Readiness {
+    let ready = counted(object, &["readyReplicas"]);
+    let strategy = &object["spec"]["updateStrategy"];
+    if ready != Readiness::Ready || strategy["type"] == "OnDelete" {
+        return ready;
+    }
+    let partition = strategy["rollingUpdate"]["partition"]
+        .as_i64()
+        .unwrap_or_default();
+    let wanted = wanted(object) - partition;
+    let updated = object["status"]["updatedReplicas"].as_i64().unwrap_or_default();
+    if updated >= wanted {
+        Readiness::Ready
+    } else {
+        Readiness::Waits(format!("{updated} of {wanted} replicas are new"))
+    }
+}
+
+fn wanted(object: &Value) -> i64 {
+    object["spec"]["replicas"].as_i64().unwrap_or(1)
+}
+
+fn counted(object: &Value, fields: &[&str]) -> Readiness {
     if object["status"]["observedGeneration"].is_null() {
         return Readiness::Waits("what was applied has not been seen".to_owned());
     }
-    let wanted = object["spec"][wanted].as_i64().unwrap_or(default);
+    let wanted = wanted(object);
     let counts = fields
         .iter()
         .map(|field| object["status"][*field].as_i64().unwrap_or_default());
@@ -50,10 +89,14 @@ fn counted(object: &Value, wanted: &str, default: i64, fields: &[&str]) -> Readi
     if ready >= wanted {
         return Readiness::Ready;
     }
-    if condition(object, "Progressing").is_some_and(|found| found["reason"] == "ProgressDeadlineExceeded") {
+    if has_stalled(object) {
         return Readiness::Failed(message(object, "Progressing"));
     }
     Readiness::Waits(format!("{ready} of {wanted} replicas are ready"))
+}
+
+fn has_stalled(object: &Value) -> bool {
+    condition(object, "Progressing").is_some_and(|found| found["reason"] == "ProgressDeadlineExceeded")
 }
 
 fn daemons(object: &Value) -> Readiness {
@@ -61,9 +104,13 @@ fn daemons(object: &Value) -> Readiness {
     let Some(wanted) = count("desiredNumberScheduled") else {
         return Readiness::Waits("what was applied has not been seen".to_owned());
     };
-    let ready = count("updatedNumberScheduled")
-        .min(count("numberAvailable"))
-        .unwrap_or_default();
+    let available = count("numberAvailable");
+    let ready = if object["spec"]["updateStrategy"]["type"] == "OnDelete" {
+        available
+    } else {
+        available.min(count("updatedNumberScheduled"))
+    }
+    .unwrap_or_default();
     if ready >= wanted {
         Readiness::Ready
     } else {
@@ -91,6 +138,19 @@ fn job(object: &Value) -> Readiness {
         Readiness::Ready
     } else {
         Readiness::Waits("none of its pods runs".to_owned())
+    }
+}
+
+fn workflow(object: &Value) -> Readiness {
+    let status = &object["status"];
+    match status["phase"].as_str().unwrap_or_default() {
+        "Running" | "Succeeded" => Readiness::Ready,
+        phase @ ("Failed" | "Error") => {
+            let message = status["message"].as_str().filter(|text| !text.is_empty());
+            Readiness::Failed(message.unwrap_or(phase).to_owned())
+        }
+        _ if object["spec"]["suspend"] == true => Readiness::Ready,
+        _ => Readiness::Waits("it does not run yet".to_owned()),
     }
 }
 
@@ -183,6 +243,57 @@ mod tests {
         check(
             deployment(json!({"observedGeneration": 2, "updatedReplicas": 2, "availableReplicas": 2})),
             "ready",
+        );
+    }
+
+    #[test]
+    fn pods_of_what_was_before_do_not_make_a_deployment_ready() {
+        let deployment =
+            |status: Value| json!({"kind": "Deployment", "spec": {"replicas": 1}, "status": status});
+        check(
+            deployment(
+                json!({"observedGeneration": 2, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1}),
+            ),
+            "waits: 1 old replicas are still there",
+        );
+        check(
+            deployment(
+                json!({"observedGeneration": 2, "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1,
+                "conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded",
+                    "message": "it has timed out"}]}),
+            ),
+            "failed: it has timed out",
+        );
+        check(
+            deployment(
+                json!({"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}),
+            ),
+            "ready",
+        );
+    }
+
+    #[test]
+    fn pods_that_are_to_stay_as_they_are_are_not_waited_for() {
+        let set = |strategy: Value| {
+            json!({"kind": "StatefulSet", "spec": {"replicas": 3, "updateStrategy": strategy},
+                "status": {"observedGeneration": 1, "readyReplicas": 3, "updatedReplicas": 1}})
+        };
+        check(set(json!({})), "waits: 1 of 3 replicas are new");
+        check(set(json!({"type": "OnDelete"})), "ready");
+        let partition =
+            |partition: i64| json!({"type": "RollingUpdate", "rollingUpdate": {"partition": partition}});
+        check(set(partition(2)), "ready");
+        check(set(partition(1)), "waits: 1 of 2 replicas are new");
+    }
+
+    #[test]
+    fn workflows_are_ready_when_they_run() {
+        let workflow = |status: Value| json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "status": status});
+        check(workflow(json!({})), "waits: it does not run yet");
+        check(workflow(json!({"phase": "Running"})), "ready");
+        check(
+            workflow(json!({"phase": "Error", "message": "no template"})),
+            "failed: no template",
         );
     }
 

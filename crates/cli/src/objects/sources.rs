@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use manifests::yaml;
-use packages::Options;
+use packages::{Options, TracedObject};
 use serde_json::Value;
 
 use crate::{
@@ -68,9 +68,17 @@ impl Sources {
     pub(super) fn read(&self, surroundings: &Surroundings) -> Result<Vec<Object>> {
         let mut objects = Vec::new();
         if let Some(folder) = &self.kustomize {
-            let built = build::build(folder, Options::default(), surroundings)?;
-            let source = folder.display().to_string();
-            objects.extend(built.objects.into_iter().map(|value| Object::new(&source, value)));
+            let built = build::trace(folder, &Options::default(), surroundings)?;
+            let object = |traced: TracedObject| {
+                let source = match traced.source.place() {
+                    Some(place) if place.line > 0 => {
+                        format!("{}:{}", build::shown(&place.file, surroundings), place.line)
+                    }
+                    _ => folder.display().to_string(),
+                };
+                Object::new(&source, traced.value)
+            };
+            objects.extend(built.objects.into_iter().map(object));
         }
         for path in &self.filenames {
             self.read_path(path, &mut objects)?;

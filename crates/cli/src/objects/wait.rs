@@ -27,6 +27,8 @@ use collections::{Collection, Left, Look, collections};
 
 /// Between a watch that has ended, as all do one day, and the next list.
 const PAUSE: Duration = Duration::from_millis(250);
+/// So many objects that are late are named one by one.
+const SHOWN: usize = 20;
 
 /// Waits until all objects are ready.
 pub(super) async fn until_ready(cluster: &Cluster, objects: &[Placed], patience: Duration) -> Result<()> {
@@ -70,13 +72,31 @@ async fn until(
     let deadline = Instant::now() + patience;
     let done = timeout_at(deadline, follow(cluster.clone(), &mut left, &mut waiting)).await;
     waiting.clear();
-    match (done, left.first()) {
-        (Err(_), Some((first, why))) => {
-            bail!("{} took longer than {} s: {why}", first.shown, patience.as_secs())
-        }
-        (Err(_), None) => Ok(()),
-        (Ok(done), _) => done,
+    match done {
+        Err(_) if left.first().is_some() => bail!(overdue(&left.said(), patience)),
+        Err(_) => Ok(()),
+        Ok(done) => done,
     }
+}
+
+/// Everything that is not as it should be, and why not.
+fn overdue(left: &[String], patience: Duration) -> String {
+    let seconds = patience.as_secs();
+    if let [one] = left {
+        return format!("it took longer than {seconds} s, and is not done: {one}");
+    }
+    let more = left.len().saturating_sub(SHOWN);
+    let mut text = format!(
+        "it took longer than {seconds} s, and {} are not done:",
+        left.len()
+    );
+    for one in left.iter().take(SHOWN) {
+        text += &format!("\n  {one}");
+    }
+    if more > 0 {
+        text += &format!("\n  and {more} more");
+    }
+    text
 }
 
 /// Follows what is left until nothing is.
@@ -144,4 +164,25 @@ async fn open(api: &Api, versions: Vec<(Collection, String)>) -> Result<Events, 
         Ok::<_, ApiError>(events.chain(once(ready(Ok(None)))).boxed())
     });
     Ok(select_all(try_join_all(watches).await?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_is_late_is_named() {
+        let patience = Duration::from_secs(5);
+        let late =
+            |count: usize| -> Vec<String> { (0..count).map(|one| format!("pod/{one}: it waits")).collect() };
+        assert_eq!(
+            overdue(&late(1), patience),
+            "it took longer than 5 s, and is not done: pod/0: it waits"
+        );
+        assert_eq!(
+            overdue(&late(2), patience),
+            "it took longer than 5 s, and 2 are not done:\n  pod/0: it waits\n  pod/1: it waits"
+        );
+        assert!(overdue(&late(22), patience).ends_with("\n  pod/19: it waits\n  and 2 more"));
+    }
 }

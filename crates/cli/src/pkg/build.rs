@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Error, Result};
 use clap::ValueEnum;
-use packages::{BuildError, Built, LoadRestrictor, Options};
+use packages::{BuildError, Built, LoadRestrictor, Options, Traced};
 
 use super::{complaint::Complaint, disk::Disk, output};
 use crate::{Surroundings, advised};
@@ -78,13 +78,25 @@ pub(super) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
 }
 
 /// Builds a folder and passes on what should be known of it.
-pub(crate) fn build(dir: &Path, options: Options, surroundings: &Surroundings) -> Result<Built> {
+fn build(dir: &Path, options: Options, surroundings: &Surroundings) -> Result<Built> {
     let folder = absolute(dir)?;
     let built = packages::build(&Disk, &folder, &options).map_err(|error| complain(error, surroundings))?;
-    for warning in &built.warnings {
+    pass_on(&built.warnings);
+    Ok(built)
+}
+
+/// The same, with the places of everything.
+pub(crate) fn trace(dir: &Path, options: &Options, surroundings: &Surroundings) -> Result<Traced> {
+    let folder = absolute(dir)?;
+    let traced = packages::trace(&Disk, &folder, options).map_err(|error| complain(error, surroundings))?;
+    pass_on(&traced.warnings);
+    Ok(traced)
+}
+
+fn pass_on(warnings: &[String]) {
+    for warning in warnings {
         eprintln!("{warning}");
     }
-    Ok(built)
 }
 
 /// Where a folder is; it must be on this machine.
@@ -117,7 +129,7 @@ fn complain(error: BuildError, surroundings: &Surroundings) -> Error {
 }
 
 /// A path as short as it can be named from here.
-pub(super) fn shown(path: &Path, surroundings: &Surroundings) -> String {
+pub(crate) fn shown(path: &Path, surroundings: &Surroundings) -> String {
     let here = surroundings.directory.as_ref();
     let here = here.and_then(|here| fs::canonicalize(here).ok());
     let relative = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));

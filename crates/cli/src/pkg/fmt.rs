@@ -30,6 +30,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.paths.is_empty() {
         return folder::carry_out_on(None, |package| command.run(package));
     }
+    // What is wrong with the last is told before the first is changed.
+    for path in &arguments.paths {
+        folder::check(path, |package| command.run(package))?;
+    }
     for path in &arguments.paths {
         folder::carry_out_on(Some(path), |package| command.run(package))?;
     }

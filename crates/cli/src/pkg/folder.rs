@@ -30,38 +30,57 @@ pub(super) struct Folder {
 
 /// Runs a command on everything in a folder.
 pub(super) fn carry_out(dir: &Path, command: impl FnOnce(&Package) -> Outcome) -> Result<ExitCode> {
-    let root = resolve(dir)?;
-    let mut contents = Contents::default();
-    contents.collect(&root, &root)?;
-    if !contents.begun.is_empty() {
-        let begun = std::mem::take(&mut contents).begun;
-        for folder in &begun {
-            finish(folder);
-        }
-        contents.collect(&root, &root)?;
-    }
-    let folder = Folder::new(dir, dir, root, contents.files)?;
+    let folder = Folder::whole(dir)?;
     let outcome = command(&folder.package);
     folder.conclude(outcome)
 }
 
-/// Runs a command on a folder, a file, or what another program says. Nobody types manifests: in a terminal, the
-/// working directory is meant.
+/// Runs a command on a folder, a file, or what another program says.
 pub(super) fn carry_out_on(
     path: Option<&Path>,
     command: impl FnOnce(&Package) -> Outcome,
 ) -> Result<ExitCode> {
-    let folder = match path {
-        Some(path) if path.is_file() => Folder::of_file(path)?,
-        Some(path) => return carry_out(path, command),
-        None if io::stdin().is_terminal() => return carry_out(Path::new("."), command),
-        None => Folder::of_standard_input()?,
-    };
+    let folder = Folder::at(path)?;
     let outcome = command(&folder.package);
     folder.conclude(outcome)
 }
 
+/// Whether a command could be run there; nothing comes of it.
+pub(super) fn check(path: &Path, command: impl FnOnce(&Package) -> Outcome) -> Result<()> {
+    let folder = Folder::at(Some(path))?;
+    match command(&folder.package).problem {
+        Some(problem) => Err(folder.complain(&problem)),
+        None => Ok(()),
+    }
+}
+
 impl Folder {
+    /// A folder, a file, or what another program says. Nobody types manifests: in a terminal, the working directory is
+    /// meant.
+    fn at(path: Option<&Path>) -> Result<Self> {
+        match path {
+            Some(path) if path.is_file() => Self::of_file(path),
+            Some(path) => Self::whole(path),
+            None if io::stdin().is_terminal() => Self::whole(Path::new(".")),
+            None => Self::of_standard_input(),
+        }
+    }
+
+    /// A folder with everything in it.
+    fn whole(dir: &Path) -> Result<Self> {
+        let root = resolve(dir)?;
+        let mut contents = Contents::default();
+        contents.collect(&root, &root)?;
+        if !contents.begun.is_empty() {
+            let begun = std::mem::take(&mut contents).begun;
+            for folder in &begun {
+                finish(folder);
+            }
+            contents.collect(&root, &root)?;
+        }
+        Self::new(dir, dir, root, contents.files)
+    }
+
     /// A folder of which only some files matter, and only those of them that are there.
     pub(super) fn with(dir: &Path, names: &[&str]) -> Result<Self> {
         let root = resolve(dir)?;
@@ -131,8 +150,7 @@ impl Folder {
         }
         if let Some(problem) = &outcome.problem {
             print!("{}", outcome.output);
-            let text = problem.file.as_deref().and_then(|file| self.package.text(file));
-            return Err(complain(&self.name, problem, text));
+            return Err(self.complain(problem));
         }
         self.write(&outcome.edits)?;
         print!("{}", outcome.output);
@@ -141,6 +159,11 @@ impl Folder {
         } else {
             ExitCode::from(1)
         })
+    }
+
+    fn complain(&self, problem: &Problem) -> anyhow::Error {
+        let text = problem.file.as_deref().and_then(|file| self.package.text(file));
+        complain(&self.name, problem, text)
     }
 
     fn write(&self, edits: &BTreeMap<String, String>) -> Result<()> {

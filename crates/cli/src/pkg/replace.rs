@@ -21,6 +21,9 @@ pub(super) use journal::{Found, NAME as JOURNAL, recover};
 
 /// What a file that is not there yet may be to others, before the user's own mask.
 const NEW: u32 = 0o666;
+/// So many files are brought to disk one by one, which takes a disk some milliseconds each. More are brought there
+/// with all that their file systems hold.
+const ONE_BY_ONE: usize = 16;
 
 /// A file that is to be changed.
 #[derive(Debug)]
@@ -63,19 +66,24 @@ impl Replacements {
             .map(|replacement| (replacement.path.clone(), replacement.old.as_deref().map(hash)))
             .collect();
         let mut journal = Journal::begin(&folder, &files)?;
+        let one_by_one = files.len() <= ONE_BY_ONE;
         let mut folders = BTreeSet::new();
         for (Replacement { path, new, old }, waiting) in self.0.iter().zip(journal.waiting()) {
             if hash_of(path)? != old.as_deref().map(hash) {
                 return Err(changed_meanwhile(path));
             }
             write(&waiting, new.as_bytes(), path)
+                .and_then(|file| if one_by_one { file.sync_all() } else { Ok(()) })
                 .with_context(|| format!("cannot write beside `{}`", path.display()))?;
             folders.extend(path.parent().map(Path::to_owned));
         }
-        let noted = folders
-            .iter()
-            .try_for_each(|folder| File::open(folder)?.sync_all());
-        noted
+        let synced = if one_by_one {
+            let mut folders = folders.iter();
+            folders.try_for_each(|folder| File::open(folder)?.sync_all())
+        } else {
+            sync_file_systems(&folders)
+        };
+        synced
             .and_then(|()| journal.is_ready())
             .with_context(|| format!("cannot write in the folder `{}`", folder.display()))?;
         let waiting: Vec<PathBuf> = journal.waiting().collect();
@@ -123,8 +131,20 @@ fn hash(content: &[u8]) -> String {
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A content with the mode and owner of a file.
-fn write(new: &Path, content: &[u8], path: &Path) -> io::Result<()> {
+/// Brings all there is of the folders to disk.
+fn sync_file_systems(folders: &BTreeSet<PathBuf>) -> io::Result<()> {
+    let mut synced = BTreeSet::new();
+    for folder in folders {
+        let folder = File::open(folder)?;
+        if synced.insert(folder.metadata()?.dev()) {
+            rustix::fs::syncfs(&folder)?;
+        }
+    }
+    Ok(())
+}
+
+/// A content with the mode and owner of a file; it may not be on disk yet.
+fn write(new: &Path, content: &[u8], path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create_new(true).mode(NEW).open(new)?;
     file.write_all(content)?;
@@ -133,7 +153,7 @@ fn write(new: &Path, content: &[u8], path: &Path) -> io::Result<()> {
         // Whoever may not give files away owns what they write, as with any editor.
         let _ = std::os::unix::fs::fchown(&file, Some(metadata.uid()), Some(metadata.gid()));
     }
-    file.sync_all()
+    Ok(file)
 }
 
 /// Undoes what was done; what cannot be undone is told.
@@ -142,7 +162,8 @@ fn put_back(done: &[Replacement], mut error: Error) -> Error {
         let back = match old {
             Some(old) => {
                 let beside = path.with_file_name(format!(".trainyard-back-{}", std::process::id()));
-                let back = write(&beside, old, path).and_then(|()| fs::rename(&beside, path));
+                let written = write(&beside, old, path).and_then(|file| file.sync_all());
+                let back = written.and_then(|()| fs::rename(&beside, path));
                 back.inspect_err(|_| drop(fs::remove_file(&beside)))
             }
             None => fs::remove_file(path),
@@ -225,6 +246,24 @@ mod tests {
             1,
             "and nothing else"
         );
+    }
+
+    #[test]
+    fn many_files_are_changed_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths: Vec<_> = (0..=ONE_BY_ONE)
+            .map(|number| folder.path().join(format!("{number}/a.yaml")))
+            .collect();
+        let mut replacements = Replacements::default();
+        for path in &paths {
+            fs::create_dir(path.parent().unwrap()).unwrap();
+            replacements.add(path, None, "a: 2\n").unwrap();
+        }
+        replacements.commit().unwrap();
+        for path in &paths {
+            assert_eq!(fs::read_to_string(path).unwrap(), "a: 2\n");
+            assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        }
     }
 
     #[test]

@@ -74,3 +74,31 @@ fn a_failed_edit_leaves_the_file_as_it_was() {
         elsewhere.stderr
     );
 }
+
+#[test]
+fn what_kustomize_puts_up_with_is_no_failure() {
+    let bench = kustomization();
+    for (line, words) in [
+        ("edit add transformer gone.yaml", "gone.yaml has no match"),
+        ("edit add generator 'gone/*.yaml'", "gone/*.yaml has no match"),
+        ("edit remove buildmetadata managedByLabel", ""),
+        (
+            "edit add annotation a=b",
+            "\"a=b\" is not a valid key of an annotation",
+        ),
+    ] {
+        let output = bench.pkg(line);
+        assert_eq!(output.code, 0, "{line}: {output:?}");
+        assert!(output.stderr.contains(words), "{line}: {}", output.stderr);
+    }
+    let after = bench.read("kustomization.yaml");
+    assert!(after.ends_with("commonAnnotations:\n  a=b: \"\"\n"), "{after}");
+    assert!(!after.contains("gone"), "{after}");
+    let refused = bench.pkg("edit set annotation a=b");
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(
+        refused.stderr.contains("invalid annotation key: \"a=b\""),
+        "{}",
+        refused.stderr
+    );
+}

@@ -65,3 +65,16 @@ fn the_mode_of_a_file_is_kept_and_nothing_is_left_beside_it() {
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
     assert_eq!(bench.files().into_keys().collect::<Vec<_>>(), before);
 }
+
+#[test]
+fn of_several_packages_all_are_changed_or_none() {
+    let unordered = "kind: A\napiVersion: v1\nmetadata: {name: a}\n";
+    let bench = Workbench::new(&[("one/a.yaml", unordered), ("two/b.yaml", "kind: [\n")]);
+    let before = bench.files();
+    let output = bench.pkg("fmt one two");
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("two/b.yaml:"), "{}", output.stderr);
+    assert_eq!(bench.files(), before);
+    bench.pkg("fmt one").success();
+    assert!(bench.read("one/a.yaml").starts_with("apiVersion: v1\nkind: A\n"));
+}

@@ -15,6 +15,11 @@ fn a_package_with_setters_is_set_built_and_applied() {
     session("setters");
 }
 
+#[test]
+fn a_pipeline_is_set_applied_and_deleted() {
+    session("pipeline");
+}
+
 #[track_caller]
 fn session(name: &str) {
     let Some(kubectl) = needed(kubectl(Release::Ours)) else {

@@ -202,11 +202,11 @@ impl<'a> Documents<'a> {
                 (anchor, Content::Scalar(scalar))
             }
             Event::SequenceStart(style, anchor, _) => {
-                let items = self.children(place, span, style)?;
+                let items = self.children(place, span, style, false)?;
                 (anchor, Content::Sequence(items))
             }
             Event::MappingStart(style, anchor, _) => {
-                let children = self.children(place, span, style)?;
+                let children = self.children(place, span, style, true)?;
                 let pairs = children.chunks_exact(2).map(|pair| (pair[0], pair[1]));
                 (anchor, Content::Mapping(pairs.collect()))
             }
@@ -224,6 +224,18 @@ impl<'a> Documents<'a> {
             self.anchors.insert(anchor, index);
         }
         Ok(index)
+    }
+
+    /// Whether a key is not there, as in `: value`. In YAML 1.1 only a `?` can stand for one.
+    fn is_left_out(&self, event: &Event<'_>, span: &Span) -> bool {
+        let is_bare = matches!(event, Event::Scalar(_, ScalarStyle::Plain, 0, None));
+        let start = span.start.byte_offset();
+        let before = start.and_then(|start| self.text.get(..start)).unwrap_or_default();
+        let is_asked_for = before
+            .trim_end()
+            .strip_suffix('?')
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with([' ', '\t', '\n', '\r', '{', '[', ',']));
+        is_bare && span.start.index() == span.end.index() && !is_asked_for
     }
 
     fn written(&self, span: &Span) -> &'a str {
@@ -289,6 +301,7 @@ impl<'a> Documents<'a> {
         place: Place,
         start: Span,
         style: StructureStyle,
+        is_mapping: bool,
     ) -> Result<Vec<Index>, YamlError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -305,7 +318,17 @@ impl<'a> Documents<'a> {
                     }
                     return Ok(children);
                 }
-                Some((event, span)) => children.push(self.node(event, span, column)?),
+                Some((event, span)) => {
+                    let is_key = is_mapping && children.len().is_multiple_of(2);
+                    if is_key && self.is_left_out(&event, &span) {
+                        let expected = match style {
+                            StructureStyle::Block => problem::KEY,
+                            StructureStyle::Flow => "did not find expected node content",
+                        };
+                        return Err(self.place(&span.start).error(expected));
+                    }
+                    children.push(self.node(event, span, column)?);
+                }
                 None => return Err(place.error("found unexpected end of stream")),
             }
         }

@@ -25,7 +25,7 @@ const TRANSLATIONS: &[(&str, &str)] = &[
 ];
 
 pub(super) const CANNOT_START: &str = "found character that cannot start any token";
-const KEY: &str = "did not find expected key";
+pub(super) const KEY: &str = "did not find expected key";
 
 /// What the reader's second stage finds; its lines are one too low.
 const OF_PARSER: &[&str] = &[

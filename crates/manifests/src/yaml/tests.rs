@@ -167,6 +167,38 @@ fn aliases_cannot_grow_without_bound() {
 }
 
 #[test]
+fn a_key_is_only_left_out_behind_a_question_mark() {
+    for text in [
+        ": x",
+        "a: 1\n: x: y\n",
+        "a:\n  : x\n",
+        "{: x}",
+        "{a: 1, : x}",
+        "[: x]",
+    ] {
+        assert!(parse(text.as_bytes()).is_err(), "{text:?}");
+    }
+    // Such a key is nothing, which is told as kubectl tells it.
+    for text in ["?\n: x\n", "{? : x}"] {
+        let error = parse(text.as_bytes()).unwrap_err();
+        assert!(
+            error.message.starts_with("unsupported map key"),
+            "{text:?}: {error}"
+        );
+    }
+    for (text, expected) in [
+        ("\"\": x\n", json!({"": "x"})),
+        (
+            "a: why?\nb: [c, d: ]\n",
+            json!({"a": "why?", "b": ["c", {"d": null}]}),
+        ),
+        ("{a, b: }", json!({"a": null, "b": null})),
+    ] {
+        assert_eq!(parse(text.as_bytes()).unwrap().value, expected, "{text:?}");
+    }
+}
+
+#[test]
 fn nesting_is_bounded_on_a_small_stack() {
     let handle = std::thread::Builder::new().stack_size(2 * 1024 * 1024).spawn(|| {
         let nested = |depth: usize| format!("{}x{}", "{a: ".repeat(depth), "}".repeat(depth));

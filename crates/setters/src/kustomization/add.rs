@@ -17,13 +17,20 @@ pub(super) fn paths(
     if patterns.is_empty() {
         return Err(Problem::new(format!("must specify a {element} file")));
     }
+    let mut is_found = false;
     for pattern in patterns {
         let paths = found.get(pattern).map(Vec::as_slice).unwrap_or_default();
+        // The reference fails where objects are missed, and only there.
+        if paths.is_empty() && matches!(field, PathField::Generators | PathField::Transformers) {
+            notes.push(format!("{pattern} has no match"));
+            continue;
+        }
         if paths.is_empty() {
             return Err(
                 Problem::new(format!("{pattern} has no match")).hint("paths are relative to the folder")
             );
         }
+        is_found = true;
         for path in paths {
             if file.texts(field.name()).contains(path) {
                 notes.push(format!("{element} {path} already in kustomization file"));
@@ -32,7 +39,7 @@ pub(super) fn paths(
             }
         }
     }
-    Ok(true)
+    Ok(is_found)
 }
 
 pub(super) fn bases(file: &mut File, arguments: &[String], found: &Found) -> Result<bool, Problem> {

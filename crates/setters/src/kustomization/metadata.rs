@@ -41,6 +41,10 @@ pub(super) fn set(
     notes: &mut Vec<String>,
 ) -> Result<bool, Problem> {
     for (key, value) in pairs(field, arguments, notes)? {
+        if field == MetadataField::Annotations && !is_key(&key) {
+            let problem = Problem::new(format!("invalid annotation key: {key:?}"));
+            return Err(problem.hint("a key is a name, with a domain and a slash before it or not"));
+        }
         file.put(&[field.name(), &key], Fragment::text(value))?;
     }
     Ok(true)
@@ -59,6 +63,18 @@ pub(super) fn add(
         return Err(Problem::new(message));
     }
     let pairs = pairs(field, arguments, notes)?;
+    // As in the reference, which looks at keys only where they are set.
+    for (key, _) in pairs.iter().filter(|(key, _)| !is_key(key)) {
+        let element = field.element();
+        notes.push(format!(
+            "{key:?} is not a valid key of {} {element}: a cluster will refuse it",
+            if field == MetadataField::Annotations {
+                "an"
+            } else {
+                "a"
+            }
+        ));
+    }
     if labels.without_selector {
         let pairs = pairs.into_iter().map(|(key, value)| (key, Fragment::text(value)));
         let templates = labels
@@ -124,6 +140,10 @@ pub(super) fn remove(
     Ok(true)
 }
 
+fn is_key(key: &str) -> bool {
+    names::qualified_name(key).is_empty()
+}
+
 /// `KEY:VALUE`, the value in quotes or not; without a colon it is empty.
 fn pairs(
     field: MetadataField,
@@ -145,10 +165,6 @@ fn pairs(
             .strip_prefix('"')
             .and_then(|value| value.strip_suffix('"'))
             .unwrap_or(value);
-        if field == MetadataField::Annotations && !names::qualified_name(key).is_empty() {
-            let problem = Problem::new(format!("invalid annotation key: {key:?}"));
-            return Err(problem.hint("a key is a name, with a domain and a slash before it or not"));
-        }
         if field == MetadataField::Labels && !names::label_value(value).is_empty() {
             notes.push(format!(
                 "{value:?} is not a valid value of a label: a cluster will refuse it"

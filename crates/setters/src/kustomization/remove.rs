@@ -56,11 +56,10 @@ pub(super) fn patch(file: &mut File, patch: &Patch, notes: &mut Vec<String>) -> 
 
 pub(super) fn build_metadata(file: &mut File, arguments: &[String]) -> Result<bool, Problem> {
     for option in build_options(arguments)? {
-        let Some(index) = file.texts("buildMetadata").iter().position(|one| *one == option) else {
-            let message = format!("buildMetadata option {option} not found in kustomization file");
-            return Err(Problem::new(message).in_file(file.path()));
-        };
-        file.remove_item("buildMetadata", index)?;
+        // What is not there is no error, as in the reference.
+        while let Some(index) = file.texts("buildMetadata").iter().position(|one| *one == option) {
+            file.remove_item("buildMetadata", index)?;
+        }
     }
     Ok(true)
 }

@@ -7,6 +7,8 @@ use serde_json::Value;
 const SECRET: &str = "***";
 const SECRET_BEFORE: &str = "*** (before)";
 const SECRET_AFTER: &str = "*** (after)";
+/// Where kubectl notes what it has applied.
+const NOTED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
 
 /// The name both texts of an object have.
 pub(super) fn file_name(object: &Value) -> String {
@@ -41,6 +43,12 @@ pub(super) fn texts(live: Option<&Value>, merged: &Value) -> (Option<String>, St
 
 /// Of values, only whether they are the same is told.
 fn mask(mut live: Option<&mut Value>, merged: &mut Value) {
+    for object in live.iter_mut().map(|live| &mut **live).chain([&mut *merged]) {
+        // What kubectl notes there are all of the values once more.
+        if let Some(noted) = object.pointer_mut(NOTED) {
+            *noted = SECRET.into();
+        }
+    }
     for field in ["data", "stringData"] {
         let before = live.as_ref().map(|live| live[field].clone()).unwrap_or_default();
         let after = merged.get(field).cloned().unwrap_or_default();
@@ -81,6 +89,17 @@ mod tests {
         let (before, after) = texts(None, &merged);
         assert_eq!(before, None);
         assert!(!after.contains("bW9yZQ"), "{after}");
+    }
+
+    #[test]
+    fn what_kubectl_has_noted_of_secrets_is_not_shown() {
+        let noted =
+            json!({"kubectl.kubernetes.io/last-applied-configuration": "{\"data\":{\"a\":\"cGFzcw==\"}}"});
+        let secret = json!({"kind": "Secret", "metadata": {"annotations": noted}, "data": {"a": "cGFzcw=="}});
+        let (before, after) = texts(Some(&secret), &secret);
+        for text in [before.unwrap(), after] {
+            assert!(!text.contains("cGFzcw"), "{text}");
+        }
     }
 
     #[test]

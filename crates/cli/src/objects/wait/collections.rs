@@ -71,6 +71,13 @@ where
         self.objects.first().map(|(object, why)| (*object, why.as_str()))
     }
 
+    /// What is left, in words.
+    pub(super) fn said(&self) -> Vec<String> {
+        let left = self.objects.iter();
+        left.map(|(object, why)| format!("{}: {why}", object.shown))
+            .collect()
+    }
+
     pub(super) fn objects(&self) -> impl Iterator<Item = &'a Placed> {
         self.objects.iter().map(|(object, _)| *object)
     }
