@@ -7,6 +7,7 @@ mod external;
 mod faults;
 mod measuring;
 mod mistakes;
+mod onnx;
 mod package;
 mod tensorflow;
 

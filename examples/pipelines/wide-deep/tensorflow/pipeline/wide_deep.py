@@ -21,7 +21,7 @@ NUMBERS = [f"I{index}" for index in range(1, 14)]
 TEXTS = [f"C{index}" for index in range(1, 27)]
 BATCH, BUCKETS, WIDTH = 512, 1000, 32
 LAYERS = [len(NUMBERS) + len(TEXTS) * WIDTH, 1024, 512, 256, 2]
-RATE = 0.05
+RATE = 0.01
 
 
 def fail(words):
