@@ -1,6 +1,7 @@
 //! Benchmarks: ours beside the real thing, on the same work in the same run.
 
 mod api;
+mod environment;
 mod idle;
 mod load;
 mod measures;
@@ -8,6 +9,7 @@ mod operator;
 mod packages;
 mod pods;
 mod report;
+mod serving;
 mod tasks;
 mod work;
 
@@ -48,8 +50,8 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     tasks: u32,
 
-    /// Take `trainyard` and `bench` from this folder as they are, for `operator`, `packages` and `tasks`: `target/debug` for a
-    /// quick try
+    /// Take `trainyard` and `bench` from this folder as they are, for `operator`, `packages`, `tasks` and `serving`:
+    /// `target/debug` for a quick try
     #[arg(long, value_name = "DIR")]
     binaries: Option<PathBuf>,
 
@@ -78,6 +80,8 @@ enum Group {
     Packages,
     /// The task service beside one of Flask, Jinja2 and the Python client: renders, submissions, a hundred thousand tasks
     Tasks,
+    /// `serve` and `bench-serving` beside TensorFlow behind gRPC and its Python client: the same model, the same rows
+    Serving,
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
@@ -96,6 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Group::Packages => packages::run(arguments)?,
         Group::Pods => pods::run(arguments)?,
         Group::Tasks => tasks::run(arguments)?,
+        Group::Serving => serving::run(arguments)?,
     };
     match arguments.output {
         Output::Text => print!("{}", report.text()),

@@ -21,6 +21,8 @@ enum Framework {
     Pytorch,
     /// Models of tensorflow 2.15 from PyPI behind `trainyard serve`, asked by tensorflow-serving-api, 1 GB
     Serving,
+    /// Models in ONNX behind `trainyard serve`, beside onnxruntime from PyPI, 100 MB
+    Onnx,
 }
 
 impl Framework {
@@ -30,6 +32,7 @@ impl Framework {
             Self::Tensorflow => ("training", "tensorflow::"),
             Self::Pytorch => ("training", "pytorch::"),
             Self::Serving => ("serving", "tensorflow::"),
+            Self::Onnx => ("serving", "onnx::"),
         }
     }
 }

@@ -49,7 +49,10 @@ const ROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("verdicts", &["package-check"]),
-    ("plans", &["setters", "templates", "training", "workflows"]),
+    (
+        "plans",
+        &["onnx-model", "setters", "templates", "training", "workflows"],
+    ),
     (
         "pure",
         &[
@@ -69,6 +72,7 @@ const ROWS: &[(&str, &[&str])] = &[
 const PURE: &[&str] = &[
     "kinds",
     "manifests",
+    "onnx-model",
     "package-check",
     "packages",
     "resources",

@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     data_file: PathBuf,
 
     /// Rows of a request
-    #[arg(short, long, value_name = "ROWS", default_value_t = 1, alias = "batch_size", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "ROWS", default_value_t = 1, aliases = ["batch_size", "b"], value_parser = clap::value_parser!(u32).range(1..))]
     batch_size: u32,
 
     /// Requests in all, those to warm up included

@@ -27,6 +27,7 @@ mod serve;
 mod status;
 mod step;
 mod tasks;
+mod tethered;
 mod trainer;
 mod up;
 mod wait_for_name;
@@ -86,7 +87,7 @@ enum Command {
     Task(tasks::task::Arguments),
     Token(tasks::token::Arguments),
     Service(Box<tasks::service::Arguments>),
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     BenchServing(bench_serving::Arguments),
     Trainer(trainer::Arguments),
     MpiRsh(mpi_rsh::Arguments),
@@ -97,6 +98,8 @@ enum Command {
     Deliver(deliver::Arguments),
     #[command(name = "__step")]
     Step(step::Arguments),
+    #[command(name = "__tethered")]
+    Tethered(tethered::Arguments),
 }
 
 /// How answers are printed.
@@ -196,6 +199,7 @@ pub fn run(arguments: Arguments, surroundings: &Surroundings) -> ExitCode {
         Command::WaitForName(arguments) => wait_for_name::run(&arguments),
         Command::Deliver(arguments) => deliver::run(&arguments),
         Command::Step(arguments) => step::run(&arguments, surroundings),
+        Command::Tethered(arguments) => tethered::run(&arguments),
     };
     let code = result.unwrap_or_else(|error| {
         report(&error);

@@ -1,9 +1,11 @@
 //! `trainyard serve`: a model behind gRPC and HTTP.
 
+mod external;
+
 use std::{
     collections::BTreeMap,
     net::{IpAddr, SocketAddr},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     time::Duration,
 };
@@ -11,7 +13,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde_json::json;
 use serving::{Options, Policy, Running, StartError};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{Answer, Output, advised};
 
@@ -24,6 +26,8 @@ use crate::{Answer, Output, advised};
                                   for other machines, under a name
   trainyard serve ./models/digits --versions 2 --version-label stable=3
                                   the two highest versions, one of them under a label
+  trainyard serve ./models/large --server-program tensorflow_model_server
+                                  by another server, for what is not supported here
   curl localhost:8501/v1/models/digits
   curl -d '{\"instances\": [[0.0, 1.0]]}' localhost:8501/v1/models/NAME:predict
 
@@ -104,9 +108,41 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 20)]
     grace: u64,
 
+    /// Run this server instead and answer for it on the same ports; it is started again whenever it ends
+    #[arg(long, value_name = "PROGRAM", conflicts_with_all = OF_OUR_OWN)]
+    server_program: Option<String>,
+
+    /// What that server is told, after `--`: {grpc_port}, {rest_port}, {model_name} and {model_dir} stand for what
+    /// they say; otherwise the options of TensorFlow Serving
+    #[arg(last = true, value_name = "WORD", requires = "server_program")]
+    server_words: Vec<String>,
+
+    /// How long that server gets until it can be asked
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 300,
+        requires = "server_program"
+    )]
+    start_timeout: u64,
+
     #[command(flatten)]
     answer: Answer,
 }
+
+/// Options that mean nothing to another server.
+const OF_OUR_OWN: [&str; 10] = [
+    "versions",
+    "all_versions",
+    "only",
+    "labels",
+    "signatures",
+    "poll_interval",
+    "workers",
+    "max_batch",
+    "max_queue",
+    "max_request",
+];
 
 fn label(text: &str) -> Result<(String, u64), String> {
     let wrong = || "a label and a version are meant, such as stable=3".to_owned();
@@ -137,26 +173,42 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 async fn serve(arguments: &Arguments) -> Result<()> {
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
+    let mut stopped = Stopped {
+        interrupt: signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?,
+        terminate: signal(SignalKind::terminate()).context("cannot listen for the stop signal")?,
+    };
+    if let Some(program) = &arguments.server_program {
+        return external::serve(arguments, program, &mut stopped).await;
+    }
     let options = options(arguments)?;
     let name = options.name.clone();
     let running = tokio::select! {
         running = serving::start(options) => running.map_err(explained)?,
         // A large model takes a while; nobody must wait for it to stop.
-        _ = interrupt.recv() => return Ok(()),
-        _ = terminate.recv() => return Ok(()),
+        () = stopped.wait() => return Ok(()),
     };
     tell(&started(arguments, &name, &running));
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
+    stopped.wait().await;
     if arguments.answer.output == Output::Text {
         tell("stopping");
     }
     running.stop().await;
     Ok(())
+}
+
+/// The signals by which it is stopped.
+struct Stopped {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Stopped {
+    async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
 }
 
 /// Whoever started it may have stopped reading, which is no reason to stop.
@@ -166,16 +218,20 @@ fn tell(words: &str) {
     let _ = writeln!(stdout, "{words}").and_then(|()| stdout.flush());
 }
 
-fn options(arguments: &Arguments) -> Result<Options> {
-    let base = std::path::absolute(&arguments.model_dir)
-        .with_context(|| format!("`{}` is no path", arguments.model_dir.display()))?;
-    let name = arguments.name.clone().or_else(|| serving::model_name(&base));
-    let name = name.filter(|name| !name.is_empty()).ok_or_else(|| {
+fn named(arguments: &Arguments, base: &Path) -> Result<String> {
+    let name = arguments.name.clone().or_else(|| serving::model_name(base));
+    name.filter(|name| !name.is_empty()).ok_or_else(|| {
         advised(
             format!("`{}` has no name that a model could have", base.display()),
             "give one with --name",
         )
-    })?;
+    })
+}
+
+fn options(arguments: &Arguments) -> Result<Options> {
+    let base = std::path::absolute(&arguments.model_dir)
+        .with_context(|| format!("`{}` is no path", arguments.model_dir.display()))?;
+    let name = named(arguments, &base)?;
     let addresses = arguments
         .ports
         .iter()
@@ -244,10 +300,14 @@ fn explained(error: StartError) -> anyhow::Error {
         StartError::NoVersions { .. } => {
             "export a model there (`trainyard trainer --export-dir DIR` makes one), or wait for one with --wait"
         }
+        StartError::NotWanted { .. } => "--only-version names one of them; without it the highest is served",
         StartError::NothingToServe { .. } => {
-            "docs/serving.md lists what is supported; --signature NAME serves a part of a model, --wait waits for another version"
+            "docs/serving.md lists what is supported; --signature NAME serves a part of a model, --server-program another server"
         }
         StartError::Listen { .. } => "choose other ports with --port, such as --port 0 for any that is free",
+        StartError::Unwilling { .. } => {
+            "what it said is above; what it is told can be given after `--`, and more time with --start-timeout"
+        }
         StartError::Thread(_) => return error.into(),
     };
     let words = error.to_string();

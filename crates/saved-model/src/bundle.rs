@@ -39,7 +39,7 @@ pub enum BundleError {
 }
 
 /// Checksums are stored masked, so that one over data with checksums in it is still worth something.
-fn masked(sum: u32) -> u32 {
+pub(crate) fn masked(sum: u32) -> u32 {
     sum.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 

@@ -18,6 +18,7 @@ mod model;
 mod ops;
 mod plan;
 pub mod proto;
+pub mod records;
 mod resources;
 mod tensor;
 pub mod write;

@@ -1,17 +1,23 @@
 //! What nodes do: from an op and its attributes to a kernel. One file a family of ops.
 
-mod arrays;
 mod broadcast;
+mod casting;
+mod comparing;
 mod convolution;
 mod einsum;
 mod elementwise;
 mod examples;
+mod filling;
 mod gathering;
 mod images;
+mod joining;
 mod lists;
 mod matmul;
 mod network;
+mod numbers;
+mod ordering;
 mod reduction;
+mod shapes;
 mod slicing;
 mod sparse;
 mod texts;
@@ -34,7 +40,12 @@ type Made = Result<Kernel, String>;
 pub(crate) fn kernel(node: &NodeDef) -> Option<Made> {
     const FAMILIES: &[fn(&NodeDef) -> Option<Made>] = &[
         elementwise::kernel,
-        arrays::kernel,
+        comparing::kernel,
+        casting::kernel,
+        shapes::kernel,
+        joining::kernel,
+        filling::kernel,
+        ordering::kernel,
         slicing::kernel,
         gathering::kernel,
         reduction::kernel,

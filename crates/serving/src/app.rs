@@ -2,9 +2,11 @@
 
 use std::{
     collections::BTreeMap,
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
     },
     time::Duration,
 };
@@ -18,6 +20,7 @@ use tokio::time::timeout;
 use crate::{
     catalogue::{Catalogue, Version},
     failure::{Code, Failure, Outcome},
+    loader::Order,
     metrics::{Figures, Metrics},
     queue::Queue,
 };
@@ -28,6 +31,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// One server's state; requests share it.
 pub(crate) struct App {
     pub(crate) catalogue: Arc<Catalogue>,
+    /// The folder of the model.
+    pub(crate) base: PathBuf,
+    /// To whom it looks after that folder.
+    pub(crate) loader: mpsc::Sender<Order>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) is_stopping: AtomicBool,
@@ -90,34 +97,39 @@ impl App {
     }
 
     async fn collect(&self, mut body: Incoming, weight: usize) -> Outcome<(Bytes, Held<'_>)> {
-        let most = self.most_bytes / weight;
-        let too_large = || {
-            Failure::new(
-                Code::ResourceExhausted,
-                format!("the request has more than {most} bytes"),
-            )
-        };
-        if body.size_hint().lower() > most as u64 {
-            return Err(too_large());
+        let mut held = self.allowance(weight);
+        if body.size_hint().lower() > held.most as u64 {
+            return Err(too_large(held.most));
         }
-        let mut held = self.memory.hold();
         let mut bytes = BytesMut::new();
         while let Some(frame) = body.frame().await {
             let frame =
                 frame.map_err(|_| Failure::new(Code::Cancelled, "the request ended before its end"))?;
             let Ok(data) = frame.into_data() else { continue };
-            if bytes.len() + data.len() > most {
-                return Err(too_large());
-            }
-            if !held.more(data.len() * weight) {
-                return Err(Failure::new(
-                    Code::Unavailable,
-                    "other requests take all the memory there is for them; try again",
-                ));
-            }
+            held.take(data.len())?;
             bytes.extend_from_slice(&data);
         }
         Ok((bytes.freeze(), held))
+    }
+
+    /// What one request may take, each byte of which becomes so many.
+    pub(crate) fn allowance(&self, weight: usize) -> Held<'_> {
+        self.memory.hold(weight, self.most_bytes / weight)
+    }
+
+    /// Memory for what becomes of a request, which may be more than what was sent.
+    pub(crate) fn hold(&self, bytes: usize) -> Outcome<Held<'_>> {
+        if bytes > self.memory.most {
+            return Err(Failure::new(
+                Code::ResourceExhausted,
+                format!(
+                    "the tensors of the request take {bytes} bytes, more than the {} there are for requests",
+                    self.memory.most
+                ),
+            ));
+        }
+        let mut held = self.memory.hold(1, self.memory.most);
+        held.take(bytes).map(|()| held)
     }
 
     pub(crate) fn metrics_text(&self) -> String {
@@ -129,6 +141,20 @@ impl App {
             bytes: serving.iter().map(|version| version.model.bytes()).sum(),
         })
     }
+}
+
+fn too_large(most: usize) -> Failure {
+    Failure::new(
+        Code::ResourceExhausted,
+        format!("the request has more than {most} bytes"),
+    )
+}
+
+fn busy() -> Failure {
+    Failure::new(
+        Code::Unavailable,
+        "other requests take all the memory there is for them; try again",
+    )
 }
 
 /// Names as people read them: `a`, `b`.
@@ -146,6 +172,8 @@ pub(crate) struct Memory {
 /// A request's part of it, given back when it is dropped.
 pub(crate) struct Held<'a> {
     memory: &'a Memory,
+    weight: usize,
+    most: usize,
     bytes: usize,
 }
 
@@ -157,25 +185,36 @@ impl Memory {
         }
     }
 
-    fn hold(&self) -> Held<'_> {
+    fn hold(&self, weight: usize, most: usize) -> Held<'_> {
         Held {
             memory: self,
+            weight,
+            most,
             bytes: 0,
         }
     }
 }
 
 impl Held<'_> {
-    fn more(&mut self, bytes: usize) -> bool {
-        let before = self.memory.taken.fetch_add(bytes, Ordering::Relaxed);
+    /// So many bytes on top, or why not.
+    pub(crate) fn take(&mut self, bytes: usize) -> Outcome<()> {
+        if self.bytes + bytes > self.most {
+            return Err(too_large(self.most));
+        }
+        let more = bytes * self.weight;
+        let before = self.memory.taken.fetch_add(more, Ordering::Relaxed);
         self.bytes += bytes;
-        before + bytes <= self.memory.most
+        if before + more > self.memory.most {
+            return Err(busy());
+        }
+        Ok(())
     }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.memory.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+        let given_back = self.bytes * self.weight;
+        self.memory.taken.fetch_sub(given_back, Ordering::Relaxed);
     }
 }
 
@@ -186,13 +225,23 @@ mod tests {
     #[test]
     fn memory_that_is_taken_comes_back() {
         let memory = Memory::new(10);
-        let mut first = memory.hold();
-        assert!(first.more(8));
-        let mut second = memory.hold();
-        assert!(!second.more(8));
+        let mut first = memory.hold(1, 10);
+        assert!(first.take(8).is_ok());
+        let mut second = memory.hold(1, 10);
+        assert_eq!(second.take(8).unwrap_err().code, Code::Unavailable);
         drop(second);
-        assert!(first.more(2));
+        assert!(first.take(2).is_ok());
         drop(first);
-        assert!(memory.hold().more(10));
+        assert!(memory.hold(1, 10).take(10).is_ok());
+    }
+
+    #[test]
+    fn one_request_has_its_own_limit_and_weight() {
+        let memory = Memory::new(100);
+        let mut held = memory.hold(8, 5);
+        assert!(held.take(5).is_ok());
+        assert_eq!(held.take(1).unwrap_err().code, Code::ResourceExhausted);
+        assert!(memory.hold(1, 100).take(61).is_err());
+        assert!(memory.hold(1, 100).take(60).is_ok());
     }
 }

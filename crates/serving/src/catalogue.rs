@@ -9,11 +9,16 @@ use std::{
 use parking_lot::RwLock;
 use saved_model::{Model, Signature};
 
-use crate::failure::{Code, Failure, Outcome};
+use crate::{
+    failure::{Code, Failure, Outcome},
+    versions::Policy,
+};
 
 /// A version that answers.
 pub(crate) struct Version {
     pub(crate) number: u64,
+    /// What kind of model it is.
+    pub(crate) platform: &'static str,
     pub(crate) model: Model,
     /// Signatures whose rows may be answered together.
     pub(crate) batchable: BTreeSet<String>,
@@ -76,8 +81,15 @@ pub(crate) enum Choice {
 /// Filled by the loader, read by everybody else.
 pub(crate) struct Catalogue {
     pub(crate) name: String,
-    pub(crate) labels: BTreeMap<String, u64>,
+    wishes: RwLock<Wishes>,
     entries: RwLock<BTreeMap<u64, Entry>>,
+}
+
+/// What users want of the versions there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    pub(crate) policy: Policy,
+    pub(crate) labels: BTreeMap<String, u64>,
 }
 
 struct Entry {
@@ -90,12 +102,25 @@ struct Entry {
 const REMEMBERED: usize = 16;
 
 impl Catalogue {
-    pub(crate) fn new(name: String, labels: BTreeMap<String, u64>) -> Self {
+    pub(crate) fn new(name: String, wishes: Wishes) -> Self {
         Self {
             name,
-            labels,
+            wishes: RwLock::new(wishes),
             entries: RwLock::default(),
         }
+    }
+
+    pub(crate) fn policy(&self) -> Policy {
+        self.wishes.read().policy.clone()
+    }
+
+    pub(crate) fn wishes(&self) -> Wishes {
+        self.wishes.read().clone()
+    }
+
+    /// The wishes from now on; the loader makes them true.
+    pub(crate) fn wish(&self, wishes: Wishes) {
+        *self.wishes.write() = wishes;
     }
 
     pub(crate) fn loading(&self, version: u64) {
@@ -179,12 +204,18 @@ impl Catalogue {
             Choice::Number(number) => Ok(Some(u64::try_from(*number).map_err(|_| {
                 Failure::invalid(format!("{number} is no version: versions are not negative"))
             })?)),
-            Choice::Label(label) => self.labels.get(label).map(|number| Some(*number)).ok_or_else(|| {
-                Failure::new(
-                    Code::NotFound,
-                    format!("no version of `{}` has the label `{label}`", self.name),
-                )
-            }),
+            Choice::Label(label) => self
+                .wishes
+                .read()
+                .labels
+                .get(label)
+                .map(|number| Some(*number))
+                .ok_or_else(|| {
+                    Failure::new(
+                        Code::NotFound,
+                        format!("no version of `{}` has the label `{label}`", self.name),
+                    )
+                }),
         }
     }
 

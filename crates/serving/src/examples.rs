@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use bytes::Bytes;
 use prost::Message as _;
 use saved_model::{
-    Tensor,
+    Signature, Tensor,
     proto::Example,
     write::{CLASSIFY, REGRESS},
 };
@@ -80,7 +80,21 @@ async fn ask(
     method: &str,
     examples: &[Example],
 ) -> Outcome<BTreeMap<String, Tensor>> {
-    let asked = version.signature(signature)?;
+    let given = rows(version.signature(signature)?, signature, method, examples)?;
+    Ok(app
+        .ask(version, signature, given, &[])
+        .await?
+        .into_iter()
+        .collect())
+}
+
+/// Examples as the input of a signature that takes them.
+pub(crate) fn rows(
+    asked: &Signature,
+    signature: &str,
+    method: &str,
+    examples: &[Example],
+) -> Outcome<BTreeMap<String, Tensor>> {
     let found = asked.definition().method_name.as_str();
     if found != method {
         return Err(Failure::invalid(format!(
@@ -96,12 +110,10 @@ async fn ask(
     let rows = examples
         .iter()
         .map(|example| Bytes::from(example.encode_to_vec()));
-    let given = BTreeMap::from([(input.name.clone(), Tensor::list(rows.collect()))]);
-    Ok(app
-        .ask(version, signature, given, &[])
-        .await?
-        .into_iter()
-        .collect())
+    Ok(BTreeMap::from([(
+        input.name.clone(),
+        Tensor::list(rows.collect()),
+    )]))
 }
 
 /// A model gives labels, scores, or both.

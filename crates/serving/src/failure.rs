@@ -59,7 +59,8 @@ impl Code {
             Self::InvalidArgument => StatusCode::BAD_REQUEST,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::FailedPrecondition => StatusCode::PRECONDITION_FAILED,
-            Self::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
+            // Only requests that are too large are refused so, and no other time will do for them.
+            Self::ResourceExhausted => StatusCode::PAYLOAD_TOO_LARGE,
             Self::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
             Self::Unimplemented => StatusCode::NOT_IMPLEMENTED,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,

@@ -10,8 +10,18 @@ use std::{
 
 use saved_model::Files;
 
+/// The file of a SavedModel.
+const SAVED_MODEL: &str = "saved_model.pb";
+
 /// Files of one version.
 pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    /// Whether it is a model in ONNX; a SavedModel beside it comes first.
+    pub(crate) fn is_onnx(&self) -> bool {
+        !self.0.join(SAVED_MODEL).exists() && self.0.join(onnx_model::FILE).is_file()
+    }
+}
 
 impl Files for Folder {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
@@ -41,10 +51,17 @@ pub(crate) fn versions(base: &Path) -> io::Result<BTreeMap<u64, PathBuf>> {
             versions.insert(version, path);
         }
     }
-    if versions.is_empty() && base.join("saved_model.pb").is_file() {
+    if versions.is_empty() && is_model(base) {
         versions.insert(number(base).unwrap_or(1), base.to_owned());
     }
     Ok(versions)
+}
+
+/// Whether a folder is itself a version of a model.
+fn is_model(folder: &Path) -> bool {
+    [SAVED_MODEL, onnx_model::FILE]
+        .iter()
+        .any(|file| folder.join(file).is_file())
 }
 
 /// Only digits: `+7` and `007` are no versions, or two folders would be the same one.
@@ -58,7 +75,7 @@ fn number(path: &Path) -> Option<u64> {
 /// The name of the model in a folder, where the user gives none.
 pub fn model_name(base: &Path) -> Option<String> {
     let named = match number(base) {
-        Some(_) if base.join("saved_model.pb").is_file() => base.parent()?,
+        Some(_) if is_model(base) => base.parent()?,
         _ => base,
     };
     Some(named.file_name()?.to_str()?.to_owned())

@@ -1,5 +1,6 @@
 //! gRPC by hand: a message has five bytes before it, a status is in the trailers.
 
+mod config;
 mod frame;
 mod health;
 mod inference;
@@ -12,7 +13,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request, Response, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use hyper::body::Incoming;
 use prost::Message;
 use tokio::time::timeout;
@@ -20,6 +21,7 @@ use tokio::time::timeout;
 use crate::{
     app::App,
     body::Answer,
+    compression::ENCODINGS,
     failure::{Code, Failure, Outcome},
 };
 
@@ -39,14 +41,19 @@ pub(crate) async fn answer(app: Arc<App>, request: Request<Incoming>) -> Respons
         let words = format!("there is no method `{path}` here");
         return respond(Err(Failure::new(Code::Unimplemented, words)));
     };
+    if method == Method::HealthWatch {
+        return health::watch(app, request).await;
+    }
     let (parts, body) = request.into_parts();
     let limit = deadline(&parts.headers);
     let started = Instant::now();
     let answered = async {
         let (bytes, held) = app.receive(body, 1).await?;
-        let request = message(&parts.headers, &bytes)?;
+        let mut unpacking = app.allowance(1);
+        let request = message(&parts.headers, &bytes, |more| unpacking.take(more))?;
+        drop(bytes);
         let answer = method.call(&app, request).await;
-        drop(held);
+        drop((held, unpacking));
         answer
     };
     let outcome = match limit {
@@ -74,8 +81,10 @@ enum Method {
     Predict,
     Classify,
     Regress,
+    MultiInference,
     GetModelMetadata,
     GetModelStatus,
+    HandleReloadConfig,
     ServerLive,
     ServerReady,
     ModelReady,
@@ -83,6 +92,7 @@ enum Method {
     ModelMetadata,
     ModelInfer,
     HealthCheck,
+    HealthWatch,
 }
 
 impl Method {
@@ -91,8 +101,10 @@ impl Method {
             "/tensorflow.serving.PredictionService/Predict" => Self::Predict,
             "/tensorflow.serving.PredictionService/Classify" => Self::Classify,
             "/tensorflow.serving.PredictionService/Regress" => Self::Regress,
+            "/tensorflow.serving.PredictionService/MultiInference" => Self::MultiInference,
             "/tensorflow.serving.PredictionService/GetModelMetadata" => Self::GetModelMetadata,
             "/tensorflow.serving.ModelService/GetModelStatus" => Self::GetModelStatus,
+            "/tensorflow.serving.ModelService/HandleReloadConfigRequest" => Self::HandleReloadConfig,
             "/inference.GRPCInferenceService/ServerLive" => Self::ServerLive,
             "/inference.GRPCInferenceService/ServerReady" => Self::ServerReady,
             "/inference.GRPCInferenceService/ModelReady" => Self::ModelReady,
@@ -100,6 +112,7 @@ impl Method {
             "/inference.GRPCInferenceService/ModelMetadata" => Self::ModelMetadata,
             "/inference.GRPCInferenceService/ModelInfer" => Self::ModelInfer,
             "/grpc.health.v1.Health/Check" => Self::HealthCheck,
+            "/grpc.health.v1.Health/Watch" => Self::HealthWatch,
             _ => return None,
         })
     }
@@ -109,8 +122,10 @@ impl Method {
             Self::Predict => "Predict",
             Self::Classify => "Classify",
             Self::Regress => "Regress",
+            Self::MultiInference => "MultiInference",
             Self::GetModelMetadata => "GetModelMetadata",
             Self::GetModelStatus => "GetModelStatus",
+            Self::HandleReloadConfig => "HandleReloadConfigRequest",
             Self::ServerLive => "ServerLive",
             Self::ServerReady => "ServerReady",
             Self::ModelReady => "ModelReady",
@@ -118,6 +133,7 @@ impl Method {
             Self::ModelMetadata => "ModelMetadata",
             Self::ModelInfer => "ModelInfer",
             Self::HealthCheck => "HealthCheck",
+            Self::HealthWatch => "HealthWatch",
         }
     }
 
@@ -126,15 +142,18 @@ impl Method {
             Self::Predict => written(&prediction::predict(app, read(request)?).await?),
             Self::Classify => written(&prediction::classify(app, read(request)?).await?),
             Self::Regress => written(&prediction::regress(app, read(request)?).await?),
+            Self::MultiInference => written(&prediction::several(app, read(request)?).await?),
             Self::GetModelMetadata => written(&models::metadata(app, &read(request)?)?),
             Self::GetModelStatus => written(&models::status(app, &read(request)?)?),
+            Self::HandleReloadConfig => written(&config::reload(app, read(request)?).await?),
             Self::ServerLive => written(&inference::live()),
             Self::ServerReady => written(&inference::ready(app)),
             Self::ModelReady => written(&inference::model_ready(app, &read(request)?)),
             Self::ServerMetadata => written(&inference::server_metadata()),
             Self::ModelMetadata => written(&inference::model_metadata(app, &read(request)?)?),
             Self::ModelInfer => written(&inference::infer(app, read(request)?).await?),
-            Self::HealthCheck => written(&health::check(app, &read(request)?)?),
+            // A watch is answered before this, as it has no end; whoever asks once is told once.
+            Self::HealthCheck | Self::HealthWatch => written(&health::check(app, &read(request)?)?),
         }
     }
 }
@@ -148,13 +167,9 @@ fn written(message: &impl Message) -> Outcome<Bytes> {
     Ok(framed(message))
 }
 
-fn respond(outcome: Outcome<Bytes>) -> Response<Answer> {
+pub(crate) fn respond(outcome: Outcome<Bytes>) -> Response<Answer> {
     let mut response = match outcome {
-        Ok(message) => {
-            let mut trailers = HeaderMap::new();
-            trailers.insert("grpc-status", HeaderValue::from_static("0"));
-            Response::new(Answer::new(message, Some(trailers)))
-        }
+        Ok(message) => Response::new(Answer::new(message, Some(good()))),
         // Where there is no message, the status is in the headers.
         Err(failure) => {
             let mut response = Response::new(Answer::default());
@@ -162,8 +177,20 @@ fn respond(outcome: Outcome<Bytes>) -> Response<Answer> {
             response
         }
     };
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
-    headers.insert("grpc-accept-encoding", HeaderValue::from_static("identity"));
+    introduce(response.headers_mut());
     response
+}
+
+/// The trailers of an answer that was given.
+fn good() -> HeaderMap {
+    HeaderMap::from_iter([(
+        HeaderName::from_static("grpc-status"),
+        HeaderValue::from_static("0"),
+    )])
+}
+
+/// The headers of every answer.
+fn introduce(headers: &mut HeaderMap) {
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+    headers.insert("grpc-accept-encoding", HeaderValue::from_static(ENCODINGS));
 }

@@ -5,7 +5,9 @@ mod app;
 pub mod bench;
 mod body;
 mod catalogue;
+mod compression;
 mod examples;
+mod external;
 mod failure;
 mod folder;
 mod grpc;
@@ -18,6 +20,7 @@ mod rest;
 mod server;
 mod trial;
 mod versions;
+mod warm_up;
 
 use std::{
     collections::BTreeMap,
@@ -43,13 +46,15 @@ use tokio::{
 
 use crate::{
     app::{App, Memory},
-    catalogue::Catalogue,
-    loader::Loader,
+    catalogue::{Catalogue, Wishes},
+    loader::{Loader, Order},
     metrics::Metrics,
     queue::Queue,
+    server::Front,
 };
 
 pub use catalogue::{State, VersionStatus};
+pub use external::{External, ExternalRunning, start as start_external};
 pub use failure::{Code, Failure};
 pub use folder::model_name;
 pub use queue::Limits;
@@ -112,6 +117,8 @@ pub enum StartError {
     },
     #[error("`{folder}` has no version of a model: no folder whose name is a number, and no saved_model.pb")]
     NoVersions { folder: PathBuf },
+    #[error("`{folder}` has none of the versions that are wanted, but {}", numbers(found))]
+    NotWanted { folder: PathBuf, found: Vec<u64> },
     #[error("no version of the model in `{folder}` can be served: {}", told(refused))]
     NothingToServe {
         folder: PathBuf,
@@ -123,8 +130,15 @@ pub enum StartError {
         #[source]
         cause: io::Error,
     },
+    #[error("the server `{program}` {what}")]
+    Unwilling { program: String, what: String },
     #[error("cannot start a thread")]
     Thread(#[source] io::Error),
+}
+
+fn numbers(versions: &[u64]) -> String {
+    let each: Vec<String> = versions.iter().map(u64::to_string).collect();
+    each.join(", ")
 }
 
 fn told(refused: &[VersionStatus]) -> String {
@@ -140,7 +154,6 @@ pub struct Running {
     app: Arc<App>,
     addresses: Vec<SocketAddr>,
     stop: watch::Sender<bool>,
-    loader: mpsc::Sender<()>,
     servers: JoinSet<()>,
     workers: Vec<JoinHandle<()>>,
     grace: Duration,
@@ -162,8 +175,17 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         })?);
     }
     let metrics = Arc::new(Metrics::new());
+    let (orders, receiver) = mpsc::channel();
     let app = Arc::new(App {
-        catalogue: Arc::new(Catalogue::new(options.name, options.labels)),
+        catalogue: Arc::new(Catalogue::new(
+            options.name,
+            Wishes {
+                policy: options.policy,
+                labels: options.labels,
+            },
+        )),
+        base: base.clone(),
+        loader: orders,
         queue: Queue::new(options.limits, metrics.clone()),
         metrics,
         is_stopping: AtomicBool::new(false),
@@ -177,7 +199,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     for (listener, wanted) in listeners.into_iter().zip(&options.listen) {
         addresses.push(listener.local_addr().unwrap_or(*wanted));
         servers.spawn(server::serve(
-            app.clone(),
+            Front::Model(app.clone()),
             listener,
             stopped.clone(),
             options.grace,
@@ -185,7 +207,6 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     }
     let loader = Loader {
         base: base.clone(),
-        policy: options.policy,
         wanted: if options.signatures.is_empty() {
             Wanted::All
         } else {
@@ -195,7 +216,6 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         catalogue: app.catalogue.clone(),
         refusals: BTreeMap::new(),
     };
-    let (sender, receiver) = mpsc::channel();
     let (first, looked) = oneshot::channel();
     thread::Builder::new()
         .name("model-loader".to_owned())
@@ -211,7 +231,6 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         app,
         addresses,
         stop,
-        loader: sender,
         servers,
         workers,
         grace: options.grace,
@@ -222,17 +241,23 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         if !running.app.catalogue.is_ready() {
             let refused = running.versions();
             running.stop().await;
-            return Err(if refused.is_empty() {
-                StartError::NoVersions { folder: base }
-            } else {
-                StartError::NothingToServe {
-                    folder: base,
-                    refused,
-                }
-            });
+            return Err(nothing(base, refused));
         }
     }
     Ok(running)
+}
+
+/// Why there is nothing to serve in a folder.
+fn nothing(folder: PathBuf, refused: Vec<VersionStatus>) -> StartError {
+    let found: Vec<u64> = folder::versions(&folder)
+        .unwrap_or_default()
+        .into_keys()
+        .collect();
+    match (refused.is_empty(), found.is_empty()) {
+        (false, _) => StartError::NothingToServe { folder, refused },
+        (true, false) => StartError::NotWanted { folder, found },
+        (true, true) => StartError::NoVersions { folder },
+    }
 }
 
 impl Running {
@@ -248,7 +273,8 @@ impl Running {
     /// Takes no new requests, answers those it has, and ends.
     pub async fn stop(mut self) {
         self.app.is_stopping.store(true, Ordering::Relaxed);
-        drop(self.loader);
+        // It may have ended already.
+        let _ = self.app.loader.send(Order::Stop);
         let _ = self.stop.send(true);
         let ended = async { while self.servers.join_next().await.is_some() {} };
         let _ = timeout(self.grace + Duration::from_secs(1), ended).await;

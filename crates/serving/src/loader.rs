@@ -10,13 +10,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use saved_model::{Model, Wanted};
+use saved_model::{Files as _, Model, Wanted};
+use tokio::sync::oneshot;
 
 use crate::{
     catalogue::{Catalogue, Version},
     folder::{self, Folder, Look},
+    open_inference::{ONNX, TENSORFLOW},
     trial,
-    versions::{Policy, Stage, plan},
+    versions::{Stage, plan},
+    warm_up::warm_up,
 };
 
 /// A version that may be right later is tried again after this time, then after twice as long, and so on.
@@ -25,11 +28,17 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Loader {
     pub(crate) base: PathBuf,
-    pub(crate) policy: Policy,
     pub(crate) wanted: Wanted,
     pub(crate) interval: Duration,
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) refusals: BTreeMap<u64, Refusal>,
+}
+
+/// What the loader is told.
+pub(crate) enum Order {
+    /// Look at once, and say when that is done.
+    Look(oneshot::Sender<()>),
+    Stop,
 }
 
 /// Why a version was not taken, and when it is worth another try.
@@ -42,12 +51,20 @@ pub(crate) struct Refusal {
 }
 
 impl Loader {
-    /// Looks until told to stop: until the sender is gone.
-    pub(crate) fn run(mut self, first_round: impl FnOnce(), stop: &mpsc::Receiver<()>) {
+    /// Looks until told to stop, or until nobody is there who could.
+    pub(crate) fn run(mut self, first_round: impl FnOnce(), orders: &mpsc::Receiver<Order>) {
         self.round();
         first_round();
-        while let Err(mpsc::RecvTimeoutError::Timeout) = stop.recv_timeout(self.interval) {
-            self.round();
+        loop {
+            match orders.recv_timeout(self.interval) {
+                Ok(Order::Look(looked)) => {
+                    self.round();
+                    // Whoever asked may be gone.
+                    let _ = looked.send(());
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => self.round(),
+                Ok(Order::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
+            }
         }
     }
 
@@ -71,7 +88,7 @@ impl Loader {
         let mut tried = BTreeSet::new();
         loop {
             let stages = self.stages(&found);
-            let plan = plan(&present, &stages, &self.policy);
+            let plan = plan(&present, &stages, &self.catalogue.policy());
             for version in &plan.drop {
                 tracing::info!(version, "drops a version that is replaced");
                 self.catalogue.dropped(*version);
@@ -139,19 +156,33 @@ fn load(number: u64, path: &Path, wanted: &Wanted) -> Result<Version, (String, b
     let files = Folder(path.to_owned());
     // A model is somebody else's program: what it makes of this one must not end the others.
     let loaded = catch_unwind(AssertUnwindSafe(|| {
-        let model = Model::load(&files, wanted)?;
+        let (model, platform) = model(&files, wanted)?;
+        warm_up(&files, &model).map_err(|error| (told(&error), error.may_pass()))?;
         let batchable = trial::batchable(&model);
-        Ok::<_, saved_model::LoadError>(Version {
+        Ok(Version {
             number,
+            platform,
             model,
             batchable,
         })
     }));
     match loaded {
-        Ok(Ok(version)) => Ok(version),
-        Ok(Err(error)) => Err((told(&error), error.may_pass())),
+        Ok(outcome) => outcome,
         Err(_) => Err(("the model cannot be loaded: the loader failed".to_owned(), false)),
     }
+}
+
+/// A model of either kind, and what the Open Inference Protocol calls the kind.
+fn model(files: &Folder, wanted: &Wanted) -> Result<(Model, &'static str), (String, bool)> {
+    let told_of = |error: saved_model::LoadError| (told(&error), error.may_pass());
+    if !files.is_onnx() {
+        return Ok((Model::load(files, wanted).map_err(told_of)?, TENSORFLOW));
+    }
+    let bytes = files
+        .read(onnx_model::FILE)
+        .map_err(|error| (format!("`{}` cannot be read: {error}", onnx_model::FILE), true))?;
+    let translated = onnx_model::saved_model(bytes).map_err(|error| (told(&error), error.may_pass()))?;
+    Ok((Model::load(&translated, wanted).map_err(told_of)?, ONNX))
 }
 
 fn told(error: &dyn Error) -> String {

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use saved_model::{DEFAULT_SIGNATURE, DType, Port};
+use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+use saved_model::{DEFAULT_SIGNATURE, DType, Port, Tensor};
 
 use crate::{
     app::App,
@@ -12,7 +13,11 @@ use crate::{
 };
 
 pub(crate) const SERVER: &str = "trainyard";
-pub(crate) const PLATFORM: &str = "tensorflow_savedmodel";
+/// What is understood beside the protocol itself.
+pub(crate) const EXTENSIONS: [&str; 1] = ["binary_tensor_data"];
+/// What models of each kind are called.
+pub(crate) const TENSORFLOW: &str = "tensorflow_savedmodel";
+pub(crate) const ONNX: &str = "onnx_onnxv1";
 /// The parameter that names a signature.
 pub(crate) const SIGNATURE: &str = "signature_name";
 
@@ -102,4 +107,53 @@ pub(crate) fn signature<'a>(version: &'a Version, named: Option<&'a str>) -> Out
             known.join(", ")
         ))
     })
+}
+
+/// A tensor from its values as they lie in memory, or from texts with their length before them.
+pub(crate) fn from_raw(dtype: DType, shape: &[usize], raw: Bytes) -> Outcome<Tensor> {
+    if dtype != DType::Text {
+        return Tensor::from_bytes(dtype, shape, &raw).map_err(|error| Failure::invalid(error.to_string()));
+    }
+    let texts = texts(raw)?;
+    let given = texts.len();
+    Tensor::new(shape, texts).ok_or_else(|| Failure::invalid(format!("its shape has not {given} values")))
+}
+
+/// Each text has its length before it.
+fn texts(mut raw: Bytes) -> Outcome<Vec<Bytes>> {
+    let mut texts = Vec::new();
+    while !raw.is_empty() {
+        let length = raw.try_get_u32_le().ok().map(|length| length as usize);
+        let Some(length) = length.filter(|length| *length <= raw.len()) else {
+            return Err(Failure::invalid("its raw contents end in the middle of a value"));
+        };
+        texts.push(raw.split_to(length));
+    }
+    Ok(texts)
+}
+
+/// The values of a tensor as they lie in memory, little end first; texts with their length before them.
+pub(crate) fn raw_of(tensor: &Tensor) -> Bytes {
+    if let Some(bytes) = tensor.to_bytes() {
+        return bytes;
+    }
+    let mut bytes = BytesMut::new();
+    for text in tensor.values::<Bytes>().unwrap_or_default() {
+        bytes.put_u32_le(text.len() as u32);
+        bytes.put_slice(text);
+    }
+    bytes.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_have_their_length_before_them() {
+        let tensor = Tensor::list::<Bytes>(vec!["plum".into(), "".into(), "kiwi".into()]);
+        let raw = raw_of(&tensor);
+        assert_eq!(texts(raw.clone()).unwrap(), tensor.values::<Bytes>().unwrap());
+        assert!(texts(raw.slice(..raw.len() - 1)).is_err());
+    }
 }

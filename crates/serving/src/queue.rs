@@ -205,15 +205,12 @@ fn batch(waiting: &mut VecDeque<Job>, most: usize) -> Vec<Job> {
 }
 
 fn alike(left: &Job, right: &Job) -> bool {
-    let shapes = |job: &Job| {
-        let inputs = job.inputs.iter();
-        inputs
-            .map(|tensor| tensor.shape().get(1..).unwrap_or_default().to_vec())
-            .collect::<Vec<_>>()
-    };
+    fn row(tensor: &Tensor) -> &[usize] {
+        tensor.shape().get(1..).unwrap_or_default()
+    }
     Arc::ptr_eq(&left.version, &right.version)
         && left.signature == right.signature
-        && shapes(left) == shapes(right)
+        && left.inputs.iter().map(row).eq(right.inputs.iter().map(row))
 }
 
 /// The inputs of all, one below the other.

@@ -9,18 +9,22 @@ mod tensorflow;
 use std::{sync::Arc, time::Instant};
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 
 use crate::{
     app::App,
     body::Answer,
+    compression::unpacked,
     failure::{Code, Failure, Outcome},
 };
 use path::{Route, route};
 
 /// JSON takes so many times its bytes once it is read.
 const WEIGHT: usize = 8;
+const BINARY_WEIGHT: usize = 2;
+/// Says where the JSON of a body ends and binary tensors begin.
+const JSON_LENGTH: &str = "inference-header-content-length";
 const JSON: &str = "application/json";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -29,6 +33,8 @@ pub(crate) struct Content {
     status: StatusCode,
     kind: &'static str,
     body: Bytes,
+    /// How many bytes of the body are JSON, where binary tensors follow them.
+    json_length: Option<usize>,
 }
 
 impl Content {
@@ -37,7 +43,26 @@ impl Content {
             status: StatusCode::OK,
             kind: JSON,
             body: body.into(),
+            json_length: None,
         }
+    }
+}
+
+/// How the body is compressed, where it is.
+fn encoding(headers: &HeaderMap) -> Option<&str> {
+    let encoding = headers.get(header::CONTENT_ENCODING)?;
+    Some(encoding.to_str().unwrap_or("something")).filter(|encoding| *encoding != "identity")
+}
+
+/// How many bytes of the body are JSON, where binary tensors follow them.
+fn json_length(headers: &HeaderMap) -> Outcome<Option<usize>> {
+    let Some(length) = headers.get(JSON_LENGTH) else {
+        return Ok(None);
+    };
+    let length = length.to_str().ok().and_then(|length| length.parse().ok());
+    match length {
+        Some(length) => Ok(Some(length)),
+        None => Err(Failure::invalid(format!("`{JSON_LENGTH}` is a number of bytes"))),
     }
 }
 
@@ -65,34 +90,46 @@ pub(crate) async fn answer(app: Arc<App>, request: Request<Incoming>) -> Respons
     app.metrics
         .answered(("rest", route.name()), code, started.elapsed());
     match outcome {
-        Ok(content) => {
-            let body = if is_head { Bytes::new() } else { content.body };
-            let mut response = Response::new(Answer::new(body, None));
-            *response.status_mut() = content.status;
-            let kind = HeaderValue::from_static(content.kind);
-            response.headers_mut().insert(header::CONTENT_TYPE, kind);
-            response
-        }
+        Ok(content) => respond(content, is_head),
         Err(failure) => refuse(&failure),
     }
 }
 
-async fn call(app: &App, route: &Route, request: Request<Incoming>) -> Outcome<Content> {
-    let mut held = None;
-    let mut body = Bytes::new();
-    if route.method() == Method::POST {
-        if request.headers().contains_key("inference-header-content-length") {
-            return Err(Failure::new(
-                Code::Unimplemented,
-                "binary tensors over HTTP are not read here; use gRPC for them",
-            ));
-        }
-        let (received, memory) = app.receive(request.into_body(), WEIGHT).await?;
-        (body, held) = (received, Some(memory));
+fn respond(content: Content, is_head: bool) -> Response<Answer> {
+    let body = if is_head { Bytes::new() } else { content.body };
+    let mut response = Response::new(Answer::new(body, None));
+    *response.status_mut() = content.status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content.kind));
+    if let Some(length) = content.json_length {
+        headers.insert(JSON_LENGTH, HeaderValue::from(length));
     }
+    response
+}
+
+async fn call(app: &App, route: &Route, request: Request<Incoming>) -> Outcome<Content> {
+    let (parts, body) = request.into_parts();
+    let json_length = json_length(&parts.headers)?;
+    // Binary tensors are not much larger once they are read.
+    let weight = if json_length.is_some() {
+        BINARY_WEIGHT
+    } else {
+        WEIGHT
+    };
+    let (mut held, mut unpacking) = (None, app.allowance(weight));
+    let mut bytes = Bytes::new();
+    if route.method() == Method::POST {
+        let (received, memory) = app.receive(body, weight).await?;
+        held = Some(memory);
+        bytes = match encoding(&parts.headers) {
+            None => received,
+            Some(encoding) => unpacked(encoding, &received, |more| unpacking.take(more))?,
+        };
+    }
+    let body = bytes;
     let answer = match route {
-        Route::Live => Ok(health(true)),
-        Route::Ready => Ok(health(app.is_ready())),
+        Route::Live => Ok(well(true)),
+        Route::Ready => Ok(well(app.is_ready())),
         Route::Metrics => Ok(Content {
             kind: METRICS,
             ..Content::json(app.metrics_text())
@@ -105,14 +142,21 @@ async fn call(app: &App, route: &Route, request: Request<Incoming>) -> Outcome<C
         Route::Server => Ok(open_inference::server()),
         Route::ModelMetadata { model, version } => open_inference::metadata(app, model, version),
         Route::ModelReady { model, version } => Ok(open_inference::ready(app, model, version)),
-        Route::Infer { model, version } => open_inference::infer(app, model, version, &body).await,
+        Route::Infer { model, version } => {
+            open_inference::infer(app, model, version, &body, json_length).await
+        }
     };
-    drop(held);
+    drop((held, unpacking));
     answer
 }
 
+/// What a probe is answered.
+pub(crate) fn health(is_well: bool) -> Response<Answer> {
+    respond(well(is_well), false)
+}
+
 /// Probes look at the status only.
-fn health(is_well: bool) -> Content {
+fn well(is_well: bool) -> Content {
     Content {
         status: if is_well {
             StatusCode::OK
@@ -127,7 +171,7 @@ fn health(is_well: bool) -> Content {
     }
 }
 
-fn refuse(failure: &Failure) -> Response<Answer> {
+pub(crate) fn refuse(failure: &Failure) -> Response<Answer> {
     let mut body = String::from("{\"error\":");
     json::write_text(&mut body, &failure.message);
     body.push('}');

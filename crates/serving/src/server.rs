@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
-use http::Request;
+use http::{Request, Response};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{app::App, grpc, rest};
+use crate::{app::App, body::Answer, external::Relay, grpc, rest};
 
 /// The headers of a request must be there within this time.
 const HEADERS: Duration = Duration::from_secs(30);
@@ -27,9 +27,26 @@ const HEADER_BYTES: u32 = 64 * 1024;
 /// What may be on its way of one request, and of a connection: tensors are large.
 const WINDOW: u32 = 4 << 20;
 
+/// Who answers what is asked on a socket.
+#[derive(Clone)]
+pub(crate) enum Front {
+    Model(Arc<App>),
+    Relay(Arc<Relay>),
+}
+
+impl Front {
+    async fn answer(self, request: Request<Incoming>) -> Response<Answer> {
+        match self {
+            Self::Model(app) if grpc::is_meant(request.headers()) => grpc::answer(app, request).await,
+            Self::Model(app) => rest::answer(app, request).await,
+            Self::Relay(relay) => relay.answer(request).await,
+        }
+    }
+}
+
 /// Serves until told to stop, then lets those that ask finish, for so long.
 pub(crate) async fn serve(
-    app: Arc<App>,
+    front: Front,
     listener: TcpListener,
     mut stop: watch::Receiver<bool>,
     grace: Duration,
@@ -39,13 +56,13 @@ pub(crate) async fn serve(
         let _ = stop.wait_for(|stop| *stop).await;
     };
     let graceful = listener::accept(listener, stopped, |stream, peer, watcher| {
-        tokio::spawn(connection(app.clone(), stream, peer, watcher));
+        tokio::spawn(connection(front.clone(), stream, peer, watcher));
     })
     .await;
     let _ = timeout(grace, graceful.shutdown()).await;
 }
 
-async fn connection(app: Arc<App>, stream: TcpStream, peer: SocketAddr, watcher: Watcher) {
+async fn connection(front: Front, stream: TcpStream, peer: SocketAddr, watcher: Watcher) {
     if let Err(error) = tune(&stream, STALLED) {
         return tracing::debug!(%peer, %error, "the connection was gone before it was served");
     }
@@ -53,15 +70,8 @@ async fn connection(app: Arc<App>, stream: TcpStream, peer: SocketAddr, watcher:
     let asking = asked.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         asking.notify_one();
-        let app = app.clone();
-        async move {
-            let answer = if grpc::is_meant(request.headers()) {
-                grpc::answer(app, request).await
-            } else {
-                rest::answer(app, request).await
-            };
-            Ok::<_, Infallible>(answer)
-        }
+        let front = front.clone();
+        async move { Ok::<_, Infallible>(front.answer(request).await) }
     });
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1()

@@ -62,7 +62,11 @@ pub(crate) fn plan(present: &BTreeSet<u64>, stages: &BTreeMap<u64, Stage>, polic
     Plan { load, drop }
 }
 
-fn chosen<'a>(versions: impl DoubleEndedIterator<Item = &'a u64>, policy: &Policy) -> BTreeSet<u64> {
+/// Those of some versions that a policy wants.
+pub(crate) fn chosen<'a>(
+    versions: impl DoubleEndedIterator<Item = &'a u64>,
+    policy: &Policy,
+) -> BTreeSet<u64> {
     match policy {
         Policy::Latest(count) => versions.rev().take(*count).copied().collect(),
         Policy::All => versions.copied().collect(),

@@ -188,6 +188,50 @@ pub(super) const TASKS: &[Measure] = &[
     ),
 ];
 
+/// What `bench serving` measures.
+pub(super) const SERVING: &[Measure] = &[
+    less("start", "start to the first answer", Milliseconds, &[Times(10.0)]),
+    less("memory", "memory after all requests", Megabytes, &[Times(5.0)]),
+    less(
+        "single_p50",
+        "one row, one at a time, p50",
+        Milliseconds,
+        &[Times(2.0)],
+    ),
+    less("single_p99", "one row, one at a time, p99", Milliseconds, &[]),
+    more(
+        "crowd",
+        "requests of one row, 16 at a time",
+        PerSecond,
+        &[Times(2.0)],
+    ),
+    less(
+        "crowd_p99",
+        "one row, 16 at a time, p99",
+        Milliseconds,
+        &[Times(2.0)],
+    ),
+    more(
+        "batches",
+        "rows in batches of 256, 4 at a time",
+        PerSecond,
+        &[Times(1.0)],
+    ),
+    less("batches_p99", "256 rows, 4 at a time, p99", Milliseconds, &[]),
+    less(
+        "client_p50",
+        "client: one row, p50, the same server",
+        Milliseconds,
+        &[Times(1.0)],
+    ),
+    more(
+        "client_rows",
+        "client: rows in batches of 256, the same server",
+        PerSecond,
+        &[Times(1.0)],
+    ),
+];
+
 /// What `bench api` measures.
 pub(super) const API: &[Measure] = &[
     less("start_fresh", "start, new directory", Milliseconds, &[]),

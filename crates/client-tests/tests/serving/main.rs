@@ -3,9 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod external;
 mod faults;
 mod measuring;
 mod mistakes;
+mod onnx;
+mod package;
 mod tensorflow;
 
 use std::{
@@ -95,19 +98,14 @@ struct Served {
 
 impl Served {
     fn start(model: &Path, further: &[&str]) -> Self {
+        Self::spawn(model, &[&["--poll-interval", "0.05"], further].concat())
+    }
+
+    fn spawn(model: &Path, further: &[&str]) -> Self {
         let mut child = Command::new(binary())
             .arg("serve")
             .arg(model)
-            .args([
-                "--port",
-                "0",
-                "--port",
-                "0",
-                "--poll-interval",
-                "0.05",
-                "-o",
-                "json",
-            ])
+            .args(["--port", "0", "--port", "0", "-o", "json"])
             .args(further)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

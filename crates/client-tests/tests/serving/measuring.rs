@@ -58,7 +58,8 @@ fn the_words_are_those_of_the_original_client() {
         "{told}"
     );
     // More than there is: what there is, with a short last batch.
-    let told = measured(&served.address(), &["-n", "9", "-w", "1", "-b", "300", "-q"]).success();
+    // `--b` is how the original's users were told to write it.
+    let told = measured(&served.address(), &["-n", "9", "-w", "1", "--b", "300", "-q"]).success();
     assert!(
         told.contains("The data has 2000 rows: 7 of 9 requests were sent"),
         "{told}"

@@ -1,6 +1,7 @@
 """Trains with TensorFlow, exports, and asks a model server for the same answers with the official client.
 
 models.py train FOLDER             trains and exports the models, and keeps what TensorFlow itself answers
+models.py table FOLDER             writes a table to learn from and one to be asked
 models.py ask FOLDER MODEL SERVER  asks the server as TensorFlow's users do, and compares
 """
 
@@ -25,6 +26,20 @@ def table(rows, seed):
     texts = {name: words[chance.integers(0, len(words), rows)] for name in TEXTS}
     score = numbers["I1"] - numbers["I2"] + 0.8 * (texts["C1"] == "a")
     return {**numbers, **texts}, (score > 0.2).astype(np.int64)
+
+
+def write(path, features, labels):
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        for row, label in enumerate(labels):
+            numbers = [repr(float(features[name][row])) for name in NUMBERS]
+            writer.writerow([label, *numbers, *(features[name][row] for name in TEXTS)])
+
+
+def tables(folder):
+    folder.mkdir()
+    write(folder / "train.csv", *table(2000, 1))
+    write(folder / "eval.csv", *table(ROWS, 2))
 
 
 def wide_and_deep(folder):
@@ -60,11 +75,7 @@ def wide_and_deep(folder):
     answer = served.signatures["predict"](**inputs)
     probabilities = answer["probabilities"].numpy()
     np.savez(folder / f"{WIDE_AND_DEEP}.npz", probabilities=probabilities, **features)
-    with open(folder / "eval.csv", "w", newline="") as file:
-        writer = csv.writer(file)
-        for row in range(ROWS):
-            numbers = [repr(float(features[name][row])) for name in NUMBERS]
-            writer.writerow([labels[row], *numbers, *(features[name][row] for name in TEXTS)])
+    write(folder / "eval.csv", features, labels)
     print("accuracy", float(np.mean(probabilities.argmax(axis=1) == labels)))
 
 
@@ -126,5 +137,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "train":
         wide_and_deep(folder)
         network(folder)
+    elif sys.argv[1] == "table":
+        tables(folder)
     else:
         ask(folder, *sys.argv[3:])

@@ -1,12 +1,12 @@
 //! Windows that move over pictures: convolutions and pooling. Pictures are `[batch, height, width, channels]`.
 
 use super::{
-    Made,
-    arrays::transpose,
-    counted, from, integers, made,
+    Made, counted, from, integers, made,
     matmul::{Factor as _, Matrix},
     network::is_channels_first,
-    not_for, size, values,
+    not_for,
+    shapes::transpose,
+    size, values,
 };
 use crate::{
     graph::Attributes as _,

@@ -1,6 +1,6 @@
 //! Sums over products, written with a letter a dimension: `abc,cd->abd`.
 
-use super::{Made, arrays::transpose, from_all, matmul::multiply, not_for, values};
+use super::{Made, from_all, matmul::multiply, not_for, shapes::transpose, values};
 use crate::{
     graph::Attributes as _,
     proto::NodeDef,

@@ -3,7 +3,7 @@
 use super::{Made, axis, counted, from, integer, integers, made, size, values};
 use crate::{
     graph::Attributes as _,
-    ops::elementwise::{Number, by_number},
+    ops::numbers::{Number, by_number},
     plan::Kernel,
     proto::NodeDef,
     tensor::{Element, Shape, Tensor, with_buffer},

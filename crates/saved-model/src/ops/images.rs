@@ -1,6 +1,6 @@
 //! Pictures of another size.
 
-use super::{Made, counted, elementwise::cast_to, from, integers, made, not_for, size, values};
+use super::{Made, casting::cast_to, counted, from, integers, made, not_for, size, values};
 use crate::{
     graph::Attributes as _,
     proto::NodeDef,

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder as _, linalg::general_mat_mul};
 
-use super::{Made, broadcast::shape_of, counted, elementwise::Number, from, made, not_for, values};
+use super::{Made, broadcast::shape_of, counted, from, made, not_for, numbers::Number, values};
 use crate::{
     graph::Attributes as _,
     proto::NodeDef,

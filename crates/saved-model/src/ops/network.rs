@@ -3,8 +3,9 @@
 use super::{
     Made,
     broadcast::zip_into,
-    elementwise::{Number, by_number},
-    from, made, not_for, values,
+    from, made, not_for,
+    numbers::{Number, by_number},
+    values,
 };
 use crate::{
     graph::Attributes as _,

@@ -1,9 +1,9 @@
 //! Many values become one.
 
-use super::{Made, around, arrays::transpose, axis, from, integer, integers, made, not_for, values};
+use super::{Made, around, axis, from, integer, integers, made, not_for, shapes::transpose, values};
 use crate::{
     graph::Attributes as _,
-    ops::elementwise::{Number, by_number},
+    ops::numbers::{Number, by_number},
     proto::NodeDef,
     tensor::{DType, Element, Shape, Tensor},
 };

@@ -344,7 +344,7 @@ fn space_to_batch(tensor: &Tensor, block: &[i64], given: &[i64]) -> Result<Tenso
     result.extend(shape[1..].iter().zip(&block).map(|(size, block)| size / block));
     result.extend_from_slice(&shape[1 + block.len()..]);
     let turned =
-        super::arrays::transpose(padded.reshaped(parts.as_slice()).ok_or_else(String::new)?, &order)?;
+        super::shapes::transpose(padded.reshaped(parts.as_slice()).ok_or_else(String::new)?, &order)?;
     turned.reshaped(result).ok_or_else(String::new)
 }
 
@@ -369,7 +369,7 @@ fn batch_to_space(tensor: Tensor, block: &[i64], crops: &[i64]) -> Result<Tensor
     whole.extend(shape[1..].iter().zip(&block).map(|(size, block)| size * block));
     whole.extend_from_slice(&shape[1 + block.len()..]);
     let turned =
-        super::arrays::transpose(tensor.reshaped(parts.as_slice()).ok_or_else(String::new)?, &order)?;
+        super::shapes::transpose(tensor.reshaped(parts.as_slice()).ok_or_else(String::new)?, &order)?;
     let turned = turned.reshaped(whole.as_slice()).ok_or_else(String::new)?;
     let (mut begin, mut sizes) = (vec![0; whole.len()], vec![-1; whole.len()]);
     for (index, &[before, after]) in crops.as_chunks().0.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! Sparse tensors: places, values and a shape, in three tensors; and sums over segments of rows.
 
 use super::{
-    Made,
-    elementwise::{Number, by_number},
-    from, from_all, integer, integers, made, not_for, scalar, size, to_several, values,
+    Made, from, from_all, integer, integers, made, not_for,
+    numbers::{Number, by_number},
+    scalar, size, to_several, values,
 };
 use crate::{
     graph::Attributes as _,
@@ -276,7 +276,7 @@ fn times_dense(
     other_turned: bool,
 ) -> Result<Tensor, String> {
     let dense = if other_turned {
-        super::arrays::transpose(dense.clone(), &[1, 0])?
+        super::shapes::transpose(dense.clone(), &[1, 0])?
     } else {
         dense.clone()
     };

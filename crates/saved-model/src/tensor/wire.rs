@@ -26,27 +26,48 @@ impl TryFrom<&TensorProto> for Tensor {
     type Error = WireError;
 
     fn try_from(wire: &TensorProto) -> Result<Self, WireError> {
+        Self::try_from(wire.clone())
+    }
+}
+
+impl TryFrom<TensorProto> for Tensor {
+    type Error = WireError;
+
+    fn try_from(wire: TensorProto) -> Result<Self, WireError> {
         let number = wire.dtype;
         let dtype = DType::from_number(number).ok_or(WireError::Type { number })?;
         let shape = closed(wire.tensor_shape.as_ref())?;
         let wanted = count(&shape).ok_or(WireError::TooLarge)?;
         let data = match dtype {
-            DType::Text => listed(wire.string_val.clone(), wanted)?,
+            DType::Text => listed(wire.string_val, wanted)?,
             DType::List => return Err(WireError::List),
             _ if !wire.tensor_content.is_empty() => packed(dtype, &wire.tensor_content, wanted)?,
-            DType::F32 => listed(wire.float_val.clone(), wanted)?,
-            DType::F64 => listed(wire.double_val.clone(), wanted)?,
-            DType::I32 => listed(wire.int_val.clone(), wanted)?,
+            DType::F32 => listed(wire.float_val, wanted)?,
+            DType::F64 => listed(wire.double_val, wanted)?,
+            DType::I32 => listed(wire.int_val, wanted)?,
             DType::I8 => listed(narrowed(&wire.int_val, |value| value as i8), wanted)?,
             DType::I16 => listed(narrowed(&wire.int_val, |value| value as i16), wanted)?,
             DType::U8 => listed(narrowed(&wire.int_val, |value| value as u8), wanted)?,
             DType::U16 => listed(narrowed(&wire.int_val, |value| value as u16), wanted)?,
-            DType::I64 => listed(wire.int64_val.clone(), wanted)?,
-            DType::U32 => listed(wire.uint32_val.clone(), wanted)?,
-            DType::U64 => listed(wire.uint64_val.clone(), wanted)?,
-            DType::Bool => listed(wire.bool_val.clone(), wanted)?,
+            DType::I64 => listed(wire.int64_val, wanted)?,
+            DType::U32 => listed(wire.uint32_val, wanted)?,
+            DType::U64 => listed(wire.uint64_val, wanted)?,
+            DType::Bool => listed(wire.bool_val, wanted)?,
         };
         Ok(Self { shape, data })
+    }
+}
+
+impl TensorProto {
+    /// The memory its values take once it is a tensor, where it can be one: a few bytes may stand for very many
+    /// values.
+    pub fn tensor_bytes(&self) -> usize {
+        let dtype = DType::from_number(self.dtype);
+        let width = dtype.map_or(0, |dtype| dtype.width().unwrap_or(size_of::<Bytes>()));
+        let values = closed(self.tensor_shape.as_ref())
+            .ok()
+            .and_then(|shape| count(&shape));
+        values.unwrap_or_default().saturating_mul(width)
     }
 }
 
@@ -187,6 +208,15 @@ mod tests {
             tensor_shape: Some(TensorShapeProto::of(sizes)),
             ..TensorProto::default()
         }
+    }
+
+    #[test]
+    fn the_memory_of_a_tensor_is_known_before_it_is_one() {
+        assert_eq!(wire(DType::F32, &[1 << 20, 2]).tensor_bytes(), 8 << 20);
+        assert_eq!(wire(DType::Text, &[3]).tensor_bytes(), 3 * size_of::<Bytes>());
+        // These are refused for what they are.
+        assert_eq!(wire(DType::F32, &[-1]).tensor_bytes(), 0);
+        assert_eq!(wire(DType::F64, &[1 << 40, 1 << 40]).tensor_bytes(), 0);
     }
 
     #[test]

@@ -7,7 +7,10 @@ use http::{HeaderMap, HeaderValue};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use prost::Message;
 
-use crate::failure::{Code, Failure, Outcome};
+use crate::{
+    compression::unpacked,
+    failure::{Code, Failure, Outcome},
+};
 
 /// A flag for compression and the length.
 const HEAD: usize = 5;
@@ -26,21 +29,15 @@ pub(crate) fn framed(message: &impl Message) -> Bytes {
     bytes.freeze()
 }
 
-/// The one message of a request or an answer.
-pub(crate) fn message(headers: &HeaderMap, bytes: &Bytes) -> Outcome<Bytes> {
+/// The one message of a request or an answer. Of a compressed one each piece is asked for before it is kept.
+pub(crate) fn message(
+    headers: &HeaderMap,
+    bytes: &Bytes,
+    may_take: impl FnMut(usize) -> Outcome<()>,
+) -> Outcome<Bytes> {
     let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else {
         return Err(Failure::new(Code::Internal, "there is no message"));
     };
-    if head[0] != 0 {
-        let encoding = headers.get("grpc-encoding").and_then(|value| value.to_str().ok());
-        return Err(Failure::new(
-            Code::Unimplemented,
-            format!(
-                "messages compressed by {} are not read here",
-                encoding.unwrap_or("something")
-            ),
-        ));
-    }
     let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
     if length != rest.len() {
         return Err(Failure::new(
@@ -48,7 +45,11 @@ pub(crate) fn message(headers: &HeaderMap, bytes: &Bytes) -> Outcome<Bytes> {
             format!("the message has {} bytes, not the {length} it says", rest.len()),
         ));
     }
-    Ok(bytes.slice(HEAD..))
+    if head[0] == 0 {
+        return Ok(bytes.slice(HEAD..));
+    }
+    let encoding = headers.get("grpc-encoding").and_then(|value| value.to_str().ok());
+    unpacked(encoding.unwrap_or("something"), rest, may_take)
 }
 
 /// Why there is no answer, in headers.
@@ -95,10 +96,13 @@ mod tests {
             version: "3".to_owned(),
         };
         let bytes = framed(&sent);
-        let read = message(&HeaderMap::new(), &bytes).unwrap();
+        let read = message(&HeaderMap::new(), &bytes, |_| Ok(())).unwrap();
         assert_eq!(ModelRequest::decode(read).unwrap(), sent);
         for cut in 0..bytes.len() {
-            assert!(message(&HeaderMap::new(), &bytes.slice(..cut)).is_err(), "{cut}");
+            assert!(
+                message(&HeaderMap::new(), &bytes.slice(..cut), |_| Ok(())).is_err(),
+                "{cut}"
+            );
         }
     }
 

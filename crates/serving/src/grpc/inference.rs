@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+use bytes::Bytes;
 use saved_model::{
     DType, Data, Port, Tensor,
     proto::{TensorProto, TensorShapeProto},
@@ -11,7 +11,9 @@ use saved_model::{
 use crate::{
     app::App,
     failure::{Failure, Outcome},
-    open_inference::{PLATFORM, SERVER, SIGNATURE, datatype, dtype, find, shape, signature, sizes},
+    open_inference::{
+        EXTENSIONS, SERVER, SIGNATURE, datatype, dtype, find, from_raw, raw_of, shape, signature, sizes,
+    },
     proto::inference::{
         InferTensor, InferTensorContents, ModelInferRequest, ModelInferResponse, ModelMetadataResponse,
         ModelRequest, ReadyResponse, ServerLiveResponse, ServerMetadataResponse, TensorMetadata,
@@ -38,7 +40,7 @@ pub(super) fn server_metadata() -> ServerMetadataResponse {
     ServerMetadataResponse {
         name: SERVER.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        extensions: Vec::new(),
+        extensions: EXTENSIONS.map(str::to_owned).to_vec(),
     }
 }
 
@@ -50,7 +52,7 @@ pub(super) fn model_metadata(app: &App, request: &ModelRequest) -> Outcome<Model
     Ok(ModelMetadataResponse {
         name: app.catalogue.name.clone(),
         versions: serving.iter().map(|version| version.number.to_string()).collect(),
-        platform: PLATFORM.to_owned(),
+        platform: version.platform.to_owned(),
         inputs: described(asked.inputs()),
         outputs: described(asked.outputs()),
     })
@@ -104,7 +106,7 @@ pub(super) async fn infer(app: &App, request: ModelInferRequest) -> Outcome<Mode
             contents: (!is_raw).then(|| contents(&tensor)),
         });
         if is_raw {
-            answer.raw_output_contents.push(packed(&tensor));
+            answer.raw_output_contents.push(raw_of(&tensor));
         }
     }
     Ok(answer)
@@ -115,13 +117,7 @@ fn read(input: InferTensor, raw: Option<Bytes>) -> Outcome<Tensor> {
     let shape = shape(&input.shape)?;
     let wrong = |error: saved_model::WireError| Failure::invalid(error.to_string());
     if let Some(raw) = raw {
-        if dtype != DType::Text {
-            return Tensor::from_bytes(dtype, shape.as_slice(), &raw).map_err(wrong);
-        }
-        let texts = texts(raw)?;
-        let given = texts.len();
-        return Tensor::new(shape.as_slice(), texts)
-            .ok_or_else(|| Failure::invalid(format!("its shape has not {given} values")));
+        return from_raw(dtype, &shape, raw);
     }
     let values = input.contents.unwrap_or_default();
     let given = values.bool.len()
@@ -158,31 +154,6 @@ fn read(input: InferTensor, raw: Option<Bytes>) -> Outcome<Tensor> {
     Tensor::try_from(&wire).map_err(wrong)
 }
 
-/// Each text has its length before it.
-fn texts(mut raw: Bytes) -> Outcome<Vec<Bytes>> {
-    let mut texts = Vec::new();
-    while !raw.is_empty() {
-        let length = raw.try_get_u32_le().ok().map(|length| length as usize);
-        let Some(length) = length.filter(|length| *length <= raw.len()) else {
-            return Err(Failure::invalid("its raw contents end in the middle of a value"));
-        };
-        texts.push(raw.split_to(length));
-    }
-    Ok(texts)
-}
-
-fn packed(tensor: &Tensor) -> Bytes {
-    if let Some(bytes) = tensor.to_bytes() {
-        return bytes;
-    }
-    let mut bytes = BytesMut::new();
-    for text in tensor.values::<Bytes>().unwrap_or_default() {
-        bytes.put_u32_le(text.len() as u32);
-        bytes.put_slice(text);
-    }
-    bytes.freeze()
-}
-
 fn contents(tensor: &Tensor) -> InferTensorContents {
     let mut contents = InferTensorContents::default();
     match tensor.data() {
@@ -208,14 +179,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_have_their_length_before_them() {
-        let tensor = Tensor::list::<Bytes>(vec!["plum".into(), "".into(), "kiwi".into()]);
-        let raw = packed(&tensor);
-        assert_eq!(texts(raw.clone()).unwrap(), tensor.values::<Bytes>().unwrap());
-        assert!(texts(raw.slice(..raw.len() - 1)).is_err());
-    }
-
-    #[test]
     fn contents_of_every_type_are_read_as_they_are_written() {
         let tensors = [
             Tensor::list(vec![1.5_f32, 2.0]),
@@ -236,7 +199,7 @@ mod tests {
                 contents: (!raw).then(|| contents(&tensor)),
             };
             assert_eq!(read(wire(false), None).unwrap(), tensor);
-            assert_eq!(read(wire(true), Some(packed(&tensor))).unwrap(), tensor);
+            assert_eq!(read(wire(true), Some(raw_of(&tensor))).unwrap(), tensor);
         }
     }
 }

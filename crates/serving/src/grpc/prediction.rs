@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use saved_model::{DEFAULT_SIGNATURE, Tensor, proto::TensorProto};
+use saved_model::{
+    DEFAULT_SIGNATURE, Tensor,
+    proto::TensorProto,
+    write::{CLASSIFY, REGRESS},
+};
 
 use super::models::{answered_by, find};
 use crate::{
@@ -10,8 +14,8 @@ use crate::{
     examples,
     failure::{Failure, Outcome},
     proto::prediction::{
-        ClassificationResponse, ExamplesRequest, ModelSpec, PredictRequest, PredictResponse,
-        RegressionResponse,
+        ClassificationResponse, ExamplesRequest, InferenceResult, ModelSpec, MultiInferenceRequest,
+        MultiInferenceResponse, PredictRequest, PredictResponse, RegressionResponse,
     },
 };
 
@@ -19,16 +23,18 @@ pub(super) async fn predict(app: &App, request: PredictRequest) -> Outcome<Predi
     let spec = request.model_spec.as_ref();
     let version = find(app, spec)?;
     let signature = signature(spec);
+    let wanted = request.inputs.values().map(TensorProto::tensor_bytes);
+    let held = app.hold(wanted.fold(0, usize::saturating_add))?;
     let mut given = BTreeMap::new();
-    for (name, wire) in &request.inputs {
+    for (name, wire) in request.inputs {
         let tensor = Tensor::try_from(wire)
             .map_err(|error| Failure::invalid(format!("the input `{name}` cannot be read: {error}")))?;
-        given.insert(name.clone(), tensor);
+        given.insert(name, tensor);
     }
-    drop(request.inputs);
     let outputs = app
         .ask(&version, signature, given, &request.output_filter)
         .await?;
+    drop(held);
     Ok(PredictResponse {
         outputs: outputs
             .into_iter()
@@ -60,6 +66,41 @@ pub(super) async fn regress(app: &App, request: ExamplesRequest) -> Outcome<Regr
         result: Some(result),
         model_spec: Some(answered_by(app, &version, signature)),
     })
+}
+
+/// Several questions about the same examples.
+pub(super) async fn several(app: &App, request: MultiInferenceRequest) -> Outcome<MultiInferenceResponse> {
+    if request.tasks.is_empty() {
+        return Err(Failure::invalid("the request has no tasks"));
+    }
+    let examples = examples::examples(request.input.unwrap_or_default())?;
+    let mut results = Vec::with_capacity(request.tasks.len());
+    for task in &request.tasks {
+        let spec = task.model_spec.as_ref();
+        let version = find(app, spec)?;
+        let signature = signature(spec);
+        let mut result = InferenceResult {
+            model_spec: Some(answered_by(app, &version, signature)),
+            ..InferenceResult::default()
+        };
+        match task.method_name.as_str() {
+            CLASSIFY => {
+                let classes = examples::classify(app, &version, signature, &examples).await?;
+                result.classification = Some(classes);
+            }
+            REGRESS => {
+                let values = examples::regress(app, &version, signature, &examples).await?;
+                result.regression = Some(values);
+            }
+            other => {
+                return Err(Failure::invalid(format!(
+                    "a task has the method `{CLASSIFY}` or `{REGRESS}`, not `{other}`"
+                )));
+            }
+        }
+        results.push(result);
+    }
+    Ok(MultiInferenceResponse { results })
 }
 
 fn signature(spec: Option<&ModelSpec>) -> &str {

@@ -14,3 +14,5 @@ pub struct HealthCheckResponse {
 
 pub const SERVING: i32 = 1;
 pub const NOT_SERVING: i32 = 2;
+/// Of a watch: the service may be there later.
+pub const SERVICE_UNKNOWN: i32 = 3;

@@ -187,3 +187,37 @@ pub struct StatusProto {
     #[prost(string, tag = "2")]
     pub error_message: String,
 }
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct MultiInferenceRequest {
+    #[prost(message, repeated, tag = "1")]
+    pub tasks: Vec<InferenceTask>,
+    #[prost(message, optional, tag = "2")]
+    pub input: Option<Input>,
+}
+
+/// One of several questions about the same examples.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct InferenceTask {
+    #[prost(message, optional, tag = "1")]
+    pub model_spec: Option<ModelSpec>,
+    #[prost(string, tag = "2")]
+    pub method_name: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct MultiInferenceResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub results: Vec<InferenceResult>,
+}
+
+/// One of the two results is there.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct InferenceResult {
+    #[prost(message, optional, tag = "1")]
+    pub model_spec: Option<ModelSpec>,
+    #[prost(message, optional, tag = "2")]
+    pub classification: Option<ClassificationResult>,
+    #[prost(message, optional, tag = "3")]
+    pub regression: Option<RegressionResult>,
+}

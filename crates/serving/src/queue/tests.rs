@@ -25,6 +25,7 @@ fn version() -> Arc<Version> {
     assert_eq!(batchable, BTreeSet::from(["serving_default".to_owned()]));
     Arc::new(Version {
         number: 1,
+        platform: crate::open_inference::TENSORFLOW,
         model,
         batchable,
     })

@@ -1,11 +1,14 @@
 //! A client of gRPC and one of HTTP/1.1, neither of which is the program's own.
 
-use std::net::SocketAddr;
+use std::{io::Write as _, net::SocketAddr};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt as _, Full};
-use hyper::client::conn::http2::{self, SendRequest};
+use hyper::{
+    body::Incoming,
+    client::conn::http2::{self, SendRequest},
+};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use saved_model::{Tensor, proto::TensorProto};
@@ -46,17 +49,35 @@ impl Grpc {
         request: &impl Message,
         headers: &HeaderMap,
     ) -> Result<M, Refusal> {
-        let mut body = BytesMut::new();
-        body.put_u8(0);
-        body.put_u32(request.encoded_len() as u32);
-        request.encode(&mut body).unwrap();
-        let mut request = Request::post(format!("http://server{path}"))
-            .header("content-type", "application/grpc+proto")
-            .header("te", "trailers")
-            .body(Full::new(body.freeze()))
-            .unwrap();
-        request.headers_mut().extend(headers.clone());
+        self.exchange(path, framed(0, &request.encode_to_vec()), headers)
+            .await
+    }
+
+    /// The same with a message that is compressed by gzip.
+    pub(crate) async fn call_packed<M: Message + Default>(
+        &mut self,
+        path: &str,
+        request: &impl Message,
+    ) -> Result<M, Refusal> {
+        let headers = HeaderMap::from_iter([("grpc-encoding".parse().unwrap(), "gzip".parse().unwrap())]);
+        let packed = gzip(&request.encode_to_vec());
+        self.exchange(path, framed(1, &packed), &headers).await
+    }
+
+    /// What comes of a request that has no end.
+    pub(crate) async fn watch(&mut self, path: &str, request: &impl Message) -> Incoming {
+        let request = asked(path, framed(0, &request.encode_to_vec()), &HeaderMap::new());
+        self.0.send_request(request).await.unwrap().into_body()
+    }
+
+    async fn exchange<M: Message + Default>(
+        &mut self,
+        path: &str,
+        body: Bytes,
+        headers: &HeaderMap,
+    ) -> Result<M, Refusal> {
         let broken = |error: hyper::Error| (999, format!("{error:?}"));
+        let request = asked(path, body, headers);
         let response = self.0.send_request(request).await.map_err(broken)?;
         let (head, body) = response.into_parts();
         let body = body.collect().await.map_err(broken)?;
@@ -88,6 +109,30 @@ impl Grpc {
     }
 }
 
+fn framed(flag: u8, message: &[u8]) -> Bytes {
+    let mut body = BytesMut::new();
+    body.put_u8(flag);
+    body.put_u32(message.len() as u32);
+    body.put_slice(message);
+    body.freeze()
+}
+
+fn asked(path: &str, body: Bytes, headers: &HeaderMap) -> Request<Full<Bytes>> {
+    let mut request = Request::post(format!("http://server{path}"))
+        .header("content-type", "application/grpc+proto")
+        .header("te", "trailers")
+        .body(Full::new(body))
+        .unwrap();
+    request.headers_mut().extend(headers.clone());
+    request
+}
+
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 pub(crate) fn spec(signature: &str) -> ModelSpec {
     ModelSpec {
         name: "model".to_owned(),
@@ -98,16 +143,31 @@ pub(crate) fn spec(signature: &str) -> ModelSpec {
 
 /// A status and a body.
 pub(crate) async fn http(address: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
+    let (status, _, body) = exchange(address, method, path, "", body.as_bytes()).await;
+    (status, String::from_utf8(body).unwrap())
+}
+
+/// A status, headers and a body, for a request with further headers.
+pub(crate) async fn exchange(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &str,
+    body: &[u8],
+) -> (u16, String, Vec<u8>) {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    let request = format!(
-        "{method} {path} HTTP/1.1\r\nHost: server\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: server\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",
         body.len()
     );
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(body).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8(answer[..end].to_vec()).unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, head.to_lowercase(), answer[end + 4..].to_vec())
 }
 
 pub(crate) async fn get(address: SocketAddr, path: &str) -> (u16, String) {

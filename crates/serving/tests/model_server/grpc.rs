@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
+use http_body_util::BodyExt as _;
 use prost::Message as _;
 use saved_model::{
     Tensor,
     proto::{Example, TensorProto, TensorShapeProto},
 };
 use serving::proto::{
-    health::{HealthCheckRequest, HealthCheckResponse, SERVING},
+    health::{HealthCheckRequest, HealthCheckResponse, NOT_SERVING, SERVING},
     prediction::{
         ClassificationResponse, ExampleList, ExamplesRequest, GetModelMetadataRequest,
-        GetModelMetadataResponse, GetModelStatusRequest, GetModelStatusResponse, Input, Int64Value,
-        ModelSpec, PredictRequest, PredictResponse, RegressionResponse, SIGNATURES, SignatureDefMap,
+        GetModelMetadataResponse, GetModelStatusRequest, GetModelStatusResponse, InferenceTask, Input,
+        Int64Value, ModelSpec, MultiInferenceRequest, MultiInferenceResponse, PredictRequest,
+        PredictResponse, RegressionResponse, SIGNATURES, SignatureDefMap,
     },
 };
 
@@ -142,6 +144,41 @@ async fn what_is_wrong_with_a_request_is_told() {
     server.stop().await;
 }
 
+/// The last value stands for all that are not given: forty bytes may ask for gigabytes.
+#[tokio::test]
+async fn a_small_request_cannot_take_all_memory() {
+    let base = tempfile::tempdir().unwrap();
+    models::export(base.path(), 1, &models::adding(1.0));
+    let server = crate::start_with(base.path(), |options| options.most_bytes = 1 << 20)
+        .await
+        .unwrap();
+    let mut client = Grpc::connect(server.addresses()[0]).await;
+    let rows = |rows: i64| PredictRequest {
+        model_spec: Some(spec("")),
+        inputs: BTreeMap::from([(
+            "x".to_owned(),
+            TensorProto {
+                dtype: 1,
+                tensor_shape: Some(TensorShapeProto::of(&[rows, 2])),
+                float_val: vec![1.0],
+                ..TensorProto::default()
+            },
+        )]),
+        output_filter: Vec::new(),
+    };
+    let (code, told) = client
+        .call::<PredictResponse>(PREDICT, &rows(1 << 29))
+        .await
+        .unwrap_err();
+    assert!(
+        code == 8 && told.contains("take 4294967296 bytes, more than the 4194304"),
+        "{code} {told}"
+    );
+    let few: PredictResponse = client.call(PREDICT, &rows(3)).await.unwrap();
+    assert_eq!(few.outputs["y"].float_val, [2.0; 6]);
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn a_deadline_that_is_over_is_told() {
     let base = tempfile::tempdir().unwrap();
@@ -267,4 +304,110 @@ async fn health_is_told() {
     assert_eq!(check("model").await.unwrap().status, SERVING);
     assert_eq!(check("nobody").await.unwrap_err().0, 5);
     server.stop().await;
+}
+
+#[tokio::test]
+async fn compressed_requests_are_read() {
+    let base = tempfile::tempdir().unwrap();
+    models::export(base.path(), 1, &models::adding(1.0));
+    let server = crate::start_with(base.path(), |options| options.most_bytes = 1 << 20)
+        .await
+        .unwrap();
+    let mut client = Grpc::connect(server.addresses()[0]).await;
+    let rows = |rows: usize| PredictRequest {
+        model_spec: Some(spec("")),
+        inputs: BTreeMap::from([(
+            "x".to_owned(),
+            TensorProto::from(&Tensor::new([rows, 2].as_slice(), vec![1.0_f32; rows * 2]).unwrap()),
+        )]),
+        output_filter: Vec::new(),
+    };
+    let answer: PredictResponse = client.call_packed(PREDICT, &rows(2)).await.unwrap();
+    assert_eq!(answer.outputs["y"].float_val, [2.0; 4]);
+    // A few bytes that become many are still many.
+    let (code, told) = client
+        .call_packed::<PredictResponse>(PREDICT, &rows(1 << 20))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (code, told.as_str()),
+        (8, "the request has more than 1048576 bytes")
+    );
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn several_questions_are_asked_of_the_same_examples() {
+    let base = tempfile::tempdir().unwrap();
+    models::export(base.path(), 1, &models::mixed());
+    let server = start(base.path()).await;
+    let mut client = Grpc::connect(server.addresses()[0]).await;
+    let task = |signature: &str, method: &str| InferenceTask {
+        model_spec: Some(spec(signature)),
+        method_name: format!("tensorflow/serving/{method}"),
+    };
+    let request = |tasks: Vec<InferenceTask>| MultiInferenceRequest {
+        tasks,
+        input: Some(Input {
+            example_list: Some(ExampleList {
+                examples: vec![Example::default(); 2],
+            }),
+            example_list_with_context: None,
+        }),
+    };
+    let path = "/tensorflow.serving.PredictionService/MultiInference";
+    let both = request(vec![task("classes", "classify"), task("values", "regress")]);
+    let answer: MultiInferenceResponse = client.call(path, &both).await.unwrap();
+    let [classes, values] = &answer.results[..] else {
+        panic!("{answer:?}")
+    };
+    assert_eq!(classes.classification.as_ref().unwrap().classifications.len(), 2);
+    assert_eq!(values.regression.as_ref().unwrap().regressions.len(), 2);
+    assert_eq!(values.model_spec.as_ref().unwrap().signature_name, "values");
+    for (tasks, words) in [
+        (Vec::new(), "has no tasks"),
+        (
+            vec![task("classes", "predict")],
+            "not `tensorflow/serving/predict`",
+        ),
+        (
+            vec![task("classes", "regress")],
+            "the method of the signature `classes`",
+        ),
+    ] {
+        let (code, told) = client
+            .call::<MultiInferenceResponse>(path, &request(tasks))
+            .await
+            .unwrap_err();
+        assert!(code == 3 && told.contains(words), "{code} {told}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_watches_the_health_is_told_of_every_change() {
+    let base = tempfile::tempdir().unwrap();
+    let server = crate::start_with(base.path(), |options| options.waits = true)
+        .await
+        .unwrap();
+    let mut client = Grpc::connect(server.addresses()[0]).await;
+    let request = HealthCheckRequest {
+        service: String::new(),
+    };
+    let mut told = client.watch("/grpc.health.v1.Health/Watch", &request).await;
+    let mut next = async || {
+        let frame = told.frame().await.unwrap().unwrap();
+        let frame = frame.into_data().map(|data| data.slice(5..));
+        frame
+            .ok()
+            .map(|message| HealthCheckResponse::decode(message).unwrap().status)
+    };
+    assert_eq!(next().await, Some(NOT_SERVING));
+    models::export(base.path(), 1, &models::adding(1.0));
+    assert_eq!(next().await, Some(SERVING));
+    // A server that stops says so, and ends the watch instead of waiting for it.
+    let stopped = tokio::spawn(server.stop());
+    assert_eq!(next().await, Some(NOT_SERVING));
+    assert_eq!(next().await, None);
+    stopped.await.unwrap();
 }

@@ -7,7 +7,7 @@ use serving::proto::inference::{
 };
 
 use crate::{
-    client::{Grpc, get, post, refused},
+    client::{Grpc, exchange, get, post, refused},
     models, start,
 };
 
@@ -149,5 +149,78 @@ async fn it_is_spoken_over_rest() {
         "{metadata}"
     );
     assert_eq!(get(address, "/v2").await.0, 200);
+    server.stop().await;
+}
+
+/// As Triton's clients send and want them unless told otherwise.
+#[tokio::test]
+async fn binary_tensors_follow_the_json() {
+    let base = tempfile::tempdir().unwrap();
+    models::export(base.path(), 2, &models::mixed());
+    let server = start(base.path()).await;
+    let numbers: Vec<u8> = [1_i64, 2].into_iter().flat_map(i64::to_le_bytes).collect();
+    let texts = b"\x01\0\0\0a\x02\0\0\0bc";
+    let input = |name: &str, datatype: &str, bytes: usize| {
+        json!({
+            "name": name, "datatype": datatype, "shape": [2], "parameters": { "binary_data_size": bytes },
+        })
+    };
+    let request = |outputs: serde_json::Value, size: usize| {
+        json!({
+            "inputs": [input("number", "INT64", 16), input("text", "BYTES", size)],
+            "outputs": outputs,
+            "parameters": { "binary_data_output": true },
+        })
+        .to_string()
+    };
+    let asked = async |json: &str, length: usize, further: &[u8]| {
+        let headers = format!("Inference-Header-Content-Length: {length}\r\n");
+        let body = [json.as_bytes(), &numbers, texts, further].concat();
+        let path = "/v2/models/model/infer";
+        exchange(server.addresses()[0], "POST", path, &headers, &body).await
+    };
+    let outputs = json!([
+        { "name": "twice" },
+        { "name": "text_bytes", "parameters": { "binary_data": false } },
+    ]);
+    let json = request(outputs, texts.len());
+    let (status, head, body) = asked(&json, json.len(), b"").await;
+    assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+    assert!(head.contains("content-type: application/octet-stream"), "{head}");
+    let length = head.split("inference-header-content-length: ").nth(1).unwrap();
+    let length: usize = length.lines().next().unwrap().parse().unwrap();
+    let answer: serde_json::Value = serde_json::from_slice(&body[..length]).unwrap();
+    let output = |name: &str| {
+        let outputs = answer["outputs"].as_array().unwrap().iter();
+        outputs.clone().find(|output| output["name"] == name).unwrap()
+    };
+    assert_eq!(output("twice")["parameters"]["binary_data_size"], 16);
+    assert_eq!(
+        output("text_bytes")["data"],
+        json!([{ "b64": "YQ==" }, { "b64": "YmM=" }])
+    );
+    let wanted: Vec<u8> = [2_i64, 4].into_iter().flat_map(i64::to_le_bytes).collect();
+    assert_eq!(body[length..], wanted);
+    for (size, length, further, words) in [
+        (
+            texts.len() + 1,
+            None,
+            &b""[..],
+            "more than there is after the JSON",
+        ),
+        (texts.len() - 6, None, b"", "its shape has not 1 values"),
+        (
+            texts.len(),
+            None,
+            b"more",
+            "4 bytes after the JSON belong to no input",
+        ),
+        (texts.len(), Some(100_000), b"", "cannot be JSON"),
+    ] {
+        let json = request(json!([]), size);
+        let (status, _, body) = asked(&json, length.unwrap_or(json.len()), further).await;
+        let told = String::from_utf8(body).unwrap();
+        assert!(status == 400 && told.contains(words), "{status} {told}");
+    }
     server.stop().await;
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    client::{get, http, post, refused},
+    client::{exchange, get, gzip, http, post, refused},
     models, start,
 };
 
@@ -144,7 +144,7 @@ async fn requests_that_are_too_large_are_refused() {
     let (status, told) = refused(server.addresses()[0], "/v1/models/model:predict", &body).await;
     assert_eq!(
         (status, told.as_str()),
-        (429, "the request has more than 1024 bytes")
+        (413, "the request has more than 1024 bytes")
     );
     server.stop().await;
 }
@@ -194,5 +194,25 @@ async fn health_and_metrics_are_told() {
             assert!(text.contains(line), "{line} in {text}");
         }
     }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn compressed_requests_are_read() {
+    let base = tempfile::tempdir().unwrap();
+    models::export(base.path(), 1, &models::adding(0.5));
+    let server = start(base.path()).await;
+    let packed = gzip(br#"{"instances": [[1, 2]]}"#);
+    let path = "/v1/models/model:predict";
+    let asked = async |encoding: &str, body: &[u8]| {
+        let header = format!("Content-Encoding: {encoding}\r\n");
+        let (status, _, body) = exchange(server.addresses()[0], "POST", path, &header, body).await;
+        (status, String::from_utf8(body).unwrap())
+    };
+    let (status, answer) = asked("gzip", &packed).await;
+    assert!(status == 200 && answer.contains("[1.5,2.5]"), "{status} {answer}");
+    assert_eq!(asked("gzip", &packed[..9]).await.0, 400);
+    let (status, told) = asked("br", &packed).await;
+    assert!(status == 501 && told.contains("only gzip and deflate"), "{told}");
     server.stop().await;
 }

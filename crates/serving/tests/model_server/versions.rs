@@ -9,7 +9,19 @@ use std::{
     time::Duration,
 };
 
-use serving::{Policy, StartError, State};
+use prost::Message as _;
+use saved_model::{Tensor, proto::TensorProto};
+use serving::{
+    Policy, StartError, State,
+    proto::{
+        config::{
+            ModelConfig, ModelConfigList, ModelServerConfig, ReloadConfigRequest, ReloadConfigResponse,
+            Specific, VersionPolicy,
+        },
+        log::{PredictLog, PredictionLog},
+        prediction::PredictRequest,
+    },
+};
 
 use crate::{
     becomes,
@@ -179,6 +191,12 @@ async fn what_cannot_be_served_at_all_is_told_at_the_start() {
     let empty = told(start_with(base.path(), |_| {}).await);
     assert!(empty.contains("has no version of a model"), "{empty}");
     models::export(base.path(), 1, &models::strange());
+    let wanted = |options: &mut serving::Options| options.policy = Policy::Only([3, 4].into());
+    let other = told(start_with(base.path(), wanted).await);
+    assert!(
+        other.ends_with("has none of the versions that are wanted, but 1"),
+        "{other}"
+    );
     let strange = told(start_with(base.path(), |_| {}).await);
     assert!(
         strange.contains("version 1: the model needs the op QuantumFourier (node `y`"),
@@ -213,5 +231,104 @@ async fn a_folder_that_is_a_model_is_served() {
     let server = start(&base.path().join("5")).await;
     let mut client = Grpc::connect(server.addresses()[0]).await;
     assert_eq!(client.add([0.0, 0.0]).await.unwrap().0, 5);
+    server.stop().await;
+}
+
+fn config(policy: VersionPolicy, labels: &[(&str, i64)]) -> ReloadConfigRequest {
+    let config = ModelConfig {
+        name: "model".to_owned(),
+        model_version_policy: Some(policy),
+        version_labels: labels
+            .iter()
+            .map(|(label, version)| ((*label).to_owned(), *version))
+            .collect(),
+        ..ModelConfig::default()
+    };
+    ReloadConfigRequest {
+        config: Some(ModelServerConfig {
+            model_config_list: Some(ModelConfigList { config: vec![config] }),
+        }),
+    }
+}
+
+/// As TensorFlow Serving's users roll back: the server is told, nothing is restarted, nobody fails.
+#[tokio::test]
+async fn which_versions_are_served_can_be_changed_while_they_are() {
+    let base = tempfile::tempdir().unwrap();
+    for version in [1, 2, 3] {
+        models::export(base.path(), version, &models::adding(version as f32));
+    }
+    let server = start(base.path()).await;
+    let mut client = Grpc::connect(server.addresses()[0]).await;
+    assert_eq!(client.add([0.0, 0.0]).await.unwrap().0, 3);
+    let path = "/tensorflow.serving.ModelService/HandleReloadConfigRequest";
+    let specific = |versions: &[i64]| VersionPolicy {
+        specific: Some(Specific {
+            versions: versions.to_vec(),
+        }),
+        ..VersionPolicy::default()
+    };
+    let back = config(specific(&[1, 2]), &[("stable", 1)]);
+    let answer: ReloadConfigResponse = client.call(path, &back).await.unwrap();
+    assert_eq!(answer.status.unwrap().error_code, 0);
+    assert_eq!(client.add([0.0, 0.0]).await.unwrap().0, 2);
+    let body = r#"{"inputs": [[0, 0]]}"#;
+    let labelled = "/v1/models/model/labels/stable:predict";
+    let (_, answer) = crate::client::http(server.addresses()[0], "POST", labelled, body).await;
+    assert!(answer.contains("[[1.0,1.0]]"), "{answer}");
+    // What cannot be had changes nothing.
+    for (wish, words) in [
+        (config(specific(&[2, 9]), &[]), "version 9 is not there"),
+        (config(specific(&[2]), &[("stable", 3)]), "version 3 is not there"),
+    ] {
+        let (code, told) = client
+            .call::<ReloadConfigResponse>(path, &wish)
+            .await
+            .unwrap_err();
+        assert!(code == 9 && told.contains(words), "{code} {told}");
+    }
+    becomes(&server, 1, State::Available).await;
+    assert_eq!(client.add([0.0, 0.0]).await.unwrap().0, 2);
+    server.stop().await;
+}
+
+/// Requests as a model brings them to warm up a server.
+fn warm_up(columns: usize) -> Vec<u8> {
+    let x = Tensor::new([1, columns].as_slice(), vec![0.0_f32; columns]).unwrap();
+    let log = PredictionLog {
+        predict: Some(PredictLog {
+            request: Some(PredictRequest {
+                inputs: [("x".to_owned(), TensorProto::from(&x))].into(),
+                ..PredictRequest::default()
+            }),
+        }),
+        ..PredictionLog::default()
+    };
+    saved_model::records::written(&log.encode_to_vec()).to_vec()
+}
+
+#[tokio::test]
+async fn a_version_that_cannot_answer_what_it_brings_is_refused() {
+    const FILE: &str = "assets.extra/tf_serving_warmup_requests";
+    let base = tempfile::tempdir().unwrap();
+    let mut files = models::adding(1.0);
+    files.insert(FILE.to_owned(), warm_up(2));
+    models::export(base.path(), 1, &files);
+    let server = start(base.path()).await;
+    let mut client = Grpc::connect(server.addresses()[0]).await;
+    files.insert(FILE.to_owned(), [warm_up(2), warm_up(3)].concat());
+    models::export(base.path(), 2, &files);
+    files.insert(FILE.to_owned(), warm_up(2)[..20].to_vec());
+    models::export(base.path(), 3, &files);
+    becomes(&server, 2, State::End).await;
+    becomes(&server, 3, State::End).await;
+    assert_eq!(client.add([0.0, 0.0]).await.unwrap().0, 1);
+    let (_, status) = get(server.addresses()[0], "/v1/models/model").await;
+    for words in [
+        "request 2 of `assets.extra/tf_serving_warmup_requests` is not answered: the input `x`",
+        "`assets.extra/tf_serving_warmup_requests` is damaged: record 1 is cut off",
+    ] {
+        assert!(status.contains(words), "{words}: {status}");
+    }
     server.stop().await;
 }

@@ -26,29 +26,9 @@ const PACKAGES: [&str; 5] = [
     "waitress==3.0.2",
 ];
 
-/// A virtual environment, made once.
+/// A Python with all of them.
 pub(super) fn environment() -> Result<PathBuf> {
-    let home = std::env::var_os("HOME").context("HOME is not set")?;
-    let folder = Path::new(&home).join(".cache/trainyard/bench-tasks-python");
-    let (python, complete) = (folder.join("bin/python"), folder.join("complete"));
-    if fs::read_to_string(&complete).is_ok_and(|known| known == PACKAGES.join("\n")) {
-        return Ok(python);
-    }
-    eprintln!("installing {}", PACKAGES.join(", "));
-    let mut create = Command::new("python3");
-    create.args(["-m", "venv", "--clear"]).arg(&folder);
-    ensure!(
-        create.status()?.success(),
-        "python3 cannot make a virtual environment"
-    );
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    ensure!(
-        install.args(PACKAGES).status()?.success(),
-        "the packages cannot be installed"
-    );
-    fs::write(&complete, PACKAGES.join("\n"))?;
-    Ok(python)
+    crate::bench::environment::environment("bench-tasks-python", &PACKAGES)
 }
 
 /// Starts the service of Flask.
