@@ -22,7 +22,6 @@ struct Dag<'u, 'a> {
     used: &'u Use<'a>,
     tasks: &'a [Task],
     conditions: HashMap<&'a str, Condition>,
-    visited: HashSet<String>,
     /// Tasks whose hooks or handlers are not done, or could not begin yet.
     handling: HashSet<String>,
     /// Ids of nodes that hang somewhere.
@@ -49,16 +48,8 @@ impl<'a> Dag<'_, 'a> {
 
     /// Everything a task waits for, however far away, the nearest last.
     fn ancestors(&self, task: &str) -> Vec<String> {
-        fn visit(dag: &Dag<'_, '_>, task: &str, found: &mut Vec<String>) {
-            for dependency in dag.dependencies(task) {
-                if !found.iter().any(|known| known == dependency) {
-                    visit(dag, dependency, found);
-                    found.push(dependency.to_owned());
-                }
-            }
-        }
-        let mut found = Vec::new();
-        visit(self, task, &mut found);
+        let mut found = self.in_order(&[task.to_owned()]);
+        found.pop();
         found
     }
 
@@ -79,6 +70,24 @@ impl<'a> Dag<'_, 'a> {
             .iter()
             .filter(|task| !waited_for.contains(task.name.as_str()));
         leaves.map(|task| task.name.clone()).collect()
+    }
+
+    /// Targets and everything they wait for, each after what it waits for. Chains of tasks may be longer than a stack.
+    fn in_order(&self, targets: &[String]) -> Vec<String> {
+        let (mut order, mut seen) = (Vec::new(), HashSet::new());
+        for target in targets {
+            let mut open: Vec<(&str, bool)> = vec![(target, false)];
+            while let Some((task, is_ready)) = open.pop() {
+                if is_ready {
+                    order.push(task.to_owned());
+                } else if seen.insert(task) {
+                    open.push((task, true));
+                    let dependencies = self.dependencies(task).into_iter().rev();
+                    open.extend(dependencies.map(|dependency| (dependency, false)));
+                }
+            }
+        }
+        order
     }
 
     fn skipped<'n>(&'n self, name: &'n str, task: &'n Task, phase: Phase, message: String) -> NewNode<'n> {
@@ -124,15 +133,14 @@ impl Walk<'_> {
             used,
             tasks,
             conditions,
-            visited: HashSet::new(),
             handling: HashSet::new(),
             linked: self.linked(used.name),
             boundary: self.id(used.name),
             scope: used.base.text(&self.name),
         };
         let targets = dag.targets();
-        for target in &targets {
-            self.visit_task(&mut dag, target)?;
+        for task in dag.in_order(&targets) {
+            self.visit_task(&mut dag, &task)?;
             if self.node(used.name).is_some_and(|node| node.phase.is_fulfilled()) {
                 return Ok(());
             }
@@ -181,19 +189,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Executes a task, after those it waits for.
+    /// Executes a task; those it waits for were visited before.
     fn visit_task(&mut self, dag: &mut Dag<'_, '_>, name: &str) -> Result<(), Halt> {
-        if !dag.visited.insert(name.to_owned()) {
-            return Ok(());
-        }
         let Some(task) = dag.task(name) else {
             return Err(Halt::Broken(format!("task '{name}' is not defined")));
         };
         let node_name = dag.node_name(name);
         let dependencies: Vec<String> = dag.dependencies(name).into_iter().map(str::to_owned).collect();
-        for dependency in &dependencies {
-            self.visit_task(dag, dependency)?;
-        }
         let id = self.id(&node_name);
         if self.status.nodes.contains_key(&id) && !dag.linked.contains(&id) {
             // What it hung below was forgotten, and has been begun again.

@@ -299,6 +299,24 @@ fn a_lock_passes_from_one_that_was_tried_to_one_that_follows_it() {
 }
 
 #[test]
+fn a_chain_may_be_longer_than_a_stack() {
+    let tasks: Vec<Value> = (0..400)
+        .map(|number| match number {
+            0 => json!({"name": "t0", "template": "t"}),
+            number => {
+                json!({"name": format!("t{number}"), "template": "t", "depends": format!("t{}", number - 1)})
+            }
+        })
+        .collect();
+    let spec = json!({"entrypoint": "main", "templates": [
+        {"name": "main", "dag": {"tasks": tasks}}, {"name": "t", "container": container()},
+    ]});
+    let mut cluster = Cluster::new(spec, |_, _| ok());
+    cluster.step();
+    assert_eq!(cluster.made.len(), 1);
+}
+
+#[test]
 fn a_handler_that_found_no_room_still_runs() {
     let spec = json!({"entrypoint": "main", "parallelism": 1, "templates": [
         {"name": "main", "dag": {"tasks": [

@@ -236,8 +236,19 @@ fn deaths() -> impl Strategy<Value = Vec<Option<usize>>> {
     vec(prop_oneof![Just(None), (0..7usize).prop_map(Some)], 0..40)
 }
 
+/// `PROPTEST_CASES=5000` for a long look.
+fn config() -> ProptestConfig {
+    let mut config = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = 96;
+    }
+    config.max_shrink_time = 15_000;
+    config.failure_persistence = None;
+    config
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_time: 15_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn every_graph_ends_as_it_should_wherever_the_controller_dies(
