@@ -7,6 +7,7 @@ mod load;
 mod measures;
 mod operator;
 mod packages;
+mod pipelines;
 mod pods;
 mod report;
 mod serving;
@@ -50,8 +51,16 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     tasks: u32,
 
-    /// Take `trainyard` and `bench` from this folder as they are, for `operator`, `packages`, `tasks` and `serving`:
-    /// `target/debug` for a quick try
+    /// Steps that one workflow begins at once, for `pipelines`
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    steps: u32,
+
+    /// Workflows at the same time, for `pipelines`
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    workflows: u32,
+
+    /// Take `trainyard` and `bench` from this folder as they are, for `operator`, `packages`, `pipelines`, `tasks`
+    /// and `serving`: `target/debug` for a quick try
     #[arg(long, value_name = "DIR")]
     binaries: Option<PathBuf>,
 
@@ -76,6 +85,8 @@ enum Group {
     Pods,
     /// The training operator: many jobs, one large job, beside the Go operators as shipped and unthrottled
     Operator,
+    /// Workflows beside pods that nobody conducts: a chain, a thousand steps at once, a hundred workflows at a time
+    Pipelines,
     /// `pkg build` beside `kubectl kustomize`: small, large, deep and much patched packages, the same bytes
     Packages,
     /// The task service beside one of Flask, Jinja2 and the Python client: renders, submissions, a hundred thousand tasks
@@ -98,6 +109,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Group::Operator => return operator::run(arguments),
         Group::Api => api::run(arguments)?,
         Group::Packages => packages::run(arguments)?,
+        Group::Pipelines => pipelines::run(arguments)?,
         Group::Pods => pods::run(arguments)?,
         Group::Tasks => tasks::run(arguments)?,
         Group::Serving => serving::run(arguments)?,

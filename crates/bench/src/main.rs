@@ -14,6 +14,7 @@ mod crowd;
 mod floor;
 mod lives;
 mod load;
+mod pipelines;
 mod pods;
 mod rest;
 mod server;
@@ -74,6 +75,17 @@ enum Command {
         pods: usize,
         server: Server,
     },
+    /// Take the time of workflows whose steps are processes, and of as many pods without any
+    Pipelines {
+        #[arg(long, default_value_t = 1000)]
+        steps: usize,
+        #[arg(long, default_value_t = 100)]
+        workflows: usize,
+        /// Each round is done in namespaces of its own
+        #[arg(long, default_value_t = 0)]
+        round: usize,
+        server: Server,
+    },
     /// Wait until an operator makes the pods of a training job
     TrainingReady {
         #[arg(long, value_enum, default_value = "pytorch")]
@@ -120,6 +132,12 @@ async fn run(command: Command) -> Result<()> {
         Command::Lives { rounds, servers } => print(&lives::run(&servers, rounds).await?)?,
         Command::Nodes { count, server } => crowd::make_nodes(&server, count).await?,
         Command::Crowd { nodes, pods, server } => print(&crowd::run(&server, nodes, pods).await?)?,
+        Command::Pipelines {
+            steps,
+            workflows,
+            round,
+            server,
+        } => print(&pipelines::run(&server, steps, workflows, round).await?)?,
         Command::TrainingReady { kind, server } => training::warm_up(&server, kind).await?,
         Command::Training {
             kind,

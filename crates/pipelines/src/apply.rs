@@ -42,8 +42,7 @@ impl Controller {
             events,
             wake_at: _,
         } = plan;
-        if let Some(held) = newly_held(object, plan) {
-            // Nobody relies on a lock that is not written down.
+        if let Some(held) = plan.newly_held(object) {
             return Ok(match self.store(key, &held).await? {
                 Some(stored) => Carried::Stored(stored),
                 None => Carried::Late,
@@ -310,21 +309,6 @@ impl Controller {
     }
 }
 
-/// The workflow as it is, but with locks that a plan has taken and that pods of the same plan rely on.
-fn newly_held(object: &Value, plan: &Plan) -> Option<Value> {
-    let wanted = &plan.object.as_ref()?["status"]["synchronization"];
-    if plan.make.is_empty() || held(wanted) == held(&object["status"]["synchronization"]) {
-        return None;
-    }
-    let mut object = object.clone();
-    object["status"]["synchronization"] = wanted.clone();
-    Some(object)
-}
-
-fn held(synchronization: &Value) -> [&Value; 2] {
-    ["mutex", "semaphore"].map(|kind| &synchronization[kind]["holding"])
-}
-
 fn name(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
 }
@@ -372,31 +356,5 @@ pub(crate) fn reference(kind: &WorkflowKind, object: &Value) -> ObjectReference 
         uid: text(&meta["uid"]),
         resource_version: text(&meta["resourceVersion"]),
         field_path: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lock_is_written_down_before_a_pod_relies_on_it() {
-        let object = json!({"metadata": {"name": "w"}, "spec": {}});
-        let holding = json!({"mutex": {"holding": [{"mutex": "n/Mutex/m", "holder": "n/w/x"}]}});
-        let mut planned = object.clone();
-        planned["status"] = json!({"phase": "Running", "synchronization": holding});
-        let plan = Plan {
-            make: vec![json!({"kind": "Pod"})],
-            object: Some(planned.clone()),
-            ..Plan::default()
-        };
-        let written = newly_held(&object, &plan).unwrap();
-        assert_eq!(written["status"], json!({"synchronization": holding}));
-        assert_eq!(newly_held(&written, &plan), None);
-        let without_pods = Plan {
-            make: Vec::new(),
-            ..plan
-        };
-        assert_eq!(newly_held(&object, &without_pods), None);
     }
 }

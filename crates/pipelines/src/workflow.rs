@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
+    thread,
     time::Duration,
 };
 
@@ -22,6 +23,8 @@ const GATHERING: Duration = Duration::from_millis(10);
 /// Looks in a row at one workflow; more would be a circle.
 const LOOKS: usize = 64;
 const SOON: Duration = Duration::from_millis(100);
+/// Only what is used of it is taken.
+const STACK: usize = 64 << 20;
 /// What was refused may be possible later, though nobody says when.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -113,7 +116,7 @@ impl Controller {
         for _ in 0..LOOKS {
             self.observe(&key, kept.uid(), &mut observed);
             let now = Timestamp::now();
-            let planned = plan(&object, &observed, &mut self.locks.lock(), &self.settings, now);
+            let planned = self.plan(&object, &observed, now);
             if !planned.unknown.is_empty() {
                 look_up(
                     &self.world.client,
@@ -137,6 +140,23 @@ impl Controller {
             }
         }
         Ok(Next::After(SOON))
+    }
+
+    /// Templates may call each other a hundred deep, which a worker's own stack need not have room for.
+    fn plan(&self, object: &Value, observed: &Observed, now: Timestamp) -> Plan {
+        let decide = || plan(object, observed, &mut self.locks.lock(), &self.settings, now);
+        let apart = || {
+            thread::scope(|scope| {
+                let builder = thread::Builder::new().name("plan".to_owned()).stack_size(STACK);
+                let thread = builder.spawn_scoped(scope, decide).ok()?;
+                Some(
+                    thread
+                        .join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                )
+            })
+        };
+        apart().unwrap_or_else(decide)
     }
 
     /// The workflow, where there may be something to do for it.

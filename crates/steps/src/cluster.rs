@@ -1,5 +1,6 @@
 //! The Kubernetes API, with the rights of the step's own account.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use kube::{Client, Config, core::ApiResource};
 use reconcile::requests;
 use resources::workflows::WORKFLOW_TASK_RESULT;
@@ -34,33 +35,61 @@ impl Cluster {
         Ok(Self { client, namespace })
     }
 
-    /// The path of the objects of a kind.
-    pub(crate) async fn folder(&self, object: &Value) -> Result<String, Broken> {
+    /// The path of the objects of an object's kind.
+    pub(crate) async fn folder(&self, object: &Value, namespace: Option<&str>) -> Result<String, Broken> {
         let (Some(api_version), Some(kind)) = (object["apiVersion"].as_str(), object["kind"].as_str()) else {
             return Err(Broken::new("the manifest has no apiVersion or kind"));
         };
+        let listed = self.kinds(api_version).await?;
+        let found = listed
+            .iter()
+            .find(|row| row.kind == kind && !row.name.contains('/'))
+            .ok_or_else(|| Broken(format!("the cluster has no kind {kind} in {api_version}")))?;
+        Ok(self.path(api_version, found, namespace))
+    }
+
+    /// The same by a word that people use for a kind: `pods`, `pod`, `po`, `deployments.apps`.
+    pub(crate) async fn folder_of(&self, word: &str, namespace: Option<&str>) -> Result<String, Broken> {
+        let (word, group) = match word.split_once('.') {
+            Some((word, group)) => (word, Some(group)),
+            None => (word, None),
+        };
+        let groups = self.client.list_api_groups().await;
+        let groups = groups.map_err(|error| Broken(format!("no kinds are told: {}", told(&error))))?;
+        let named = groups.groups.into_iter().filter_map(|group| {
+            let version = group
+                .preferred_version
+                .or_else(|| group.versions.first().cloned())?;
+            Some((group.name, version.group_version))
+        });
+        let all = [(String::new(), "v1".to_owned())].into_iter().chain(named);
+        for (_, api_version) in all.filter(|(name, _)| group.is_none_or(|group| name == group)) {
+            let kinds = self.kinds(&api_version).await?;
+            if let Some(found) = kinds.iter().find(|row| is_called(row, word)) {
+                return Ok(self.path(&api_version, found, namespace));
+            }
+        }
+        Err(Broken(format!("the cluster has no kind `{word}`")))
+    }
+
+    async fn kinds(&self, api_version: &str) -> Result<Vec<APIResource>, Broken> {
         let listed = if api_version.contains('/') {
             self.client.list_api_group_resources(api_version).await
         } else {
             self.client.list_core_api_resources(api_version).await
         };
         let listed = listed.map_err(|error| Broken(format!("no {api_version} here: {}", told(&error))))?;
-        let found = listed
-            .resources
-            .iter()
-            .find(|row| row.kind == kind && !row.name.contains('/'))
-            .ok_or_else(|| Broken(format!("the cluster has no kind {kind} in {api_version}")))?;
+        Ok(listed.resources)
+    }
+
+    fn path(&self, api_version: &str, kind: &APIResource, namespace: Option<&str>) -> String {
         let root = if api_version.contains('/') { "apis" } else { "api" };
-        if !found.namespaced {
-            return Ok(format!("/{root}/{api_version}/{}", found.name));
+        let plural = &kind.name;
+        if !kind.namespaced {
+            return format!("/{root}/{api_version}/{plural}");
         }
-        let namespace = object["metadata"]["namespace"]
-            .as_str()
-            .unwrap_or(&self.namespace);
-        Ok(format!(
-            "/{root}/{api_version}/namespaces/{namespace}/{}",
-            found.name
-        ))
+        let namespace = namespace.unwrap_or(&self.namespace);
+        format!("/{root}/{api_version}/namespaces/{namespace}/{plural}")
     }
 
     pub(crate) async fn get(&self, folder: &str, name: &str) -> Result<Answer, Broken> {
@@ -103,6 +132,17 @@ impl Cluster {
         let deleted = requests::delete::<Value>(&self.client, folder, name, &parameters).await;
         answer(deleted.map(Option::unwrap_or_default))
     }
+}
+
+/// Whether people call a kind so.
+fn is_called(kind: &APIResource, word: &str) -> bool {
+    let word = word.to_lowercase();
+    let mut short = kind.short_names.iter().flatten();
+    !kind.name.contains('/')
+        && (kind.name == word
+            || kind.singular_name == word
+            || kind.kind.to_lowercase() == word
+            || short.any(|name| *name == word))
 }
 
 fn answer(outcome: kube::Result<Value>) -> Result<Answer, Broken> {

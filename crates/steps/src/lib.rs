@@ -6,6 +6,7 @@ mod artifacts;
 mod cluster;
 mod command;
 mod condition;
+mod flags;
 mod http_request;
 mod jq;
 mod parameters;
@@ -66,6 +67,14 @@ pub async fn run(order: &str, command: &[OsString], surroundings: &Surroundings)
     };
     let outcome = match carry_out(&order, command, surroundings).await {
         Ok(outcome) => outcome,
+        // What could not be done is all that the step was for: it has failed.
+        Err(Broken(message)) if order.resource.is_some() || order.http.is_some() => Outcome {
+            code: EXIT_BROKEN,
+            report: Report {
+                message,
+                ..Report::default()
+            },
+        },
         Err(Broken(error)) => Outcome {
             code: EXIT_BROKEN,
             report: broken(error),

@@ -11,6 +11,7 @@ use crate::{
     Broken, Outcome,
     cluster::{Answer, Cluster},
     condition::Condition,
+    flags::Flags,
     jq,
 };
 
@@ -25,10 +26,14 @@ pub(crate) async fn run(order: &ResourceOrder, parameters: &[OutputParameter]) -
         .map_err(|error| Broken(format!("the manifest cannot be read: {error}")))?;
     let mut objects: Vec<Value> = documents.into_iter().map(|document| document.value).collect();
     objects.retain(|object| !object.is_null());
+    let flags = Flags::read(&order.flags);
     if objects.is_empty() {
-        return Err(Broken::new(
-            "the step has no manifest; objects named by `flags` are not supported",
-        ));
+        if flags.object.is_none() {
+            return Err(Broken::new(
+                "the step has no manifest, and its flags name no object: `flags: [pod, NAME]`",
+            ));
+        }
+        objects.push(json!({}));
     }
     let cluster = Cluster::connect()?;
     let mut last = Value::Null;
@@ -36,14 +41,14 @@ pub(crate) async fn run(order: &ResourceOrder, parameters: &[OutputParameter]) -
         if !order.owner.is_null() {
             own(&mut object, &order.owner);
         }
-        let folder = cluster.folder(&object).await?;
-        let Some(mut found) = act(&cluster, order, &folder, &object).await? else {
+        let folder = place(&cluster, &flags, &mut object).await?;
+        let Some(mut found) = act(&cluster, order, &flags, &folder, &object).await? else {
             continue;
         };
         println_line(&format!(
             "{} {}/{}",
             order.action,
-            object["kind"].as_str().unwrap_or_default().to_lowercase(),
+            kind(&found).to_lowercase(),
             found["metadata"]["name"].as_str().unwrap_or_default()
         ));
         if success.is_some() || failure.is_some() {
@@ -69,6 +74,19 @@ pub(crate) async fn run(order: &ResourceOrder, parameters: &[OutputParameter]) -
     Ok(Outcome { code: 0, report })
 }
 
+/// Where an object is: what its manifest does not say is said by the flags.
+async fn place(cluster: &Cluster, flags: &Flags, object: &mut Value) -> Result<String, Broken> {
+    let namespace = object["metadata"]["namespace"].as_str();
+    let namespace = namespace.or(flags.namespace.as_deref()).map(str::to_owned);
+    let (Some((kind, name)), true) = (&flags.object, object["kind"].is_null()) else {
+        return cluster.folder(object, namespace.as_deref()).await;
+    };
+    if object["metadata"]["name"].is_null() {
+        object["metadata"]["name"] = json!(name);
+    }
+    cluster.folder_of(kind, namespace.as_deref()).await
+}
+
 /// What people read in the step's log.
 fn println_line(line: &str) {
     use std::io::Write as _;
@@ -86,6 +104,7 @@ fn own(object: &mut Value, owner: &Value) {
 async fn act(
     cluster: &Cluster,
     order: &ResourceOrder,
+    flags: &Flags,
     folder: &str,
     object: &Value,
 ) -> Result<Option<Value>, Broken> {
@@ -117,7 +136,7 @@ async fn act(
             }
         },
         "delete" => {
-            delete(cluster, order, folder, name).await?;
+            delete(cluster, flags, folder, name).await?;
             return Ok(None);
         }
         other => return Err(Broken(format!("there is no action `{other}`"))),
@@ -133,14 +152,10 @@ fn kind(object: &Value) -> &str {
 }
 
 /// Deletes, and waits until the object is gone.
-async fn delete(cluster: &Cluster, order: &ResourceOrder, folder: &str, name: &str) -> Result<(), Broken> {
-    let may_be_missing = order
-        .flags
-        .iter()
-        .any(|flag| flag.starts_with("--ignore-not-found"));
+async fn delete(cluster: &Cluster, flags: &Flags, folder: &str, name: &str) -> Result<(), Broken> {
     let uid = match cluster.get(folder, name).await? {
         Answer::Object(object) => object["metadata"]["uid"].clone(),
-        Answer::Missing if may_be_missing => return Ok(()),
+        Answer::Missing if flags.may_be_missing => return Ok(()),
         Answer::Missing => return Err(Broken(format!("`{name}` is not there to be deleted"))),
     };
     cluster.delete(folder, name).await?;

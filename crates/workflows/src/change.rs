@@ -1,7 +1,7 @@
 //! What people ask of a workflow that is there: to go on, to try again, to be run once more. Pure: the changed
 //! object, and the pods that must be gone before it is stored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -34,7 +34,15 @@ pub fn retry(object: &Value, now: Timestamp) -> Result<Retried, NotPossible> {
             shown(status.phase)
         )));
     }
-    let forgotten = forgotten(&status.nodes);
+    let family = Family::of(&status.nodes);
+    let forgotten = family.forgotten();
+    let is_open = |node: &&Node| node.phase.is_failure() && !family.is_settled(node);
+    let open: BTreeSet<String> = status
+        .nodes
+        .values()
+        .filter(is_open)
+        .map(|node| node.id.clone())
+        .collect();
     let workflow = text(&object["metadata"]["name"]);
     let pods = forgotten
         .iter()
@@ -45,7 +53,7 @@ pub fn retry(object: &Value, now: Timestamp) -> Result<Retried, NotPossible> {
     status.nodes.retain(|id, _| !forgotten.contains(id));
     for node in status.nodes.values_mut() {
         node.children.retain(|child| !forgotten.contains(child));
-        if node.phase.is_failure() {
+        if open.contains(&node.id) {
             node.phase = Phase::Running;
             node.message = String::new();
             node.finished_at = None;
@@ -73,41 +81,86 @@ pub fn retry(object: &Value, now: Timestamp) -> Result<Retried, NotPossible> {
     Ok(Retried { object, pods })
 }
 
-/// Nodes that have to be gone through again: what failed and did something, attempts with those they belong to,
-/// what was left out because of it, and handlers of the end.
-fn forgotten(nodes: &BTreeMap<String, Node>) -> BTreeSet<String> {
-    let mut forgotten: BTreeSet<String> = nodes
-        .values()
-        .filter(|node| is_forgotten(node))
-        .map(|node| node.id.clone())
-        .collect();
-    // What belongs to something that is forgotten goes with it.
-    loop {
-        let before = forgotten.len();
-        for node in nodes.values() {
-            let is_inside = forgotten.contains(&node.boundary_id);
-            let is_part = forgotten.iter().filter_map(|id| nodes.get(id)).any(|other| {
-                matches!(other.r#type, NodeType::Retry | NodeType::Pod)
-                    && node.name.starts_with(&other.name)
-                    && other.children.contains(&node.id)
-                    && (node.is_attempt() || node.r#type == NodeType::Container)
-            });
-            if is_inside || is_part {
-                forgotten.insert(node.id.clone());
-            }
-        }
-        if forgotten.len() == before {
-            return forgotten;
-        }
-    }
+/// Who belongs to whom among nodes, beyond what a node itself tells.
+struct Family<'n> {
+    nodes: &'n BTreeMap<String, Node>,
+    /// What an attempt is an attempt of, by its id.
+    tried: HashMap<&'n str, &'n Node>,
+    /// What a hook is a hook of, by its id; nothing for those of the whole workflow.
+    hooked: HashMap<&'n str, &'n Node>,
 }
 
-fn is_forgotten(node: &Node) -> bool {
-    let is_group = matches!(
-        node.r#type,
-        NodeType::Steps | NodeType::StepGroup | NodeType::Dag | NodeType::TaskGroup
-    );
-    node.is_hook() || node.phase == Phase::Omitted || (node.phase.is_failure() && !is_group)
+impl<'n> Family<'n> {
+    fn of(nodes: &'n BTreeMap<String, Node>) -> Self {
+        let (mut tried, mut hooked) = (HashMap::new(), HashMap::new());
+        for parent in nodes.values() {
+            let children = parent.children.iter().filter_map(|id| nodes.get(id));
+            for child in children {
+                if child.is_attempt() && parent.r#type == NodeType::Retry {
+                    tried.insert(child.id.as_str(), parent);
+                }
+                let rest = child.name.strip_prefix(&parent.name).unwrap_or_default();
+                let is_own = rest == ".onExit" || rest.starts_with(".hooks.");
+                if child.is_hook() && is_own && !child.boundary_id.is_empty() {
+                    hooked.insert(child.id.as_str(), parent);
+                }
+            }
+        }
+        Self { nodes, tried, hooked }
+    }
+
+    /// Whether a node is inside of something that has succeeded, whatever became of itself.
+    fn is_settled(&self, node: &Node) -> bool {
+        let mut node = node;
+        loop {
+            let tried = self.tried.get(node.id.as_str());
+            let Some(around) = self.nodes.get(&node.boundary_id) else {
+                return tried.is_some_and(|tried| !tried.phase.is_failure());
+            };
+            if around.phase == Phase::Succeeded || tried.is_some_and(|tried| !tried.phase.is_failure()) {
+                return true;
+            }
+            node = around;
+        }
+    }
+
+    /// Nodes that have to be gone through again: what failed and did something, attempts with those they belong
+    /// to, what was left out because of it, and handlers of the end.
+    fn forgotten(&self) -> BTreeSet<String> {
+        let begun_anew = self.nodes.values().filter(|node| self.begins_anew(node));
+        let mut forgotten: BTreeSet<String> = begun_anew.map(|node| node.id.clone()).collect();
+        // What belongs to something that is forgotten goes with it.
+        loop {
+            let before = forgotten.len();
+            for node in self.nodes.values() {
+                let id = node.id.as_str();
+                let owners = [self.tried.get(id), self.hooked.get(id)].into_iter().flatten();
+                let mut owners = owners.map(|owner| &owner.id).chain([&node.boundary_id]);
+                if owners.any(|owner| forgotten.contains(owner)) {
+                    forgotten.insert(node.id.clone());
+                }
+            }
+            if forgotten.len() == before {
+                return forgotten;
+            }
+        }
+    }
+
+    fn begins_anew(&self, node: &Node) -> bool {
+        if node.is_attempt() || self.is_settled(node) {
+            return false;
+        }
+        if node.is_hook() {
+            // What was done at the end of a step that has succeeded is done.
+            let owner = self.hooked.get(node.id.as_str());
+            return owner.is_none_or(|owner| owner.phase.is_failure()) || node.phase.is_failure();
+        }
+        let is_group = matches!(
+            node.r#type,
+            NodeType::Steps | NodeType::StepGroup | NodeType::Dag | NodeType::TaskGroup
+        );
+        node.phase == Phase::Omitted || (node.phase.is_failure() && !is_group)
+    }
 }
 
 /// Lets a suspended workflow, or its steps that wait for somebody, go on. `values` are what somebody supplies.
@@ -288,6 +341,48 @@ mod tests {
         let Retried { object, pods } = retry(&object, at()).unwrap();
         assert!(Status::read(&object).unwrap().nodes.is_empty());
         assert_eq!(pods.len(), 1);
+    }
+
+    #[test]
+    fn what_failed_inside_of_a_success_stays_as_it_was() {
+        let (id, mut attempt) = node("w.a(0)", "Steps", "Failed", "w", &[]);
+        attempt["nodeFlag"] = json!({"retried": true});
+        let object = failed([
+            node("w", "DAG", "Failed", "", &["w.a", "w.b"]),
+            node("w.a", "Retry", "Succeeded", "w", &["w.a(0)"]),
+            (id, attempt),
+            node("w.a(0).x", "Pod", "Failed", "w.a(0)", &[]),
+            node("w.b", "Pod", "Failed", "w", &[]),
+        ]);
+        let Retried { object, pods } = retry(&object, at()).unwrap();
+        assert_eq!(pods, [names::pod_name("w", "w.b", "t")].into());
+        let status = Status::read(&object).unwrap();
+        let phase = |name: &str| status.nodes[&names::node_id("w", name)].phase;
+        assert_eq!(phase("w.a(0)"), Phase::Failed);
+        assert_eq!(phase("w.a(0).x"), Phase::Failed);
+        assert_eq!(phase("w"), Phase::Running);
+    }
+
+    #[test]
+    fn the_handler_of_a_step_that_succeeded_does_not_run_again() {
+        let hooked = |(id, mut node): (String, Value)| {
+            node["nodeFlag"] = json!({"hooked": true});
+            (id, node)
+        };
+        let object = failed([
+            node("w", "DAG", "Failed", "", &["w.a", "w.b"]),
+            node("w.a", "Pod", "Succeeded", "w", &["w.a.onExit"]),
+            hooked(node("w.a.onExit", "Pod", "Succeeded", "w", &[])),
+            node("w.b", "Pod", "Failed", "w", &["w.b.onExit"]),
+            hooked(node("w.b.onExit", "Steps", "Succeeded", "w", &[])),
+            node("w.b.onExit[0]", "StepGroup", "Succeeded", "w.b.onExit", &[]),
+            hooked(node("w.onExit", "Pod", "Succeeded", "", &[])),
+        ]);
+        let Retried { object, .. } = retry(&object, at()).unwrap();
+        let status = Status::read(&object).unwrap();
+        let mut left: Vec<&str> = status.nodes.values().map(|node| node.name.as_str()).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["w", "w.a", "w.a.onExit"]);
     }
 
     #[test]

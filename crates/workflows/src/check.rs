@@ -1,7 +1,10 @@
 //! What is wrong with a workflow, before it runs: at which field, and why.
 
 mod calls;
+mod graphs;
+mod leaves;
 mod shape;
+mod values;
 mod variables;
 
 #[cfg(test)]

@@ -68,6 +68,7 @@ written! {
         pub synchronization: Option<Synchronization>,
         pub artifact_repository_ref: Value,
         pub archive_logs: Option<bool>,
+        pub executor: Value,
     }
 }
 
@@ -116,6 +117,7 @@ written! {
         pub scheduler_name: String,
         pub priority_class_name: String,
         pub archive_location: Value,
+        pub executor: Value,
     }
 }
 

@@ -192,6 +192,10 @@ impl Node {
         self.node_flag.is_some_and(|flag| flag.retried)
     }
 
+    pub fn exit_code(&self) -> Option<&str> {
+        self.outputs.as_ref()?.exit_code.as_deref()
+    }
+
     /// The template it is a use of; none for groups and inline ones.
     pub fn template(&self) -> &str {
         match &self.template_ref {

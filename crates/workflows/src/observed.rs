@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{names, report::Report};
 
@@ -44,6 +44,8 @@ pub struct Pod {
     pub name: String,
     pub uid: String,
     pub node_id: String,
+    pub node_name: String,
+    pub labels: Map<String, Value>,
     pub phase: String,
     pub reason: String,
     pub message: String,
@@ -103,6 +105,8 @@ impl Pod {
             name: text(&meta["name"]),
             uid: text(&meta["uid"]),
             node_id: text(&meta["annotations"][names::NODE_ID]),
+            node_name: text(&meta["annotations"][names::NODE_NAME]),
+            labels: meta["labels"].as_object().cloned().unwrap_or_default(),
             phase: text(&status["phase"]),
             reason: text(&status["reason"]),
             message: text(&status["message"]),

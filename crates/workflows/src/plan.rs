@@ -7,6 +7,7 @@ mod execute;
 mod finish;
 mod globals;
 mod hooks;
+mod limits;
 mod locks;
 mod memo;
 mod operate;
@@ -25,7 +26,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use globals::over;
 pub use locks::{Lock, Locks};
@@ -60,6 +61,29 @@ pub struct Plan {
     pub events: Vec<Event>,
     /// When to look again though nothing happens.
     pub wake_at: Option<Timestamp>,
+}
+
+impl Plan {
+    /// Nobody relies on a lock that is not written down: where pods are to be made under one that has just been
+    /// taken, this is stored first, and the plan made again from there. Whoever held it before holds it until his end
+    /// is written down too.
+    pub fn newly_held(&self, object: &Value) -> Option<Value> {
+        let wanted = &self.object.as_ref()?["status"]["synchronization"];
+        let mut held = object.clone();
+        let mut is_new = false;
+        for kind in ["mutex", "semaphore"] {
+            for entry in wanted[kind]["holding"].as_array().into_iter().flatten() {
+                let known = &mut held["status"]["synchronization"][kind]["holding"];
+                match known.as_array_mut() {
+                    Some(known) if known.contains(entry) => continue,
+                    Some(known) => known.push(entry.clone()),
+                    None => *known = json!([entry]),
+                }
+                is_new = true;
+            }
+        }
+        (is_new && !self.make.is_empty()).then_some(held)
+    }
 }
 
 /// Something a plan cannot be made without.

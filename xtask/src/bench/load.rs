@@ -82,6 +82,16 @@ impl Generator {
         self.figures(|command| command.args(["crowd", "--nodes", &nodes, "--pods", &pods, server]))
     }
 
+    /// Workflows, and as many pods without any.
+    pub(super) fn pipelines(&self, server: &str, steps: u32, workflows: u32, round: u32) -> Result<Value> {
+        let numbers = [steps, workflows, round].map(|number| number.to_string());
+        self.figures(|command| {
+            command
+                .args(["pipelines", "--steps", &numbers[0], "--workflows", &numbers[1]])
+                .args(["--round", &numbers[2], server])
+        })
+    }
+
     /// A first training job, by which an operator shows that it works.
     pub(super) fn training_ready(&self, server: &str, kind: &str) -> Result<()> {
         let status = Command::new(&self.binary)

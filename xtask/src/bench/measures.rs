@@ -127,6 +127,25 @@ pub(super) const PACKAGES: &[Measure] = &[
     ),
 ];
 
+/// What `bench pipelines` measures.
+pub(super) const PIPELINES: &[Measure] = &[
+    less("chain_step", "a step of a chain of 20", Milliseconds, &[]),
+    more(
+        "fan_out",
+        "steps that begin at once, one workflow",
+        PerSecond,
+        &[],
+    ),
+    more("many", "steps of many workflows at a time", PerSecond, &[]),
+    less("memory_before", "memory, whole system, before", Megabytes, &[]),
+    less(
+        "memory_after",
+        "memory, whole system, all ended and kept",
+        Megabytes,
+        &[],
+    ),
+];
+
 /// What `bench tasks` measures.
 pub(super) const TASKS: &[Measure] = &[
     more(

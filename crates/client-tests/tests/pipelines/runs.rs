@@ -273,3 +273,57 @@ END");
     team.ok("delete wf objects");
     team.until("jobs/made", serde_json::Value::is_null);
 }
+
+/// As kubectl has it: `pod NAME`, `cm/NAME`.
+pub(crate) fn objects_are_named_by_flags(team: &Team<'_>) {
+    let account = format!("{}:executor", team.namespace);
+    team.ok("create serviceaccount executor");
+    team.ok("create role executor --verb=get,patch,delete --resource=pods,configmaps");
+    team.ok(&format!(
+        "create rolebinding executor --role=executor --serviceaccount={account}"
+    ));
+    team.ok("create configmap named --from-literal=greeting=hello");
+    team.ok("create -f - <<'END'
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: named}
+spec:
+  entrypoint: main
+  automountServiceAccountToken: false
+  executor: {serviceAccountName: executor}
+  templates:
+  - name: main
+    steps:
+    - - {name: mark, template: mark}
+      - {name: read, template: read}
+    - - {name: remove, template: remove}
+    - - name: nameless
+        template: nameless
+        continueOn: {failed: true}
+  - name: mark
+    resource:
+      action: patch
+      mergeStrategy: merge
+      flags: [pod, '{{pod.name}}']
+      manifest: '{metadata: {annotations: {marked: \"yes\"}}}'
+    outputs: {parameters: [{name: marked, valueFrom: {jsonPath: '{.metadata.annotations.marked}'}}]}
+  - name: read
+    resource: {action: get, flags: [cm/named]}
+    outputs: {parameters: [{name: greeting, valueFrom: {jqFilter: .data.greeting}}]}
+  - name: remove
+    resource: {action: delete, flags: [configmap, named]}
+  - name: nameless
+    resource:
+      action: patch
+      manifest: '{apiVersion: v1, metadata: {name: x}}'
+END");
+    let workflow = until_ended(team, "named", "Succeeded");
+    assert_eq!(*parameter(node(&workflow, "named[0].mark"), "marked"), "yes");
+    assert_eq!(*parameter(node(&workflow, "named[0].read"), "greeting"), "hello");
+    team.until("configmaps/named", serde_json::Value::is_null);
+    // What the step was for could not be done: that is no error of ours.
+    let nameless = node(&workflow, "named[2].nameless");
+    assert_eq!(nameless["phase"], "Failed");
+    let message = nameless["message"].as_str().unwrap();
+    assert!(message.contains("no apiVersion or kind"), "{message}");
+}

@@ -15,6 +15,8 @@ use crate::{
     report::{EXIT_BROKEN, Report},
 };
 
+const POD_DELETED: &str = "pod deleted";
+
 /// What a pod's end means for its node.
 struct Ending {
     phase: Phase,
@@ -35,7 +37,9 @@ impl Walk<'_> {
         for node in nodes {
             match self.pods.get(node.id.as_str()).copied() {
                 Some(pod) => {
-                    self.assess(&node, pod);
+                    if !is_inline(&node) {
+                        self.assess(&node, pod);
+                    }
                     self.control(&node.name, pod);
                 }
                 None if is_not_made(&node) => {}
@@ -52,17 +56,26 @@ impl Walk<'_> {
 
     /// The pod is gone, and nobody knows what it did.
     fn lose(&mut self, node: &Node) {
+        let (phase, message) = match self.over(self.is_on_exit(node)) {
+            // It was deleted because it was to end; that could not be noted any more.
+            Some(message) => (Phase::Failed, message),
+            None => (Phase::Error, POD_DELETED.to_owned()),
+        };
         if let Some(node) = self.node_mut(&node.name) {
             node.daemoned = None;
         }
-        self.mark(&node.name, Phase::Error, Some("pod deleted"));
+        self.mark(&node.name, phase, Some(&message));
         self.end_containers(&node.name, "container deleted");
     }
 
     fn assess(&mut self, node: &Node, pod: &Pod) {
-        let Ok(template) = self.template_of_pod(node) else {
-            return;
-        };
+        if let Ok(template) = self.template_of_pod(node) {
+            self.assess_as(node, pod, &template);
+        }
+    }
+
+    /// What a pod says of its node, whose template is this.
+    pub(super) fn assess_as(&mut self, node: &Node, pod: &Pod, template: &Template) {
         let ending = match pod.phase.as_str() {
             "Succeeded" if template.is_daemon() => Ending {
                 phase: Phase::Failed,
@@ -72,7 +85,12 @@ impl Walk<'_> {
                 phase: Phase::Succeeded,
                 message: String::new(),
             },
-            "Failed" => failure(pod, &template),
+            // Whatever its containers made of that.
+            "Failed" if pod.is_being_deleted => Ending {
+                phase: Phase::Error,
+                message: POD_DELETED.to_owned(),
+            },
+            "Failed" => failure(pod, template),
             "Running" => {
                 let is_ready = pod.containers.iter().all(|container| container.is_ready);
                 if template.is_daemon() && !is_ready {
@@ -99,7 +117,7 @@ impl Walk<'_> {
         if ending.phase != Phase::Running || node.phase == Phase::Pending {
             updated.message = ending.message;
         }
-        if ending.phase.is_completed() && !self.take_report(&mut updated, pod, &template) {
+        if ending.phase.is_completed() && !self.take_report(&mut updated, pod, template) {
             // What it has reported is not there yet.
             return;
         }
@@ -112,7 +130,7 @@ impl Walk<'_> {
         }
         let name = updated.name.clone();
         self.status.nodes.insert(updated.id.clone(), updated);
-        self.remember(&name);
+        self.remember_pod(&name, template);
     }
 
     /// The template of a node that has a pod, as far as its end is concerned.
@@ -120,7 +138,7 @@ impl Walk<'_> {
         match self.template_of(node) {
             Ok(template) => Ok(template),
             Err(super::walk::Halt::Later) => Err(()),
-            // Inline templates are not found again; nothing of theirs but a container is known.
+            // It was there when the pod was made; of what it said nothing but a container is known.
             Err(_) => Ok(Template::default()),
         }
     }
@@ -180,12 +198,7 @@ impl Walk<'_> {
         if node.phase.is_fulfilled() || pod.has_ended() {
             return;
         }
-        let is_on_exit = pod.is_on_exit;
-        let message = if !self.shutdown.allows(is_on_exit) {
-            format!("workflow shutdown with strategy:  {}", self.shutdown.text())
-        } else if self.is_past_deadline() && !is_on_exit {
-            "Step exceeded its deadline".to_owned()
-        } else {
+        let Some(message) = self.over(pod.is_on_exit) else {
             return;
         };
         self.stop_pod(pod);
@@ -194,6 +207,17 @@ impl Walk<'_> {
         }
         self.mark(name, Phase::Failed, Some(&message));
         self.end_containers(name, &message);
+    }
+
+    /// Why nothing may run any more, if that is so.
+    fn over(&self, is_on_exit: bool) -> Option<String> {
+        if !self.shutdown.allows(is_on_exit) {
+            return Some(format!(
+                "workflow shutdown with strategy:  {}",
+                self.shutdown.text()
+            ));
+        }
+        (self.is_past_deadline() && !is_on_exit).then(|| "Step exceeded its deadline".to_owned())
     }
 
     /// Nodes that wait without a pod end too.
@@ -207,8 +231,10 @@ impl Walk<'_> {
             .collect();
         for node in waiting {
             let is_on_exit = self.is_on_exit(&node);
-            let is_waiting =
-                node.is_waiting_for_somebody() || (node.r#type.has_pod() && node.phase == Phase::Pending);
+            let waits_for_lock = node.synchronization_status.is_some();
+            let is_waiting = node.is_waiting_for_somebody()
+                || waits_for_lock
+                || (node.r#type.has_pod() && node.phase == Phase::Pending);
             if !self.shutdown.allows(is_on_exit) && is_waiting {
                 let message = format!("Stopped with strategy '{}'", self.shutdown.text());
                 self.mark(&node.name, Phase::Failed, Some(&message));
@@ -295,6 +321,11 @@ impl Walk<'_> {
             self.mark(&name, Phase::Failed, Some(message));
         }
     }
+}
+
+/// The template of a node that refers to none stands in its step, and is known when that is gone through.
+fn is_inline(node: &Node) -> bool {
+    node.template().is_empty()
 }
 
 /// Its pod could not be made so far, so none is missing.

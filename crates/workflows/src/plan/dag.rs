@@ -22,7 +22,10 @@ struct Dag<'u, 'a> {
     used: &'u Use<'a>,
     tasks: &'a [Task],
     conditions: HashMap<&'a str, Condition>,
-    visited: HashSet<String>,
+    /// Tasks whose hooks or handlers are not done, or could not begin yet.
+    handling: HashSet<String>,
+    /// Ids of nodes that hang somewhere.
+    linked: HashSet<String>,
     boundary: String,
     scope: String,
 }
@@ -45,16 +48,8 @@ impl<'a> Dag<'_, 'a> {
 
     /// Everything a task waits for, however far away, the nearest last.
     fn ancestors(&self, task: &str) -> Vec<String> {
-        fn visit(dag: &Dag<'_, '_>, task: &str, found: &mut Vec<String>) {
-            for dependency in dag.dependencies(task) {
-                if !found.iter().any(|known| known == dependency) {
-                    visit(dag, dependency, found);
-                    found.push(dependency.to_owned());
-                }
-            }
-        }
-        let mut found = Vec::new();
-        visit(self, task, &mut found);
+        let mut found = self.in_order(&[task.to_owned()]);
+        found.pop();
         found
     }
 
@@ -75,6 +70,24 @@ impl<'a> Dag<'_, 'a> {
             .iter()
             .filter(|task| !waited_for.contains(task.name.as_str()));
         leaves.map(|task| task.name.clone()).collect()
+    }
+
+    /// Targets and everything they wait for, each after what it waits for. Chains of tasks may be longer than a stack.
+    fn in_order(&self, targets: &[String]) -> Vec<String> {
+        let (mut order, mut seen) = (Vec::new(), HashSet::new());
+        for target in targets {
+            let mut open: Vec<(&str, bool)> = vec![(target, false)];
+            while let Some((task, is_ready)) = open.pop() {
+                if is_ready {
+                    order.push(task.to_owned());
+                } else if seen.insert(task) {
+                    open.push((task, true));
+                    let dependencies = self.dependencies(task).into_iter().rev();
+                    open.extend(dependencies.map(|dependency| (dependency, false)));
+                }
+            }
+        }
+        order
     }
 
     fn skipped<'n>(&'n self, name: &'n str, task: &'n Task, phase: Phase, message: String) -> NewNode<'n> {
@@ -120,19 +133,20 @@ impl Walk<'_> {
             used,
             tasks,
             conditions,
-            visited: HashSet::new(),
+            handling: HashSet::new(),
+            linked: self.linked(used.name),
             boundary: self.id(used.name),
             scope: used.base.text(&self.name),
         };
         let targets = dag.targets();
-        for target in &targets {
-            self.visit_task(&mut dag, target)?;
+        for task in dag.in_order(&targets) {
+            self.visit_task(&mut dag, &task)?;
             if self.node(used.name).is_some_and(|node| node.phase.is_fulfilled()) {
                 return Ok(());
             }
         }
         let phase = self.assess_dag(&dag, &targets);
-        if phase == Phase::Running || !self.are_exit_handlers_done(&dag) {
+        if phase == Phase::Running || !dag.handling.is_empty() {
             return Ok(());
         }
         if phase.is_failure() {
@@ -153,12 +167,11 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Exit handlers of tasks belong to the DAG, wherever they hang.
-    fn are_exit_handlers_done(&self, dag: &Dag<'_, '_>) -> bool {
-        let mut handlers = self.status.nodes.values().filter(|node| {
-            node.boundary_id == dag.boundary && node.is_hook() && node.name.ends_with(".onExit")
-        });
-        handlers.all(Node::is_fulfilled)
+    /// What hangs below a node or something inside of it.
+    fn linked(&self, name: &str) -> HashSet<String> {
+        let inside = |node: &&Node| node.name.starts_with(name);
+        let nodes = self.status.nodes.values().filter(inside);
+        nodes.flat_map(|node| node.children.iter().cloned()).collect()
     }
 
     fn set_outbound(&mut self, dag: &Dag<'_, '_>, targets: &[String]) {
@@ -176,15 +189,18 @@ impl Walk<'_> {
         }
     }
 
-    /// Executes a task, after those it waits for.
+    /// Executes a task; those it waits for were visited before.
     fn visit_task(&mut self, dag: &mut Dag<'_, '_>, name: &str) -> Result<(), Halt> {
-        if !dag.visited.insert(name.to_owned()) {
-            return Ok(());
-        }
         let Some(task) = dag.task(name) else {
             return Err(Halt::Broken(format!("task '{name}' is not defined")));
         };
         let node_name = dag.node_name(name);
+        let dependencies: Vec<String> = dag.dependencies(name).into_iter().map(str::to_owned).collect();
+        let id = self.id(&node_name);
+        if self.status.nodes.contains_key(&id) && !dag.linked.contains(&id) {
+            // What it hung below was forgotten, and has been begun again.
+            self.connect(dag, &dependencies, &node_name, None);
+        }
         if let Some(node) = self.node(&node_name).cloned()
             && (node.is_fulfilled() || node.phase == Phase::Running)
         {
@@ -200,14 +216,10 @@ impl Walk<'_> {
                 return Ok(());
             }
         }
-        let dependencies: Vec<String> = dag.dependencies(name).into_iter().map(str::to_owned).collect();
-        for dependency in &dependencies {
-            self.visit_task(dag, dependency)?;
-        }
         if !dependencies.is_empty() && self.node(&node_name).is_none() {
             let are_known = dependencies.iter().all(|dependency| {
                 let node = self.node(&dag.node_name(dependency));
-                node.is_some_and(|node| node.is_fulfilled() && self.are_hooks_done(node))
+                node.is_some_and(Node::is_fulfilled) && !dag.handling.contains(dependency)
             });
             if !are_known {
                 return Ok(());
@@ -220,12 +232,6 @@ impl Walk<'_> {
             }
         }
         self.run_task(dag, task, &node_name)
-    }
-
-    /// Whatever hangs on a node beside what follows upon it.
-    fn are_hooks_done(&self, node: &Node) -> bool {
-        let children = node.children.iter().filter_map(|id| self.status.nodes.get(id));
-        children.filter(|child| child.is_hook()).all(Node::is_fulfilled)
     }
 
     fn holds(&self, dag: &Dag<'_, '_>, name: &str) -> bool {
@@ -247,7 +253,7 @@ impl Walk<'_> {
     }
 
     /// Whether nothing is left to do for a task that has ended or runs.
-    fn hooks_of_task(&mut self, dag: &Dag<'_, '_>, task: &Task, node: &Node) -> Result<bool, Halt> {
+    fn hooks_of_task(&mut self, dag: &mut Dag<'_, '_>, task: &Task, node: &Node) -> Result<bool, Halt> {
         let exit_hook = task.exit_hook(&self.spec.arguments);
         if task.hooks.is_empty() && exit_hook.is_none() {
             return Ok(true);
@@ -269,6 +275,9 @@ impl Walk<'_> {
                 let hook = exit_hook.as_ref();
                 is_done &= self.run_exit_hook(hook, &node, &dag.boundary, dag.used.base, &prefix, &scope)?;
             }
+        }
+        if !is_done {
+            dag.handling.insert(task.name.clone());
         }
         Ok(is_done)
     }
@@ -328,7 +337,7 @@ impl Walk<'_> {
     /// Whether further items may be begun.
     fn run_item(
         &mut self,
-        dag: &Dag<'_, '_>,
+        dag: &mut Dag<'_, '_>,
         task: &Task,
         item: &Task,
         dependencies: &[String],
@@ -375,7 +384,7 @@ impl Walk<'_> {
 
     fn finish_loop(
         &mut self,
-        dag: &Dag<'_, '_>,
+        dag: &mut Dag<'_, '_>,
         task: &Task,
         items: &[Task],
         group: &str,

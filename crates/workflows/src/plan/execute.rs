@@ -4,12 +4,13 @@ use jiff::Timestamp;
 
 use super::{
     Unknown,
+    limits::Limits,
     resolve::Base,
     walk::{Halt, NewNode, Walk, later},
 };
 use crate::{
     duration,
-    model::{Arguments, Number, RetryStrategy, Step, Template, TemplateType},
+    model::{Arguments, RetryStrategy, Step, Template, TemplateType},
     names,
     node::{Node, NodeFlag, NodeType, Phase},
     scope::Scope,
@@ -17,7 +18,6 @@ use crate::{
 
 /// Workflows may call themselves, but not for ever.
 const DEEPEST: usize = 100;
-const FAIL_FAST: &str = "template has failed or errored children and failFast enabled";
 
 /// Who uses a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,8 +146,11 @@ impl Walk<'_> {
         locals.set("node.name", name);
         let template = self.process(&written, arguments, &locals)?;
         self.show_as(name, &template);
-        self.check_timeout(name, &template)?;
-        self.check_parallelism(name, &template, &options)?;
+        let retries = self.retry_strategy(&template);
+        if retries.is_none() {
+            self.check_timeout(name, &template)?;
+        }
+        self.check_limits(name, &template, &options.boundary)?;
         let used = Use {
             name,
             step,
@@ -165,7 +168,13 @@ impl Walk<'_> {
             self.locks.release(&self.namespace, &self.name, &self.id(name));
             return Ok(());
         }
-        let retries = self.retry_strategy(&template);
+        if let Some(node) = self.node_mut(name)
+            && node.phase == Phase::Pending
+            && !node.r#type.has_pod()
+        {
+            // It has waited for a lock, and begins now.
+            node.phase = Phase::Running;
+        }
         let outcome = match retries {
             Some(strategy) => self.retry(&used, &strategy),
             None => self.perform(&used),
@@ -185,6 +194,10 @@ impl Walk<'_> {
 
     /// What the template does, without locks and attempts.
     pub(super) fn perform(&mut self, used: &Use<'_>) -> Result<(), Halt> {
+        if !used.step.inline.is_null() {
+            let limits = Limits::of(used.template);
+            self.inline_limits.insert(self.id(used.name), limits);
+        }
         match used.template.kind() {
             Some(TemplateType::Steps) => self.execute_steps(used),
             Some(TemplateType::Dag) => self.execute_dag(used),
@@ -207,8 +220,12 @@ impl Walk<'_> {
             self.add_container_nodes(used);
         }
         let id = self.id(used.name);
-        if self.pods.contains_key(id.as_str()) {
+        if let Some(pod) = self.pods.get(id.as_str()).copied() {
             // It is assessed when it is there; one that nobody remembers is, the next time.
+            let node = self.node(used.name).filter(|_| !used.step.inline.is_null());
+            if let Some(node) = node.cloned() {
+                self.assess_as(&node, pod, used.template);
+            }
             return Ok(());
         }
         if !self.shutdown.allows(used.options.is_on_exit) {
@@ -247,8 +264,9 @@ impl Walk<'_> {
         }
     }
 
-    fn check_timeout(&mut self, name: &str, template: &Template) -> Result<(), Halt> {
-        if template.timeout.is_empty() {
+    pub(super) fn check_timeout(&mut self, name: &str, template: &Template) -> Result<(), Halt> {
+        let is_leaf = !matches!(template.kind(), Some(TemplateType::Steps | TemplateType::Dag));
+        if template.timeout.is_empty() || !is_leaf {
             return Ok(());
         }
         let Some(node) = self.node(name) else {
@@ -268,87 +286,6 @@ impl Walk<'_> {
             self.stop_pod(pod);
         }
         Err(Halt::TimedOut("Step exceeded its deadline".to_owned()))
-    }
-
-    fn check_parallelism(&mut self, name: &str, template: &Template, options: &Options) -> Result<(), Halt> {
-        let limit = self.spec.parallelism.as_ref().and_then(Number::integer);
-        let is_pod = template.kind().is_some_and(TemplateType::is_pod);
-        let node = self.node(name).cloned();
-        let is_under_way = node
-            .as_ref()
-            .is_some_and(|node| matches!(node.phase, Phase::Pending | Phase::Running));
-        let has_pod = node
-            .as_ref()
-            .is_some_and(|node| self.pods.contains_key(node.id.as_str()));
-        if is_pod && !has_pod && limit.is_some_and(|limit| self.active_pods >= limit) && !is_under_way {
-            return Err(Halt::Later);
-        }
-        if let Some(node) = node.as_ref().filter(|_| !is_pod) {
-            let limits = Limits::of(template);
-            self.check_limits(&node.id.clone(), limits, false)?;
-        }
-        if options.boundary.is_empty() || is_under_way {
-            return Ok(());
-        }
-        let Some(limits) = self.limits_of(&options.boundary)? else {
-            return Ok(());
-        };
-        self.check_limits(&options.boundary, limits, true)
-    }
-
-    fn check_limits(&mut self, id: &str, limits: Limits, is_child: bool) -> Result<(), Halt> {
-        if limits.is_fail_fast && self.has_unsuccessful_children(id) {
-            if self.count_active_pods(Some(id)) == 0 {
-                self.fail_fast(id);
-            }
-            return Err(Halt::Later);
-        }
-        let Some(parallelism) = limits.parallelism else {
-            return Ok(());
-        };
-        let active = if is_child {
-            self.count_active_children(id)
-        } else {
-            // Those inside may go on; it is only for new ones that there must be room.
-            return Ok(());
-        };
-        if active >= parallelism {
-            Err(Halt::Later)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// A steps or DAG template that is not to go on after a failure ends now.
-    fn fail_fast(&mut self, id: &str) {
-        let Some(node) = self.status.nodes.get(id).cloned() else {
-            return;
-        };
-        if node.r#type == NodeType::Steps {
-            let groups = self.status.nodes.values().filter(|group| {
-                group.r#type == NodeType::StepGroup && group.boundary_id == id && !group.phase.is_fulfilled()
-            });
-            let last = groups
-                .map(|group| group.name.clone())
-                .max_by_key(std::string::String::len);
-            if let Some(last) = last {
-                self.mark(&last, Phase::Failed, Some(FAIL_FAST));
-            }
-        }
-        self.mark(&node.name, Phase::Failed, Some(FAIL_FAST));
-    }
-
-    /// What the template around a node allows.
-    fn limits_of(&mut self, id: &str) -> Result<Option<Limits>, Halt> {
-        let Some(node) = self.status.nodes.get(id).cloned() else {
-            return Ok(None);
-        };
-        match self.template_of(&node) {
-            Ok(template) => Ok(Some(Limits::of(&template))),
-            Err(Halt::Later) => Err(Halt::Later),
-            // An inline template is not found again by its name.
-            Err(_) => Ok(None),
-        }
     }
 
     /// The template of a node, with the inputs the node has.
@@ -382,21 +319,6 @@ impl Walk<'_> {
 
 /// How the message of a pending node begins whose pod could not be made so far.
 pub(super) const NOT_MADE: &str = "pod not created: ";
-
-#[derive(Clone, Copy)]
-struct Limits {
-    parallelism: Option<i64>,
-    is_fail_fast: bool,
-}
-
-impl Limits {
-    fn of(template: &Template) -> Self {
-        Self {
-            parallelism: template.parallelism.as_ref().and_then(Number::integer),
-            is_fail_fast: template.fail_fast == Some(true),
-        }
-    }
-}
 
 /// Names of pods tell the template's name, unless it stands in the step itself.
 fn template_in_pod_name<'t>(step: &Step, template: &'t str) -> &'t str {

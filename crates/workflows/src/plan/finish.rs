@@ -29,6 +29,12 @@ pub(super) fn after(object: &Value, status: &Status, observed: &Observed, now: T
     // It was read before, when it ran.
     let spec: Spec = serde_json::from_value(spec.clone()).unwrap_or_default();
     let mut plan = pods(&spec, status, observed, now);
+    // A pod that nobody remembers, or that did not hear of the end.
+    let running = observed
+        .pods
+        .iter()
+        .filter(|pod| !pod.has_ended() && !pod.is_being_deleted);
+    plan.stop.extend(running.map(name_of));
     claims(&spec, status, &mut plan);
     expire(&spec, status, now, &mut plan);
     plan
@@ -73,10 +79,14 @@ fn pods(spec: &Spec, status: &Status, observed: &Observed, now: Timestamp) -> Pl
 
 fn label(plan: &mut Plan, pod: &Pod) {
     if !pod.is_labelled_completed {
-        plan.label_completed.push(PodName {
-            name: pod.name.clone(),
-            uid: pod.uid.clone(),
-        });
+        plan.label_completed.push(name_of(pod));
+    }
+}
+
+fn name_of(pod: &Pod) -> PodName {
+    PodName {
+        name: pod.name.clone(),
+        uid: pod.uid.clone(),
     }
 }
 
@@ -93,8 +103,10 @@ fn goes_at(policy: Option<&PodGc>, status: &Status, pod: &Pod) -> Option<Timesta
     }?;
     if !policy.label_selector.is_null() {
         let selector = Selector::from_object(&policy.label_selector).ok()?;
-        let labels = json!({crate::names::COMPLETED: "true"});
-        if !selector.matches(labels.as_object()) {
+        let mut labels = pod.labels.clone();
+        // It has been labelled by now, or would be.
+        labels.insert(crate::names::COMPLETED.to_owned(), json!("true"));
+        if !selector.matches(Some(&labels)) {
             return None;
         }
     }

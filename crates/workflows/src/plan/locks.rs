@@ -102,6 +102,26 @@ impl Locks {
         (is_next, lock.holders.len())
     }
 
+    /// What has begun under a lock has it, whatever others were promised meanwhile.
+    fn keep(&mut self, lock: &str, who: &str) {
+        let lock = self.locks.entry(lock.to_owned()).or_default();
+        lock.waiting.retain(|waiting| waiting.who != who);
+        if !lock.holders.iter().any(|holder| holder == who) {
+            lock.holders.push(who.to_owned());
+        }
+    }
+
+    /// Of several locks that are only of use together, one could not be had. Whoever waits for it neither holds the
+    /// others nor stands before anybody else there: two that wait for each other would wait for ever.
+    fn give_back(&mut self, who: &str, but: &str) {
+        for (name, lock) in &mut self.locks {
+            if name != but {
+                lock.holders.retain(|holder| holder != who);
+                lock.waiting.retain(|waiting| waiting.who != who);
+            }
+        }
+    }
+
     pub(crate) fn release(&mut self, namespace: &str, workflow: &str, node: &str) {
         let who = holder(namespace, workflow, node);
         self.forget(|known| known == who);
@@ -154,14 +174,12 @@ impl Locks {
                 Some(entries) => entries.push(entry),
                 None => written[kind][list] = json!([entry]),
             };
-            if !own.is_empty() {
-                push(
-                    "holding",
-                    match kind {
-                        "mutex" => json!({"mutex": name, "holder": own[0]}),
-                        _ => json!({"semaphore": name, "holders": own}),
-                    },
-                );
+            match kind {
+                "mutex" => own
+                    .iter()
+                    .for_each(|who| push("holding", json!({"mutex": name, "holder": who}))),
+                _ if own.is_empty() => {}
+                _ => push("holding", json!({"semaphore": name, "holders": own})),
             }
             if lock.waiting.iter().any(|waiting| is_own(&waiting.who)) {
                 push(
@@ -207,12 +225,7 @@ impl Walk<'_> {
             };
             let (is_had, holders) = self.locks.acquire(lock, *limit, waiting);
             if !is_had {
-                // What was had before is given back: two that wait for each other would wait for ever.
-                for (other, _) in wanted.iter().filter(|(other, _)| other != lock) {
-                    if let Some(other) = self.locks.locks.get_mut(other) {
-                        other.holders.retain(|known| *known != who);
-                    }
-                }
+                self.locks.give_back(&who, lock);
                 let free = limit.saturating_sub(holders);
                 return Ok(Some(NotYet {
                     lock: lock.clone(),
@@ -278,6 +291,17 @@ impl Walk<'_> {
         synchronization: &Synchronization,
     ) -> Result<bool, Halt> {
         let id = self.id(used.name);
+        let has_begun = self.node(used.name).is_some_and(|node| {
+            let is_under_way = node.phase == Phase::Running || self.pods.contains_key(id.as_str());
+            node.synchronization_status.is_none() && is_under_way
+        });
+        if has_begun {
+            let who = holder(&self.namespace, &self.name, &id);
+            for (lock, _) in self.wanted(synchronization)? {
+                self.locks.keep(&lock, &who);
+            }
+            return Ok(true);
+        }
         let waiting = self.try_lock(&id, synchronization)?;
         let Some(waiting) = waiting else {
             if let Some(node) = self.node_mut(used.name)
@@ -347,6 +371,23 @@ mod tests {
         assert!(locks.acquire(lock, 2, waiting("n/a/y", 0, "")).0);
         assert!(!locks.acquire(lock, 2, waiting("n/b", 0, "")).0);
         assert!(locks.acquire(lock, 2, waiting("n/a/x", 0, "")).0);
+    }
+
+    #[test]
+    fn who_waits_for_one_of_two_locks_keeps_nobody_from_the_other() {
+        let mut locks = Locks::default();
+        let (one, two) = ("n/Mutex/1", "n/Mutex/2");
+        assert!(locks.acquire(two, 1, waiting("n/d", 0, "0")).0);
+        // It wants both: it has the first, waits for the second and gives the first back.
+        assert!(locks.acquire(one, 1, waiting("n/a", 0, "1")).0);
+        assert!(!locks.acquire(two, 1, waiting("n/a", 0, "1")).0);
+        locks.give_back("n/a", two);
+        assert!(locks.acquire(one, 1, waiting("n/e", 0, "2")).0);
+        locks.release("n", "d", "");
+        // Now it waits for the first, and the one who has that may have the second.
+        assert!(!locks.acquire(one, 1, waiting("n/a", 0, "1")).0);
+        locks.give_back("n/a", one);
+        assert!(locks.acquire(two, 1, waiting("n/e", 0, "2")).0);
     }
 
     #[test]

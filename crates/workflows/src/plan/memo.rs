@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     duration,
-    node::{MemoizationStatus, NodeOutputs, NodeType, Phase},
+    model::Template,
+    node::{MemoizationStatus, Node, NodeOutputs, NodeType, Phase},
 };
 
 /// An entry of a cache, as Argo writes it.
@@ -31,10 +32,13 @@ impl Walk<'_> {
         let Some(memoize) = &used.template.memoize else {
             return Ok(false);
         };
-        if self
-            .node(used.name)
-            .is_some_and(|node| node.memoization_status.is_some())
-        {
+        // What has begun goes on, whatever others have found out since.
+        let has_begun = |node: &Node| {
+            node.memoization_status.is_some()
+                || node.phase != Phase::Pending
+                || self.pods.contains_key(node.id.as_str())
+        };
+        if self.node(used.name).is_some_and(has_begun) || self.has_strays(used.name) {
             return Ok(false);
         }
         if memoize.key.is_empty() {
@@ -96,12 +100,10 @@ impl Walk<'_> {
         let Some(node) = self.node(name).cloned() else {
             return;
         };
-        let template = match (&node.memoization_status, node.phase) {
-            (Some(memo), Phase::Succeeded) if !memo.hit => Some(memo.clone()),
-            (None, Phase::Succeeded) if node.r#type == NodeType::Pod => self.memo_of_pod(&node),
-            _ => None,
+        let memo = node.memoization_status.as_ref().filter(|memo| !memo.hit);
+        let Some(memo) = memo.filter(|_| node.phase == Phase::Succeeded).cloned() else {
+            return;
         };
-        let Some(memo) = template else { return };
         let entry = Entry {
             node_id: node.id.clone(),
             outputs: node.outputs.clone(),
@@ -115,17 +117,19 @@ impl Walk<'_> {
         });
     }
 
-    fn memo_of_pod(&mut self, node: &crate::node::Node) -> Option<MemoizationStatus> {
-        let template = self.template_of(node).ok()?;
-        let memoize = template.memoize?;
-        let status = MemoizationStatus {
-            hit: false,
-            key: memoize.key,
-            cache_name: memoize.cache.config_map.name,
-        };
-        if let Some(known) = self.node_mut(&node.name) {
-            known.memoization_status = Some(status.clone());
+    /// The same for a pod, which becomes what it is only when it begins.
+    pub(super) fn remember_pod(&mut self, name: &str, template: &Template) {
+        let Some(node) = self.node_mut(name) else { return };
+        if node.phase != Phase::Succeeded || node.r#type != NodeType::Pod {
+            return;
         }
-        Some(status)
+        if let (None, Some(memoize)) = (&node.memoization_status, &template.memoize) {
+            node.memoization_status = Some(MemoizationStatus {
+                hit: false,
+                key: memoize.key.clone(),
+                cache_name: memoize.cache.config_map.name.clone(),
+            });
+        }
+        self.remember(name);
     }
 }

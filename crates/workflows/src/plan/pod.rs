@@ -218,6 +218,13 @@ impl Walk<'_> {
                 spec[field] = value;
             }
         }
+        let account = |executor: &Value| executor["serviceAccountName"].as_str().map(str::to_owned);
+        let account = account(&template.executor).or_else(|| account(&workflow.executor));
+        // Nobody but our own program runs there, and this account is meant for it.
+        if let Some(account) = account.filter(|_| template.kind() == Some(TemplateType::Resource)) {
+            spec["serviceAccountName"] = json!(account);
+            spec["automountServiceAccountToken"] = json!(true);
+        }
     }
 
     /// The pod ends at the earliest of its own deadline, the template's and the workflow's.

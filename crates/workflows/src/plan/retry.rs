@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     duration, expression,
-    model::{Number, RetryStrategy, Template},
+    model::{Number, RetryStrategy, Template, TemplateType},
     names,
     node::{Node, NodeFlag, NodeType, Phase},
     scope::Scope,
@@ -36,10 +36,16 @@ impl Walk<'_> {
         loop {
             let attempts = self.attempts(used.name);
             let last = attempts.last().cloned();
-            let mut deadline = None;
-            if let Some(last) = last.as_ref().filter(|last| last.phase.is_fulfilled()) {
-                deadline = longest(strategy, &attempts)?;
-                match self.judge(used.name, strategy, &attempts, last)? {
+            let ended = last.as_ref().filter(|last| last.phase.is_fulfilled());
+            let next = names::attempt(used.name, attempts.len());
+            if let Some(last) = ended {
+                // An attempt that was begun, though nobody could note that, was due.
+                let verdict = if self.has_strays(&next) {
+                    Verdict::Again
+                } else {
+                    self.judge(strategy, &attempts, last)?
+                };
+                match verdict {
                     Verdict::Over(phase, message) => {
                         self.mark(used.name, phase, message.as_deref());
                         if let Some(node) = self.node_mut(used.name) {
@@ -68,13 +74,17 @@ impl Walk<'_> {
             } else {
                 last.as_ref()
             };
+            if ended.is_some() && !self.has_strays(&name) {
+                let is_pod = used.template.kind().is_some_and(TemplateType::is_pod);
+                self.check_room(is_pod, &used.options.boundary)?;
+            }
             let template = self.template_of_attempt(used, &name, number, before, strategy)?;
             let options = Options {
                 flag: Some(NodeFlag {
                     hooked: used.options.flag.is_some_and(|flag| flag.hooked),
                     retried: true,
                 }),
-                deadline,
+                deadline: longest(strategy, &attempts)?,
                 ..used.options.clone()
             };
             let attempt = Use {
@@ -83,7 +93,9 @@ impl Walk<'_> {
                 options: &options,
                 ..*used
             };
-            let outcome = self.perform(&attempt);
+            let outcome = self
+                .check_timeout(&name, &template)
+                .and_then(|()| self.perform(&attempt));
             if self.node(&name).is_some() {
                 self.add_child(used.name, &name);
             }
@@ -93,7 +105,8 @@ impl Walk<'_> {
                     self.mark_error(attempt.new_node(NodeType::Skipped, Phase::Error), &message);
                     self.add_child(used.name, &name);
                 }
-                Err(halt) => return Err(halt),
+                Err(Halt::TimedOut(message)) => self.mark(&name, Phase::Failed, Some(&message)),
+                Err(Halt::Later) => return Err(Halt::Later),
             }
             let Some(node) = self.node(&name).cloned() else {
                 return Ok(());
@@ -118,13 +131,7 @@ impl Walk<'_> {
             .collect()
     }
 
-    fn judge(
-        &self,
-        name: &str,
-        strategy: &RetryStrategy,
-        attempts: &[Node],
-        last: &Node,
-    ) -> Result<Verdict, Halt> {
+    fn judge(&self, strategy: &RetryStrategy, attempts: &[Node], last: &Node) -> Result<Verdict, Halt> {
         let over = |message: &str| Ok(Verdict::Over(last.phase, Some(message.to_owned())));
         if !last.phase.is_failure() {
             return Ok(Verdict::Over(Phase::Succeeded, None));
@@ -150,7 +157,10 @@ impl Walk<'_> {
             return over("No more retries left");
         }
         if !strategy.expression.is_empty() {
-            let scope = attempt_scope(attempts.len(), Some(last));
+            let mut scope = attempt_scope(attempts.len() - 1, Some(last));
+            if last.exit_code().is_none() {
+                scope.set("lastRetry.exitCode", "-1");
+            }
             let environment = self.globals.with(&scope).environment();
             let holds = expression::holds(&strategy.expression, &environment)
                 .map_err(|error| format!("retryStrategy.expression: {error}"))?;
@@ -158,19 +168,13 @@ impl Walk<'_> {
                 return over("retryStrategy.expression evaluated to false");
             }
         }
-        self.wait(name, strategy, attempts, last)
+        self.wait(strategy, attempts, last)
     }
 
     /// How long to wait before the next attempt, and whether there is time for one.
-    fn wait(
-        &self,
-        _name: &str,
-        strategy: &RetryStrategy,
-        attempts: &[Node],
-        last: &Node,
-    ) -> Result<Verdict, Halt> {
+    fn wait(&self, strategy: &RetryStrategy, attempts: &[Node], last: &Node) -> Result<Verdict, Halt> {
         let Some(backoff) = &strategy.backoff else {
-            return Ok(Verdict::Again);
+            return Ok(self.breath(last));
         };
         let over = |message: &str| Ok(Verdict::Over(last.phase, Some(message.to_owned())));
         let end = longest(strategy, attempts)?;
@@ -204,6 +208,16 @@ impl Walk<'_> {
             return Ok(Verdict::Wait(until, format!("Backoff for {shown}")));
         }
         Ok(Verdict::Again)
+    }
+
+    /// An attempt that could not even begin most likely cannot a moment later; one that has no limit would never end.
+    fn breath(&self, last: &Node) -> Verdict {
+        let has_run = self.pods.contains_key(last.id.as_str()) || last.started_at != last.finished_at;
+        let until = later(last.finished_at.unwrap_or(self.now), 1);
+        if has_run || until <= self.now {
+            return Verdict::Again;
+        }
+        Verdict::Wait(until, "Backoff for 1 second".to_owned())
     }
 
     /// The template with what only this attempt knows.
@@ -281,9 +295,8 @@ impl Walk<'_> {
 fn attempt_scope(number: usize, before: Option<&Node>) -> Scope {
     let mut scope = Scope::default();
     scope.set("retries", number.to_string());
-    let outputs = before.and_then(|before| before.outputs.as_ref());
-    let code = outputs.and_then(|outputs| outputs.exit_code.clone());
-    scope.set("lastRetry.exitCode", code.unwrap_or_else(|| "0".to_owned()));
+    let code = before.and_then(Node::exit_code);
+    scope.set("lastRetry.exitCode", code.unwrap_or("0"));
     scope.set(
         "lastRetry.status",
         before.map_or("", |before| before.phase.text()),

@@ -1,6 +1,9 @@
 //! Workflows played to their end on a cluster that only seems to run pods.
 
 mod cluster;
+mod graphs;
+mod limits;
+mod random;
 mod stories;
 
 use cluster::Cluster;

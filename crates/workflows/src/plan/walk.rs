@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{Event, Locks, Plan, PodName, Unknown, finish, globals, phase_label, progress};
+use super::{Event, Locks, Plan, PodName, Unknown, finish, globals, limits::Limits, phase_label, progress};
 use crate::{
     check,
     model::{Inputs, Spec, Step},
@@ -95,6 +95,10 @@ pub(super) struct Walk<'a> {
     pub(super) pods: HashMap<&'a str, &'a Pod>,
     pub(super) active_pods: i64,
     pub(super) depth: usize,
+    /// Pods whose nodes nobody could note.
+    pub(super) strays: Vec<&'a Pod>,
+    /// Of templates that stand in the step itself, by node id.
+    pub(super) inline_limits: HashMap<String, Limits>,
     labels: Map<String, Value>,
     annotations: Map<String, Value>,
 }
@@ -148,9 +152,17 @@ impl<'a> Walk<'a> {
                 .collect(),
             active_pods: 0,
             depth: 0,
+            strays: Vec::new(),
+            inline_limits: HashMap::new(),
             labels: map(&meta["labels"]),
             annotations: map(&meta["annotations"]),
         };
+        let nodes = &walk.status.nodes;
+        let strays = observed
+            .pods
+            .iter()
+            .filter(|pod| !nodes.contains_key(&pod.node_id));
+        walk.strays = strays.collect();
         match walk.read_spec() {
             Ok(()) => Ok(walk),
             Err(Halt::Later) => Err(Box::new(walk.plan)),
@@ -374,44 +386,6 @@ impl<'a> Walk<'a> {
         names::pod_name(&self.name, &node.name, node.template())
     }
 
-    /// Pods that run or will, below a node or everywhere.
-    pub(super) fn count_active_pods(&self, boundary: Option<&str>) -> i64 {
-        let is_active = |node: &&Node| {
-            node.r#type.has_pod()
-                && boundary.is_none_or(|boundary| node.boundary_id == boundary)
-                && matches!(node.phase, Phase::Pending | Phase::Running)
-                && !node.is_daemoned()
-                && !is_waiting_for_lock(node)
-        };
-        self.status.nodes.values().filter(is_active).count() as i64
-    }
-
-    /// Pods, steps and DAGs that are under way directly below a node.
-    pub(super) fn count_active_children(&self, boundary: &str) -> i64 {
-        let is_active = |node: &&Node| {
-            let counts = node.r#type.has_pod() || matches!(node.r#type, NodeType::Steps | NodeType::Dag);
-            counts
-                && node.boundary_id == boundary
-                && matches!(node.phase, Phase::Pending | Phase::Running)
-                && !node.is_daemoned()
-                && !is_waiting_for_lock(node)
-        };
-        self.status.nodes.values().filter(is_active).count() as i64
-    }
-
-    pub(super) fn has_unsuccessful_children(&self, boundary: &str) -> bool {
-        let is_unsuccessful = |node: &Node| {
-            let counts = node.r#type.has_pod() || matches!(node.r#type, NodeType::Steps | NodeType::Dag);
-            // An attempt that failed is followed by another.
-            counts && node.boundary_id == boundary && node.phase.is_failure() && !node.is_attempt()
-        };
-        let retried = |node: &Node| {
-            node.r#type == NodeType::Retry && node.boundary_id == boundary && node.phase.is_failure()
-        };
-        let mut nodes = self.status.nodes.values();
-        nodes.any(|node| is_unsuccessful(node) || retried(node))
-    }
-
     // --- The workflow
 
     /// The whole has come to an end.
@@ -427,6 +401,23 @@ impl<'a> Walk<'a> {
         let entry = self.name.clone();
         if phase == Phase::Error && self.node(&entry).is_some_and(|node| node.phase == Phase::Running) {
             self.mark(&entry, Phase::Error, Some("Workflow operation error"));
+        }
+        self.end_what_is_left();
+    }
+
+    /// Nothing of a workflow goes on when it has ended.
+    fn end_what_is_left(&mut self) {
+        let open = self
+            .status
+            .nodes
+            .values()
+            .filter(|node| !node.phase.is_fulfilled());
+        let open: Vec<Node> = open.cloned().collect();
+        for node in open {
+            if let Some(pod) = self.pods.get(node.id.as_str()).copied() {
+                self.stop_pod(pod);
+            }
+            self.mark(&node.name, Phase::Failed, Some("the workflow has ended"));
         }
     }
 
@@ -486,11 +477,6 @@ impl<'a> Walk<'a> {
         }
         self.plan
     }
-}
-
-fn is_waiting_for_lock(node: &Node) -> bool {
-    let waiting = node.synchronization_status.as_ref();
-    waiting.is_some_and(|status| !status.waiting.is_empty())
 }
 
 pub(super) fn later(time: Timestamp, seconds: i64) -> Timestamp {

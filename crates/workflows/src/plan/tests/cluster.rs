@@ -59,6 +59,14 @@ pub(super) struct Cluster {
     pub(super) templates: BTreeMap<TemplateSource, Value>,
     pub(super) script: Script,
     pub(super) last: Plan,
+    /// What became of pods, by the names of their nodes.
+    pub(super) log: Vec<(Happened, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Happened {
+    Made,
+    Ended,
 }
 
 impl Cluster {
@@ -81,6 +89,7 @@ impl Cluster {
             templates: BTreeMap::new(),
             script: Box::new(script),
             last: Plan::default(),
+            log: Vec::new(),
         }
     }
 
@@ -131,14 +140,48 @@ impl Cluster {
 
     /// Plans once and does what is asked for.
     pub(super) fn step(&mut self) {
-        let plan = self.plan();
+        self.step_until(usize::MAX);
+    }
+
+    /// The same by a controller that dies after so many requests; another one begins with what is stored.
+    pub(super) fn step_dying(&mut self, requests: usize) {
+        self.step_until(requests);
+        self.locks = Locks::default();
+        self.locks.restore("n", &self.workflow);
+    }
+
+    fn step_until(&mut self, mut requests: usize) {
+        let mut may = || {
+            let may = requests > 0;
+            requests = requests.saturating_sub(1);
+            may
+        };
+        let mut plan = self.plan();
+        if let Some(held) = plan.newly_held(&self.workflow) {
+            if !may() {
+                return;
+            }
+            self.workflow = held;
+            plan = self.plan();
+            assert_eq!(plan.newly_held(&self.workflow), None);
+        }
         for object in &plan.make {
+            if !may() {
+                return;
+            }
             self.make(object);
         }
         for stop in &plan.stop {
+            if !may() {
+                return;
+            }
             if let Some(pod) = self.pods.get_mut(&stop.name) {
+                self.log.push((Happened::Ended, node_name(pod)));
                 end(pod, 143, &Report::default(), self.now);
             }
+        }
+        if plan.object.is_some() && !may() {
+            return;
         }
         for memory in &plan.remember {
             let key = ("n".to_owned(), memory.config_map.clone());
@@ -170,6 +213,7 @@ impl Cluster {
             return;
         }
         self.made.push(name.clone());
+        self.log.push((Happened::Made, node_name(object)));
         let mut pod = object.clone();
         pod["metadata"]["uid"] = json!(format!("uid-{name}-{}", self.made.len()));
         pod["status"] = json!({"phase": "Pending"});
@@ -195,7 +239,10 @@ impl Cluster {
                     pod["status"]["containerStatuses"] =
                         json!([{"name": "main", "ready": true, "state": {"running": {}}}]);
                 }
-                End::With { code, report } => end(pod, code, &report, now),
+                End::With { code, report } => {
+                    self.log.push((Happened::Ended, node_name(pod)));
+                    end(pod, code, &report, now);
+                }
             }
         }
     }
@@ -265,6 +312,11 @@ impl Cluster {
         told.sort();
         told
     }
+}
+
+pub(super) fn node_name(pod: &Value) -> String {
+    let name = &pod["metadata"]["annotations"][crate::names::NODE_NAME];
+    name.as_str().unwrap_or_default().to_owned()
 }
 
 pub(super) fn end(pod: &mut Value, code: i64, report: &Report, now: Timestamp) {

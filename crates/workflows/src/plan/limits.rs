@@ -1,0 +1,204 @@
+//! How much may run at a time: in the whole workflow, and directly inside of a template.
+
+use super::walk::{Halt, Walk};
+use crate::{
+    model::{Number, Template, TemplateType},
+    node::{Node, NodeType, Phase},
+    observed::Pod,
+};
+
+const FAIL_FAST: &str = "template has failed or errored children and failFast enabled";
+
+/// What a template allows inside of it.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    parallelism: Option<i64>,
+    is_fail_fast: bool,
+}
+
+impl Limits {
+    pub(super) fn of(template: &Template) -> Self {
+        Self {
+            parallelism: template.parallelism.as_ref().and_then(Number::integer),
+            is_fail_fast: template.fail_fast == Some(true),
+        }
+    }
+}
+
+impl Walk<'_> {
+    /// Whether a node may go on, or begin.
+    pub(super) fn check_limits(
+        &mut self,
+        name: &str,
+        template: &Template,
+        boundary: &str,
+    ) -> Result<(), Halt> {
+        if self.has_strays(name) {
+            // It has begun, though nobody could note that: it is part of what runs.
+            return Ok(());
+        }
+        let is_pod = template.kind().is_some_and(TemplateType::is_pod);
+        let node = self.node(name).cloned();
+        if let Some(node) = node.as_ref().filter(|_| !is_pod) {
+            self.check_fail_fast(&node.id, Limits::of(template))?;
+        }
+        if node.is_some_and(|node| is_active(&node)) {
+            return Ok(());
+        }
+        if !boundary.is_empty()
+            && let Some(limits) = self.limits_of(boundary)?
+        {
+            self.check_fail_fast(boundary, limits)?;
+        }
+        self.check_room(is_pod, boundary)
+    }
+
+    /// Whether something more may begin inside of a node.
+    pub(super) fn check_room(&mut self, is_pod: bool, boundary: &str) -> Result<(), Halt> {
+        let limit = self.spec.parallelism.as_ref().and_then(Number::integer);
+        if is_pod && limit.is_some_and(|limit| self.active_pods >= limit) {
+            return Err(Halt::Later);
+        }
+        if boundary.is_empty() {
+            return Ok(());
+        }
+        let limits = self.limits_of(boundary)?;
+        let limit = limits.and_then(|limits| limits.parallelism);
+        if limit.is_some_and(|limit| self.count_active_children(boundary) >= limit) {
+            return Err(Halt::Later);
+        }
+        Ok(())
+    }
+
+    /// A template that is not to go on after a failure ends when what runs in it has.
+    fn check_fail_fast(&mut self, id: &str, limits: Limits) -> Result<(), Halt> {
+        if !limits.is_fail_fast || !self.has_unsuccessful_children(id) {
+            return Ok(());
+        }
+        if self.count_active_pods(Some(id)) == 0 {
+            self.fail_fast(id);
+        }
+        Err(Halt::Later)
+    }
+
+    fn fail_fast(&mut self, id: &str) {
+        let Some(node) = self.status.nodes.get(id).cloned() else {
+            return;
+        };
+        if node.r#type == NodeType::Steps {
+            let groups = self.status.nodes.values().filter(|group| {
+                group.r#type == NodeType::StepGroup && group.boundary_id == id && !group.phase.is_fulfilled()
+            });
+            let last = groups
+                .map(|group| group.name.clone())
+                .max_by_key(std::string::String::len);
+            if let Some(last) = last {
+                self.mark(&last, Phase::Failed, Some(FAIL_FAST));
+            }
+        }
+        self.mark(&node.name, Phase::Failed, Some(FAIL_FAST));
+    }
+
+    /// What the template around a node allows.
+    fn limits_of(&mut self, id: &str) -> Result<Option<Limits>, Halt> {
+        if let Some(limits) = self.inline_limits.get(id) {
+            return Ok(Some(*limits));
+        }
+        let Some(node) = self.status.nodes.get(id).cloned() else {
+            return Ok(None);
+        };
+        match self.template_of(&node) {
+            Ok(template) => Ok(Some(Limits::of(&template))),
+            Err(Halt::Later) => Err(Halt::Later),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Pods that run or will, below a node or everywhere.
+    pub(super) fn count_active_pods(&self, boundary: Option<&str>) -> i64 {
+        let is_counted = |node: &&Node| {
+            node.r#type.has_pod()
+                && boundary.is_none_or(|boundary| node.boundary_id == boundary)
+                && is_active(node)
+                && !node.is_daemoned()
+        };
+        let nodes = self.status.nodes.values().filter(is_counted).count();
+        (nodes + self.count_active_strays(boundary)) as i64
+    }
+
+    /// Pods, steps and DAGs that are under way directly below a node.
+    fn count_active_children(&self, boundary: &str) -> i64 {
+        let is_counted = |node: &&Node| {
+            (node.r#type.has_pod() || is_group(node))
+                && node.boundary_id == boundary
+                && is_active(node)
+                && !node.is_daemoned()
+        };
+        let nodes = self.status.nodes.values().filter(is_counted).count();
+        (nodes + self.count_active_strays(Some(boundary))) as i64
+    }
+
+    fn has_unsuccessful_children(&self, boundary: &str) -> bool {
+        let is_unsuccessful = |node: &Node| {
+            // An attempt that failed is followed by another.
+            let counts = node.r#type.has_pod() || is_group(node);
+            (counts && !node.is_attempt()) || node.r#type == NodeType::Retry
+        };
+        let mut nodes = self.status.nodes.values();
+        nodes.any(|node| node.boundary_id == boundary && node.phase.is_failure() && is_unsuccessful(node))
+    }
+
+    // --- Pods that were made by somebody who could not note it any more
+
+    fn strays(&self) -> impl Iterator<Item = &Pod> {
+        let strays = self.strays.iter().copied();
+        strays.filter(|pod| !self.status.nodes.contains_key(&pod.node_id))
+    }
+
+    /// Whether there are such pods of a node, or of something inside of it.
+    pub(super) fn has_strays(&self, name: &str) -> bool {
+        self.strays().any(|pod| is_below(&pod.node_name, name))
+    }
+
+    fn count_active_strays(&self, boundary: Option<&str>) -> usize {
+        let running = self.strays().filter(|pod| !pod.has_ended());
+        let around = match boundary.map(|id| self.status.nodes.get(id)) {
+            Some(None) => return 0,
+            Some(Some(node)) => node.name.as_str(),
+            None => self.name.as_str(),
+        };
+        running.filter(|pod| is_below(&pod.node_name, around)).count()
+    }
+}
+
+/// Whether a node is the other one or something inside of it, as their names tell.
+fn is_below(name: &str, around: &str) -> bool {
+    name.strip_prefix(around)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', '(']))
+}
+
+fn is_group(node: &Node) -> bool {
+    matches!(node.r#type, NodeType::Steps | NodeType::Dag)
+}
+
+/// Under way, and not just waiting for its turn.
+fn is_active(node: &Node) -> bool {
+    let waiting = node.synchronization_status.as_ref();
+    let waits_for_lock = waiting.is_some_and(|status| !status.waiting.is_empty());
+    matches!(node.phase, Phase::Pending | Phase::Running) && !waits_for_lock
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_is_inside() {
+        for inside in ["w.a", "w.a(0)", "w.a.b", "w.a[0].b(1:x)"] {
+            assert!(is_below(inside, "w.a"), "{inside}");
+        }
+        for outside in ["w.ab", "w.b", "w"] {
+            assert!(!is_below(outside, "w.a"), "{outside}");
+        }
+    }
+}
