@@ -57,6 +57,10 @@ const NOT_HERE: &[(&str, &str)] = &[
         "it waits for a phase that there is not",
     ),
     (
+        "e2e/inline/TestDAGLevelMemoize.yaml",
+        "it says `Parameter` for `parameter`, which is refused here",
+    ),
+    (
         "e2e/functional/sidecar-volumes.yaml",
         "its script has no source, and its shell must know `[[`",
     ),
@@ -176,7 +180,7 @@ fn play(server: &Server, shell: &Shell<'_>, number: usize, case: &Case) -> Resul
             meta.remove("namespace");
         }
         let made = shell.run(&format!(
-            "kubectl create -n {namespace} -o json -f - <<'END'\n{object}\nEND"
+            "kubectl create -n {namespace} --validate=false -o json -f - <<'END'\n{object}\nEND"
         ));
         if made.code != 0 {
             return Err(made.stderr);
@@ -307,7 +311,6 @@ fn localized(text: &str, namespace: &str) -> String {
     }
     let text = text
         .replace("open(\"result.txt\"", &format!("open(\"{place}result.txt\""))
-        .replace("/tmp/hello_world.txt", &format!("{place}hello_world.txt"))
         .replace("; /argosay", "; echo hello argo");
     // A manifest of its own, inside of a text.
     let lines = text
