@@ -9,7 +9,7 @@ pub fn process(arguments: &[OsString], start_log: impl FnOnce()) -> Option<ExitC
         return None;
     };
     match (kind.to_str()?, rest) {
-        ("__sandbox", [folder]) => Some(cluster::sandbox_process(Path::new(folder))),
+        ("__sandbox", [folder, asked_by]) => Some(cluster::sandbox_process(Path::new(folder), asked_by)),
         ("__network", [folder]) => {
             start_log();
             Some(cluster::network_process(Path::new(folder)))

@@ -9,9 +9,6 @@ use std::{
     path::Path,
 };
 
-/// Tells the program that starts a sandbox the number of the process that waits for it.
-pub(crate) const ASKED_BY: &str = "TRAINYARD_ASKED_BY";
-
 const FILE: &str = "sandbox.lock";
 
 /// Held until dropped, by everybody who has inherited it.

@@ -23,12 +23,13 @@ mod seccomp;
 mod server;
 mod stdio;
 
-use std::{io::Write as _, path::Path, process::ExitCode};
+use std::{ffi::OsStr, io::Write as _, path::Path, process::ExitCode};
 
 /// Starts the sandbox described by `dir/sandbox.json` in the background and returns when it answers
-/// on `dir/sandbox.sock`. What goes wrong before that is said on standard error.
-pub fn main(dir: &Path) -> ExitCode {
-    match launch::launch(dir) {
+/// on `dir/sandbox.sock`. What goes wrong before that is said on standard error. `asked_by` is the number of the
+/// process that waits for it: without that one nothing is started.
+pub fn main(dir: &Path, asked_by: &OsStr) -> ExitCode {
+    match launch::launch(dir, asked_by) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "{error}");

@@ -24,7 +24,7 @@ pub mod volumes;
 mod worker;
 mod workers;
 
-use std::{path::Path, process::ExitCode};
+use std::{ffi::OsStr, path::Path, process::ExitCode};
 
 pub use agent::{Settings, start, tier_of_this_machine};
 pub use containers::{
@@ -36,9 +36,9 @@ pub use node::name_of_this_machine;
 pub use orphans::{Leftovers, leave_nothing_running};
 pub use service_table::{Cluster, table};
 
-/// The program behind `__sandbox DIR`; must be called before the process has a second thread.
-pub fn sandbox_process(folder: &Path) -> ExitCode {
-    containers::sandbox::main(folder)
+/// The program behind `__sandbox DIR ASKED_BY`; must be called before the process has a second thread.
+pub fn sandbox_process(folder: &Path, asked_by: &OsStr) -> ExitCode {
+    containers::sandbox::main(folder, asked_by)
 }
 
 /// The program behind `__network DIR`; must be called before the process has a second thread.

@@ -27,19 +27,37 @@ pub(crate) fn decode<K: DeserializeOwned>(cursor: &str) -> Outcome<K> {
 pub(crate) struct Beside<K> {
     /// After which key the next page begins, if there is one.
     pub(crate) next: Option<K>,
-    /// The same for the one before; that at the beginning of the list has no key.
-    pub(crate) previous: Option<Option<K>>,
+    /// Where the one before begins, if there is one.
+    pub(crate) previous: Option<Begin<K>>,
+}
+
+/// Where a page begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Begin<K> {
+    /// With the list.
+    WithList,
+    After(K),
+}
+
+impl<K> Begin<K> {
+    /// What it comes after; the first page has no such key.
+    pub(crate) fn key(&self) -> Option<&K> {
+        match self {
+            Self::WithList => None,
+            Self::After(key) => Some(key),
+        }
+    }
 }
 
 impl<K> Beside<K> {
     /// From the keys of what comes before a page, the nearest first, as many as a page has and one more.
-    pub(crate) fn previous(before: impl IntoIterator<Item = K>, limit: usize) -> Option<Option<K>> {
+    pub(crate) fn previous(before: impl IntoIterator<Item = K>, limit: usize) -> Option<Begin<K>> {
         let mut before = before.into_iter();
         let nearest = before.next()?;
         if limit == 0 {
-            return Some(Some(nearest));
+            return Some(Begin::After(nearest));
         }
-        Some(before.nth(limit - 1))
+        Some(before.nth(limit - 1).map_or(Begin::WithList, Begin::After))
     }
 }
 
@@ -90,13 +108,16 @@ mod tests {
         assert_eq!(page(list(), None, 2), (vec![1, 2], beside(Some(2), None)));
         assert_eq!(
             page(list(), Some(&2), 2),
-            (vec![3, 4], beside(Some(4), Some(None)))
+            (vec![3, 4], beside(Some(4), Some(Begin::WithList)))
         );
-        assert_eq!(page(list(), Some(&4), 2), (vec![5], beside(None, Some(Some(2)))));
+        assert_eq!(
+            page(list(), Some(&4), 2),
+            (vec![5], beside(None, Some(Begin::After(2))))
+        );
         // What has gone meanwhile does not matter.
         assert_eq!(
             page(list().filter(|(key, _)| *key != 2), Some(&2), 3),
-            (vec![3, 4, 5], beside(None, Some(None)))
+            (vec![3, 4, 5], beside(None, Some(Begin::WithList)))
         );
         assert_eq!(page(list(), Some(&9), 2).0, Vec::<i32>::new());
     }

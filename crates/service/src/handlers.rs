@@ -88,7 +88,7 @@ fn page<K: serde::Serialize>(asked: &Asked, items: Vec<Value>, beside: &Beside<K
         page["next_cursor"] = json!(next);
     }
     if let Some(previous) = &beside.previous {
-        let previous = previous.as_ref().map(cursor::encode);
+        let previous = previous.key().map(cursor::encode);
         links.push(link(asked, previous.as_deref(), "prev"));
     }
     if asked.text("cursor").is_some() {

@@ -367,6 +367,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::cursor::Begin;
 
     struct Nothing;
 
@@ -426,7 +427,7 @@ mod tests {
                 let (rows, beside) = index.page(None, after.as_ref(), limit, |_| true);
                 back.push(names(&rows).join(" "));
                 match beside.previous {
-                    Some(previous) => after = previous,
+                    Some(previous) => after = previous.key().cloned(),
                     None => break,
                 }
             }
@@ -443,7 +444,7 @@ mod tests {
         assert_eq!(names(&rows), ["three"]);
         let (rows, beside) = index.page(None, beside.next.as_ref(), 1, |row| row.name().starts_with('t'));
         assert_eq!((names(&rows), beside.next), (vec!["two"], None));
-        assert_eq!(beside.previous, Some(None));
+        assert_eq!(beside.previous, Some(Begin::WithList));
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Sources {
     pub(super) fn read(&self, surroundings: &Surroundings) -> Result<Vec<Object>> {
         let mut objects = Vec::new();
         if let Some(folder) = &self.kustomize {
-            let built = build::trace(folder, &Options::default(), surroundings)?;
+            let built = build::trace(folder, Options::default(), surroundings)?;
             let object = |traced: TracedObject| {
                 let source = match traced.source.place() {
                     Some(place) if place.line > 0 => {

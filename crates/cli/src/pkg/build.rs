@@ -86,9 +86,9 @@ fn build(dir: &Path, options: Options, surroundings: &Surroundings) -> Result<Bu
 }
 
 /// The same, with the places of everything.
-pub(crate) fn trace(dir: &Path, options: &Options, surroundings: &Surroundings) -> Result<Traced> {
+pub(crate) fn trace(dir: &Path, options: Options, surroundings: &Surroundings) -> Result<Traced> {
     let folder = absolute(dir)?;
-    let traced = packages::trace(&Disk, &folder, options).map_err(|error| complain(error, surroundings))?;
+    let traced = packages::trace(&Disk, &folder, &options).map_err(|error| complain(error, surroundings))?;
     pass_on(&traced.warnings);
     Ok(traced)
 }

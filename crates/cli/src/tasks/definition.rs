@@ -111,7 +111,7 @@ fn list(arguments: &ListArguments, surroundings: &Surroundings) -> Result<ExitCo
         };
         let definitions = rest.list("/v1/definitions", query, None).await?;
         Ok(shown::list(
-            &arguments.answer,
+            arguments.answer,
             definitions,
             ["NAMESPACE", "NAME", "TEMPLATE", "CREATOR", "DESCRIPTION"],
             |row| {
@@ -131,7 +131,7 @@ fn list(arguments: &ListArguments, surroundings: &Surroundings) -> Result<ExitCo
 
 fn show(arguments: &NameArguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let path = path(&arguments.name);
-    shown::whole(&arguments.place, surroundings, &arguments.answer, &path)
+    shown::whole(&arguments.place, surroundings, arguments.answer, &path)
 }
 
 fn apply(arguments: &ApplyArguments, surroundings: &Surroundings) -> Result<ExitCode> {
@@ -147,7 +147,7 @@ fn apply(arguments: &ApplyArguments, surroundings: &Surroundings) -> Result<Exit
             .store("/v1/definitions", known, &definition, arguments.dry_run)
             .await?;
         warn(&answer);
-        Ok(shown::one(&arguments.answer, &answer, |answer| {
+        Ok(shown::one(arguments.answer, &answer, |answer| {
             format!("definition {} {done}\n", text(answer, "name"))
         }))
     })
@@ -155,5 +155,5 @@ fn apply(arguments: &ApplyArguments, surroundings: &Surroundings) -> Result<Exit
 
 fn form(arguments: &NameArguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let path = format!("{}/form", path(&arguments.name));
-    shown::whole(&arguments.place, surroundings, &arguments.answer, &path)
+    shown::whole(&arguments.place, surroundings, arguments.answer, &path)
 }

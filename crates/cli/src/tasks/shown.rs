@@ -15,7 +15,7 @@ pub(super) fn text(value: &Value, name: &str) -> String {
 
 /// A list, a line for each; `nothing` is said where there are none.
 pub(super) fn list<const N: usize>(
-    answer: &Answer,
+    answer: Answer,
     items: Vec<Value>,
     heads: [&str; N],
     row: impl Fn(&Value) -> [String; N],
@@ -33,7 +33,7 @@ pub(super) fn list<const N: usize>(
 }
 
 /// One answer; people are shown these words instead, as they are.
-pub(super) fn one(answer: &Answer, value: &Value, words: impl FnOnce(&Value) -> String) -> ExitCode {
+pub(super) fn one(answer: Answer, value: &Value, words: impl FnOnce(&Value) -> String) -> ExitCode {
     match answer.output {
         Output::Json => println!("{value:#}"),
         Output::Text => print!("{}", words(value)),
@@ -45,7 +45,7 @@ pub(super) fn one(answer: &Answer, value: &Value, words: impl FnOnce(&Value) -> 
 pub(super) fn whole(
     place: &Place,
     surroundings: &Surroundings,
-    answer: &Answer,
+    answer: Answer,
     path: &str,
 ) -> Result<ExitCode> {
     carry_out(place, surroundings, async |rest| {

@@ -295,7 +295,7 @@ fn list(arguments: &ListArguments, surroundings: &Surroundings) -> Result<ExitCo
             .await?;
         let now = Timestamp::now();
         Ok(shown::list(
-            &arguments.answer,
+            arguments.answer,
             tasks,
             HEADS,
             |task| row(task, now),
@@ -342,14 +342,14 @@ fn path(name: &str) -> String {
 
 fn show(arguments: &NameArguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let path = path(&arguments.name);
-    shown::whole(&arguments.place, surroundings, &arguments.answer, &path)
+    shown::whole(&arguments.place, surroundings, arguments.answer, &path)
 }
 
 fn act(arguments: &NameArguments, verb: &str, done: &str, surroundings: &Surroundings) -> Result<ExitCode> {
     carry_out(&arguments.place, surroundings, async |rest| {
         let path = format!("{}:{verb}", path(&arguments.name));
         let task = rest.ask(Method::POST, &path, &[], &[], None).await?.body;
-        Ok(shown::one(&arguments.answer, &task, |task| {
+        Ok(shown::one(arguments.answer, &task, |task| {
             format!("{} {done}\n", text(task, "name"))
         }))
     })

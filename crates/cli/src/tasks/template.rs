@@ -116,7 +116,7 @@ fn list(arguments: &ListArguments, surroundings: &Surroundings) -> Result<ExitCo
     carry_out(&arguments.place, surroundings, async |rest| {
         let templates = rest.list("/v1/templates", &[], None).await?;
         Ok(shown::list(
-            &arguments.answer,
+            arguments.answer,
             templates,
             ["NAME", "DESCRIPTION"],
             |row| ["name", "description"].map(|name| text(row, name)),
@@ -128,9 +128,7 @@ fn list(arguments: &ListArguments, surroundings: &Surroundings) -> Result<ExitCo
 fn show(arguments: &ShowArguments, surroundings: &Surroundings) -> Result<ExitCode> {
     carry_out(&arguments.place, surroundings, async |rest| {
         let template = rest.get(&path(&arguments.name), &[]).await?.body;
-        Ok(shown::one(&arguments.answer, &template, |it| {
-            text(it, "template")
-        }))
+        Ok(shown::one(arguments.answer, &template, |it| text(it, "template")))
     })
 }
 
@@ -143,7 +141,7 @@ fn apply(arguments: &ApplyArguments, surroundings: &Surroundings) -> Result<Exit
             .store("/v1/templates", known, &template, arguments.dry_run)
             .await?;
         warn(&answer);
-        Ok(shown::one(&arguments.answer, &answer, |answer| {
+        Ok(shown::one(arguments.answer, &answer, |answer| {
             format!("template {} {done}\n", text(answer, "name"))
         }))
     })

@@ -102,7 +102,7 @@ fn create(arguments: &CreateArguments, surroundings: &Surroundings) -> Result<Ex
             .ask(Method::POST, "/v1/tokens", &[], &[], Some(&body))
             .await?
             .body;
-        Ok(shown::one(&arguments.answer, &token, |token| {
+        Ok(shown::one(arguments.answer, &token, |token| {
             text(token, "token") + "\n"
         }))
     })
@@ -113,7 +113,7 @@ fn list(arguments: &ListArguments, surroundings: &Surroundings) -> Result<ExitCo
         let namespace = arguments.place.namespace().unwrap_or("*");
         let tokens = rest.list("/v1/tokens", &[("namespace", namespace)], None).await?;
         Ok(shown::list(
-            &arguments.answer,
+            arguments.answer,
             tokens,
             ["ID", "NAME", "MAY", "ENDS"],
             row,

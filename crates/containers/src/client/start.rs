@@ -15,13 +15,13 @@ use tokio::{fs, process::Command};
 use super::{Sandbox, error::Error};
 use crate::{
     cgroups,
-    claim::{ASKED_BY, Claim},
+    claim::Claim,
     processes, spec,
     state::{ContainerState, State},
 };
 
 impl Sandbox {
-    /// Runs `binary __sandbox DIR` and returns when the sandbox listens. It is no child of this
+    /// Runs `binary __sandbox DIR ASKED_BY` and returns when the sandbox listens. It is no child of this
     /// process and outlives it.
     pub async fn start(binary: &Path, dir: &Path, spec: &spec::Sandbox) -> Result<Self, Error> {
         let write = |path: &Path| {
@@ -49,9 +49,9 @@ impl Sandbox {
         command
             .arg("__sandbox")
             .arg(dir)
+            .arg(std::process::id().to_string())
             // What whoever started us has in its environment is nobody's business in there.
             .env_clear()
-            .env(ASKED_BY, std::process::id().to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null());
         let output = command.output().await.map_err(run)?;

@@ -3,6 +3,7 @@
 
 use std::{
     env,
+    ffi::OsStr,
     fs::{self, File, OpenOptions},
     io::{self, Read as _, Write as _},
     path::Path,
@@ -21,22 +22,16 @@ use super::{
     namespaces,
     server::Server,
 };
-use crate::{
-    claim::{ASKED_BY, Claim},
-    processes,
-    spec::Sandbox,
-    state::State,
-    system,
-};
+use crate::{claim::Claim, processes, spec::Sandbox, state::State, system};
 
 /// What the sandbox tells its launcher when it listens.
 const READY: &[u8] = b"ready";
 
-pub(super) fn launch(dir: &Path) -> Result<(), SetupError> {
+pub(super) fn launch(dir: &Path, asked_by: &OsStr) -> Result<(), SetupError> {
     system::close_all_above_stderr();
     env::set_current_dir(dir).doing(|| format!("enter `{}`", dir.display()))?;
     let claim = Claim::wait(Path::new(".")).doing(|| "claim the folder")?;
-    still_wanted().doing(|| "start the sandbox")?;
+    still_wanted(asked_by).doing(|| "start the sandbox")?;
     end_unknown().doing(|| "end the sandbox before")?;
     let spec = read_spec().doing(|| "read `sandbox.json`")?;
     let (ready, tell) = pipe2(OFlag::O_CLOEXEC).doing(|| "make a pipe")?;
@@ -67,11 +62,11 @@ pub(super) fn launch(dir: &Path) -> Result<(), SetupError> {
 }
 
 /// Whoever comes after an agent that was killed has the folder now, or it is about to go.
-fn still_wanted() -> io::Result<()> {
-    let parent = getppid().to_string();
-    match env::var(ASKED_BY) {
-        Ok(asked_by) if asked_by == parent => Ok(()),
-        _ => Err(io::Error::other("whoever asked for it is gone")),
+fn still_wanted(asked_by: &OsStr) -> io::Result<()> {
+    if asked_by == getppid().to_string().as_str() {
+        Ok(())
+    } else {
+        Err(io::Error::other("whoever asked for it is gone"))
     }
 }
 

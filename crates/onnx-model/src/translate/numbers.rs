@@ -29,7 +29,7 @@ pub(super) fn node(graph: &mut Graph, given: &Given<'_>) -> Translated {
                 Ok(graph.op("LeakyRelu", &[&x.output], &[x.t(), ("alpha", slope)]))
             })
         }
-        "Elu" if given.float("alpha", 1.0) != 1.0 => Err("its `alpha` is not 1".to_owned()),
+        "Elu" if (given.float("alpha", 1.0) - 1.0).abs() > 0.0 => Err("its `alpha` is not 1".to_owned()),
         "Elu" => one(graph, given, "Elu"),
         "PRelu" => prelu(graph, given),
         "Clip" => clip(graph, given),

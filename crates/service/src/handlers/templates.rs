@@ -244,9 +244,8 @@ async fn remove(app: &App, object: &Value) -> Outcome<()> {
     let mut known = version(object).to_owned();
     loop {
         let options = json!({"preconditions": {"resourceVersion": known}});
-        let refusal = match app.objects.delete(&folder(), name, &options).await {
-            Ok(_) => return Ok(()),
-            Err(refusal) => refusal,
+        let Err(refusal) = app.objects.delete(&folder(), name, &options).await else {
+            return Ok(());
         };
         let is_late = refusal.is(403) && refusal.to_string().contains(admission::IN_USE);
         if !(is_late || refusal.is(409)) || Instant::now() >= deadline {

@@ -139,7 +139,7 @@ pub(super) async fn infer(
     }
     let json_length = Some(out.len());
     let parts: Vec<&[u8]> = std::iter::once(out.as_bytes())
-        .chain(raw.iter().map(|raw| raw.as_ref()))
+        .chain(raw.iter().map(AsRef::as_ref))
         .collect();
     Ok(Content {
         kind: BINARY,

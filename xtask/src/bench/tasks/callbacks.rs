@@ -25,7 +25,9 @@ const PATIENCE: Duration = Duration::from_mins(3);
 const TEMPLATE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ global.release }}\"}\ndata: {number: \"{{ number }}\"}\n";
 
 /// When the first and the last callback of each task came.
-type Heard = Arc<Mutex<HashMap<String, (Option<Instant>, Option<Instant>)>>>;
+type Heard = Arc<Mutex<HashMap<String, Times>>>;
+/// Of the first callback and the last.
+type Times = (Option<Instant>, Option<Instant>);
 
 pub(super) fn measure(binaries: &Path, folder: &Path, samples: &mut Samples) -> Result<()> {
     eprintln!("ours: callbacks of {TASKS} tasks");
@@ -51,7 +53,7 @@ pub(super) fn measure(binaries: &Path, folder: &Path, samples: &mut Samples) -> 
     let submitted = submit(TASKS)?;
     await_all(&heard, &submitted)?;
     let heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-    let after = |pick: fn(&(Option<Instant>, Option<Instant>)) -> Option<Instant>| -> Vec<Duration> {
+    let after = |pick: fn(&Times) -> Option<Instant>| -> Vec<Duration> {
         let took = submitted
             .iter()
             .filter_map(|(task, begun)| Some(pick(heard.get(task)?)?.duration_since(*begun)));
