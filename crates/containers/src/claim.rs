@@ -58,14 +58,13 @@ mod tests {
     #[test]
     fn a_folder_that_went_away_meanwhile_is_not_claimed() {
         let dir = tempfile::tempdir().unwrap();
-        let held = Claim::wait(dir.path()).unwrap();
-        let waiter = std::thread::spawn({
-            let path = dir.path().to_owned();
-            move || Claim::wait(&path).map(drop)
-        });
+        let path = dir.path().join(FILE);
+        drop(Claim::wait(dir.path()).unwrap());
+        let opened_before = File::open(&path).unwrap();
+        assert!(is_at(&opened_before, &path).unwrap());
         fs::remove_dir_all(dir.path()).unwrap();
-        drop(held);
-        let refused = waiter.join().unwrap().unwrap_err();
+        assert!(!is_at(&opened_before, &path).unwrap());
+        let refused = Claim::wait(dir.path()).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -235,6 +235,10 @@ mod tests {
         assert_eq!(
             kinds(&objects)[15..],
             [
+                "ValidatingAdmissionPolicy",
+                "ValidatingAdmissionPolicyBinding",
+                "ValidatingAdmissionPolicy",
+                "ValidatingAdmissionPolicyBinding",
                 "ServiceAccount",
                 "ClusterRole",
                 "ClusterRoleBinding",
@@ -244,7 +248,7 @@ mod tests {
                 "Deployment"
             ]
         );
-        assert_eq!(objects[21]["spec"]["replicas"], 2);
+        assert_eq!(objects[25]["spec"]["replicas"], 2);
     }
 
     #[test]
