@@ -20,6 +20,10 @@ pub(super) enum Wish {
 
 /// A step or a task.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a choice of its own, made at random"
+)]
 pub(super) struct Work {
     body: Body,
     is_wanted: bool,
@@ -235,8 +239,7 @@ fn work_ends(group: &Group, work: &Work) -> Phase {
     match (work.items, work.is_wanted) {
         // A loop over nothing, and one of which nothing is wanted.
         (Some(0), _) if group.is_dag => return Phase::Skipped,
-        (Some(0), _) => return Phase::Succeeded,
-        (Some(_), false) => return Phase::Succeeded,
+        (Some(0), _) | (Some(_), false) => return Phase::Succeeded,
         (None, false) => return Phase::Skipped,
         _ => {}
     }
@@ -257,16 +260,18 @@ fn name(group: &Group, row: usize, place: usize) -> String {
     }
 }
 
+/// By template, what each of its tasks waits for.
+type Waits = BTreeMap<String, Vec<(String, Vec<String>)>>;
+
 /// The templates of a workflow while they are written down.
 #[derive(Default)]
 struct Writer {
     templates: Vec<Value>,
-    /// What each task of a template waits for.
-    waits: BTreeMap<String, Vec<(String, Vec<String>)>>,
+    waits: Waits,
 }
 
 /// The workflow's specification, and by the templates of DAGs what each of their tasks waits for.
-pub(super) fn write(flow: &Flow) -> (Value, BTreeMap<String, Vec<(String, Vec<String>)>>) {
+pub(super) fn write(flow: &Flow) -> (Value, Waits) {
     let mut writer = Writer::default();
     let entry = writer.group(&flow.root, None);
     writer
