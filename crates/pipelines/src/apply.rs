@@ -169,10 +169,9 @@ impl Controller {
                 }
             }
             Err(kube::Error::Api(status)) if matches!(status.code, 400 | 403 | 404 | 413 | 422) => {
-                let is_passing = status.code == 403 && status.message.contains("exceeded quota");
                 return Ok(Some(Refusal {
+                    is_passing: is_passing(&key.namespace, &status.message),
                     message: status.message.clone(),
-                    is_passing,
                 }));
             }
             Err(error) => return Err(error),
@@ -313,6 +312,13 @@ fn name(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
 }
 
+/// Whether the server may take tomorrow what it refused with this message: a quota has room again, and a namespace
+/// that was just made is given its account. Another account that is missing was misspelt and is told at once.
+fn is_passing(namespace: &str, message: &str) -> bool {
+    let no_account_yet = format!("error looking up service account {namespace}/default:");
+    message.contains("exceeded quota") || message.contains(&no_account_yet)
+}
+
 fn passing(message: String) -> Refusal {
     Refusal {
         message,
@@ -356,5 +362,31 @@ pub(crate) fn reference(kind: &WorkflowKind, object: &Value) -> ObjectReference 
         uid: text(&meta["uid"]),
         resource_version: text(&meta["resourceVersion"]),
         field_path: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passes_is_waited_for() {
+        let missing = |account: &str| {
+            format!(
+                "pods \"a\" is forbidden: error looking up service account new/{account}: serviceaccount \
+                 \"{account}\" not found"
+            )
+        };
+        assert!(is_passing("new", &missing("default")));
+        assert!(!is_passing("new", &missing("defualt")));
+        assert!(!is_passing("old", &missing("default")));
+        assert!(is_passing(
+            "new",
+            "pods \"a\" is forbidden: exceeded quota: gpus, requested: 8"
+        ));
+        assert!(!is_passing(
+            "new",
+            "pods \"a\" is forbidden: User \"eve\" cannot create resource"
+        ));
     }
 }
