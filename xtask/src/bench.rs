@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::ValueEnum;
 
-use crate::servers::{self, Side};
+use crate::servers::{self, Profile, Side};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -59,8 +59,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     workflows: u32,
 
-    /// Take `trainyard` and `bench` from this folder as they are, for `operator`, `packages`, `pipelines`, `tasks`
-    /// and `serving`: `target/debug` for a quick try
+    /// Take `trainyard` and `bench` from this folder as they are: `target/debug` for a quick try
     #[arg(long, value_name = "DIR")]
     binaries: Option<PathBuf>,
 
@@ -122,6 +121,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         report.check()?;
     }
     Ok(())
+}
+
+impl Arguments {
+    /// The folder with what is measured, made now unless somebody named one.
+    fn binaries(&self, others: &[&str]) -> Result<PathBuf> {
+        match &self.binaries {
+            Some(folder) => Ok(std::path::absolute(folder)?),
+            None => servers::build(Profile::Release, others),
+        }
+    }
 }
 
 /// Whom to measure.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     processes::Background,
-    servers::{self, Durability, Ours, Profile, Real, Server, Side, subfolder},
+    servers::{Durability, Ours, Real, Server, Side, subfolder},
 };
 
 /// What the data directory holds when a start on an existing one is measured.
@@ -22,7 +22,7 @@ const STORED_PODS: usize = 3_000;
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let sides = super::sides(arguments.only)?;
     let work = Work::new(arguments.keep)?;
-    let binaries = servers::build(Profile::Release, &[load::PACKAGE])?;
+    let binaries = arguments.binaries(&[load::PACKAGE])?;
     let bench = Bench {
         generator: Generator::new(&binaries),
         binaries,

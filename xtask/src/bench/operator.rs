@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     processes::wait_until,
-    servers::{self, Durability, Kubectl, Ours, Profile, Real, Server, Side, start_and_wait, subfolder},
+    servers::{Durability, Kubectl, Ours, Real, Server, Side, start_and_wait, subfolder},
 };
 
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -51,10 +51,7 @@ struct Run {
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let sides = super::sides(arguments.only)?;
     let work = Work::new(arguments.keep)?;
-    let binaries = match &arguments.binaries {
-        Some(folder) => std::path::absolute(folder)?,
-        None => servers::build(Profile::Release, &[load::PACKAGE])?,
-    };
+    let binaries = arguments.binaries(&[load::PACKAGE])?;
     let bench = Bench {
         generator: Generator::new(&binaries),
         binaries,

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     real_kubernetes::{self, Component},
     run,
-    servers::{self, Profile, Side, subfolder},
+    servers::{Side, subfolder},
 };
 
 /// Between two looks at a process whose memory is measured.
@@ -54,10 +54,7 @@ struct Builder {
 fn builders(arguments: &Arguments) -> Result<Vec<Builder>> {
     let mut builders = Vec::new();
     if arguments.only != Some(Side::Real) {
-        let binaries = match &arguments.binaries {
-            Some(folder) => std::path::absolute(folder)?,
-            None => servers::build(Profile::Release, &[])?,
-        };
+        let binaries = arguments.binaries(&[])?;
         builders.push(Builder {
             name: "ours",
             program: binaries.join("trainyard"),

@@ -11,16 +11,13 @@ use super::{
     report::Report,
     work::{Work, argument},
 };
-use crate::servers::{self, Cluster, Ours, Profile, subfolder};
+use crate::servers::{Cluster, Ours, subfolder};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 const NOTE: &str = "`floor` is as many pods of the same kind, made by a client without any workflow; memory is after the last round";
 
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let binaries = match &arguments.binaries {
-        Some(folder) => std::path::absolute(folder)?,
-        None => servers::build(Profile::Release, &[load::PACKAGE])?,
-    };
+    let binaries = arguments.binaries(&[load::PACKAGE])?;
     let work = Work::new(arguments.keep)?;
     let generator = Generator::new(&binaries);
     let server = Ours::cluster(&binaries, &subfolder(&work.path, "ours")?, 0)?;

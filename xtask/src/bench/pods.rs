@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     processes::Background,
-    servers::{self, Cluster, Durability, Ours, Profile, Real, Side, subfolder},
+    servers::{Cluster, Durability, Ours, Real, Side, subfolder},
 };
 
 const NODES: usize = 1_000;
@@ -27,7 +27,7 @@ const NO_KUBELET: &str = "not run: a kubelet with containerd, which real pods wo
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let sides = super::sides(arguments.only)?;
     let work = Work::new(arguments.keep)?;
-    let binaries = servers::build(Profile::Release, &[load::PACKAGE])?;
+    let binaries = arguments.binaries(&[load::PACKAGE])?;
     let bench = Bench {
         generator: Generator::new(&binaries),
         binaries,

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     processes::Background,
-    servers::{self, Profile, Side, free_ports, subfolder},
+    servers::{Side, free_ports, subfolder},
 };
 
 const PROGRAM: &str = include_str!("serving/wide_deep.py");
@@ -69,10 +69,7 @@ const CLIENT: Load = Load {
 };
 
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let binaries = match &arguments.binaries {
-        Some(folder) => std::path::absolute(folder)?,
-        None => servers::build(Profile::Release, &[])?,
-    };
+    let binaries = arguments.binaries(&[])?;
     let work = Work::new(arguments.keep)?;
     let bench = Bench {
         program: binaries.join("trainyard"),

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     processes::{Background, wait_until},
-    servers::{self, Profile, Side, free_ports, subfolder},
+    servers::{Side, free_ports, subfolder},
 };
 
 const CLIENTS: usize = 8;
@@ -73,10 +73,7 @@ spec:
 "#;
 
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let binaries = match &arguments.binaries {
-        Some(folder) => std::path::absolute(folder)?,
-        None => servers::build(Profile::Release, &[])?,
-    };
+    let binaries = arguments.binaries(&[])?;
     let python = match arguments.only {
         Some(Side::Ours) => None,
         _ => Some(python::environment()?),
