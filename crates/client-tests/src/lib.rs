@@ -33,5 +33,5 @@ pub use session::check;
 pub use shell::Shell;
 pub use tools::{
     OpenMpi, Release, Tool, client_go_program, environment, helm, kubectl, needed, openmpi, packages, prefix,
-    python, pytorch,
+    python, pytorch, say,
 };
