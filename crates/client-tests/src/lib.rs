@@ -25,7 +25,7 @@ pub mod team;
 mod tools;
 
 pub use binary::binary;
-pub use http::{Answer, get};
+pub use http::{Answer, get, get_from};
 pub use process::{Output, run, text};
 pub use receiver::{Call, Receiver};
 pub use server::{Server, User, is_real};

@@ -3,6 +3,7 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod encrypted;
 mod external;
 mod faults;
 mod measuring;
