@@ -1,10 +1,13 @@
-//! Training jobs and served models with the frameworks themselves, where these are too large for every run of the
-//! tests.
+//! Training jobs, pipelines and served models with the frameworks themselves, where these are too large for every run
+//! of the tests.
 
 use anyhow::Result;
 use clap::ValueEnum;
 
-use crate::test;
+use crate::{
+    run::{cargo, check},
+    test,
+};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -21,6 +24,8 @@ enum Framework {
     Pytorch,
     /// Models of tensorflow 2.15 from PyPI behind `trainyard serve`, asked by tensorflow-serving-api, 1 GB
     Serving,
+    /// The pipeline of the seed with that TensorFlow: trained, gone on with, exported, deployed, measured
+    Pipeline,
     /// Models in ONNX behind `trainyard serve`, beside onnxruntime from PyPI, 100 MB
     Onnx,
 }
@@ -32,6 +37,7 @@ impl Framework {
             Self::Tensorflow => ("training", "tensorflow::"),
             Self::Pytorch => ("training", "pytorch::"),
             Self::Serving => ("serving", "tensorflow::"),
+            Self::Pipeline => ("pipelines", "tensorflow::"),
             Self::Onnx => ("serving", "onnx::"),
         }
     }
@@ -42,6 +48,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         [] => Framework::value_variants(),
         some => some,
     };
+    // Built by the first test that needs it, it would take minutes of which nothing is seen.
+    if std::env::var_os(test::PROGRAM).is_none() {
+        check(cargo().args(["build", "--workspace", "--bin", "trainyard"]))?;
+    }
     for framework in frameworks {
         let (target, module) = framework.tests();
         let mut tests = test::cargo_test();

@@ -74,7 +74,7 @@ pub(crate) fn cargo_test() -> Command {
 }
 
 /// Names the program that real clients are tried on.
-const PROGRAM: &str = "TRAINYARD_BIN";
+pub(crate) const PROGRAM: &str = "TRAINYARD_BIN";
 
 /// Runs tests, shows what they print, and adds up what each test program counted.
 pub(crate) fn count(command: &mut Command) -> Result<()> {

@@ -12,7 +12,10 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use serving::bench::{self, BenchError, Report, Rows, Settings, Shuffled};
+use serving::{
+    ClientFiles, ClientTls,
+    bench::{self, BenchError, Endpoint, Report, Rows, Settings, Shuffled},
+};
 
 use crate::{Answer, Output, Surroundings, advised, trainer::part};
 use bar::Bar;
@@ -31,6 +34,8 @@ const SHUFFLED: usize = 20_000;
                                   another model, for programs
   trainyard bench-serving -d eval.csv -n 2000 -c 64 --rate 500
                                   500 requests a second, whether or not the server keeps up
+  trainyard bench-serving -s https://models.example.org:8500 --tls-ca ca.crt -d eval.csv
+                                  a server that speaks TLS
 
 The table has no header: the label, then the columns. Those of the wide and deep model are I1 to I13 (numbers, 0 where
 missing) and C1 to C26 (text, a space where missing). For other models, --columns names them or one input takes all.
@@ -38,9 +43,9 @@ Any server of TensorFlow Serving's gRPC will do. A server that is away is asked 
 
 Exit codes: 0 measured; 1 below --target-accuracy; 2 it could not be measured to the end")]
 pub(crate) struct Arguments {
-    /// The server; several with commas between them are asked in turn
+    /// The server, with https:// before it where it speaks TLS; several with commas between them are asked in turn
     #[arg(short, long, value_name = "HOST:PORT", default_value = "localhost:8500", value_delimiter = ',', value_parser = server)]
-    server: Vec<String>,
+    server: Vec<Server>,
 
     /// The table
     #[arg(short, long, value_name = "FILE", alias = "data_file")]
@@ -109,6 +114,22 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "COUNT", default_value_t = 5)]
     retries: u32,
 
+    /// Believe servers by the authorities in this file of PEM, too; servers speak TLS where they do not say http://
+    #[arg(long, value_name = "FILE", help_heading = "TLS")]
+    tls_ca: Option<PathBuf>,
+
+    /// The certificate to show to servers that want to know who asks, in PEM
+    #[arg(long, value_name = "FILE", help_heading = "TLS", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// The key of that certificate
+    #[arg(long, value_name = "FILE", help_heading = "TLS", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// What the certificate of the server is for, where it is reached by another name
+    #[arg(long, value_name = "NAME", help_heading = "TLS")]
+    tls_name: Option<String>,
+
     /// Fail where fewer rows are answered right, as a part of 1
     #[arg(long, value_name = "PART", value_parser = part)]
     target_accuracy: Option<f64>,
@@ -121,15 +142,43 @@ pub(crate) struct Arguments {
     answer: Answer,
 }
 
-fn server(text: &str) -> Result<String, String> {
+/// A server as it is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Server {
+    address: String,
+    /// What was said before it, if anything.
+    is_encrypted: Option<bool>,
+}
+
+fn server(text: &str) -> Result<Server, String> {
     let wrong = || "a host and a port are meant, such as localhost:8500".to_owned();
-    let address = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+    let (is_encrypted, address) = match text.split_once("://") {
+        None => (None, text),
+        Some(("http", address)) => (Some(false), address),
+        Some(("https", address)) => (Some(true), address),
+        Some(_) => return Err(wrong()),
+    };
+    let address = address.trim_end_matches('/');
     let (host, port) = address.rsplit_once(':').ok_or_else(wrong)?;
     let is_port = port.parse::<u16>().is_ok_and(|port| port > 0);
     if host.is_empty() || host.contains(['/', '@', ' ']) || !is_port {
         return Err(wrong());
     }
-    Ok(address.to_owned())
+    Ok(Server {
+        address: address.to_owned(),
+        is_encrypted,
+    })
+}
+
+fn endpoints(arguments: &Arguments) -> Vec<Endpoint> {
+    // Who says how to speak TLS means to.
+    let means_tls =
+        arguments.tls_ca.is_some() || arguments.tls_cert.is_some() || arguments.tls_name.is_some();
+    let each = arguments.server.iter().map(|server| Endpoint {
+        address: server.address.clone(),
+        is_encrypted: server.is_encrypted.unwrap_or(means_tls),
+    });
+    each.collect()
 }
 
 fn rate(text: &str) -> Result<f64, String> {
@@ -148,6 +197,7 @@ fn timeout(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let rows = rows(arguments)?;
+    let settings = settings(arguments)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(crate::up::workers())
         .enable_all()
@@ -158,7 +208,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         println!("{}", report::banner(arguments));
     }
     let mut bar = Bar::new(arguments.num_iteration as usize);
-    let measured = runtime.block_on(bench::run(settings(arguments), rows, |iteration| {
+    let measured = runtime.block_on(bench::run(settings, rows, |iteration| {
         if is_text && !arguments.quiet {
             bar.clear();
             println!("{}", report::line(iteration));
@@ -194,9 +244,22 @@ fn rows(arguments: &Arguments) -> Result<bench::Source> {
     })
 }
 
-fn settings(arguments: &Arguments) -> Settings {
-    Settings {
-        servers: arguments.server.clone(),
+fn settings(arguments: &Arguments) -> Result<Settings> {
+    let servers = endpoints(arguments);
+    let tls = if servers.iter().any(|server| server.is_encrypted) {
+        let identity = arguments.tls_cert.clone().zip(arguments.tls_key.clone());
+        let files = ClientFiles {
+            authorities: arguments.tls_ca.clone(),
+            identity,
+            name: arguments.tls_name.clone(),
+        };
+        Some(ClientTls::load(&files)?)
+    } else {
+        None
+    };
+    Ok(Settings {
+        servers,
+        tls,
         model: arguments.model.clone(),
         signature: arguments.signature.clone(),
         output: arguments.output_name.clone(),
@@ -208,7 +271,7 @@ fn settings(arguments: &Arguments) -> Settings {
         rate: arguments.rate,
         timeout: Duration::from_secs_f64(arguments.timeout),
         retries: arguments.retries,
-    }
+    })
 }
 
 fn verdict(arguments: &Arguments, report: &Report) -> ExitCode {
@@ -235,7 +298,13 @@ fn explained(error: BenchError, arguments: &Arguments, surroundings: &Surroundin
         BenchError::Server { cause, .. } if cause.code == serving::Code::DeadlineExceeded => {
             "it may be slow, or no model server: --timeout gives it more time".to_owned()
         }
-        BenchError::Server { .. } => format!("-s names the gRPC port of a model server; `{program} serve DIR` is one"),
+        BenchError::Server { cause, .. } if cause.code == serving::Code::Unauthenticated => {
+            "--tls-ca names the authority of its certificate, --tls-name whom it is for; http:// speaks without TLS"
+                .to_owned()
+        }
+        BenchError::Server { .. } => format!(
+            "-s names the gRPC port of a model server (https://HOST:PORT where it speaks TLS); `{program} serve DIR` is one"
+        ),
         BenchError::Refused { .. } => {
             "--model and --signature say what to ask; `curl http://HOST:PORT/v1/models/NAME` shows what is served"
                 .to_owned()
@@ -260,9 +329,22 @@ mod tests {
 
     #[test]
     fn servers_have_a_host_and_a_port() {
-        assert_eq!(server("localhost:8500").unwrap(), "localhost:8500");
-        assert_eq!(server("http://[::1]:8500/").unwrap(), "[::1]:8500");
-        for wrong in ["localhost", ":8500", "a:0", "a:x", "a/b:8500", "https://a:1/x"] {
+        let read = |text| server(text).map(|server| (server.address, server.is_encrypted));
+        assert_eq!(read("localhost:8500"), Ok(("localhost:8500".to_owned(), None)));
+        assert_eq!(
+            read("http://[::1]:8500/"),
+            Ok(("[::1]:8500".to_owned(), Some(false)))
+        );
+        assert_eq!(read("https://a:1"), Ok(("a:1".to_owned(), Some(true))));
+        for wrong in [
+            "localhost",
+            ":8500",
+            "a:0",
+            "a:x",
+            "a/b:8500",
+            "https://a:1/x",
+            "ftp://a:1",
+        ] {
             assert!(server(wrong).is_err(), "{wrong}");
         }
     }

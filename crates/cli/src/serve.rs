@@ -12,18 +12,22 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
-use serving::{Options, Policy, Running, StartError};
+use serving::{Options, Policy, Running, ServerFiles, StartError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{Answer, Output, advised};
 
-/// Serve a TensorFlow SavedModel over gRPC and HTTP, as TensorFlow Serving does
+/// Serve a model, a TensorFlow SavedModel or one in ONNX, over gRPC and HTTP, as TensorFlow Serving does
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   trainyard trainer --export-dir ./models/digits && trainyard serve ./models/digits
                                   train a small model and serve it
   trainyard serve ./models/digits --listen 0.0.0.0 --name digits
                                   for other machines, under a name
+  mkdir -p ./models/mnist/1 && cp model.onnx ./models/mnist/1/ && trainyard serve ./models/mnist
+                                  a model in ONNX, as PyTorch and others export it
+  trainyard serve ./models/digits --listen 0.0.0.0 --tls-cert tls.crt --tls-key tls.key
+                                  over TLS; with --tls-client-ca, only to those with a certificate
   trainyard serve ./models/digits --versions 2 --version-label stable=3
                                   the two highest versions, one of them under a label
   trainyard serve ./models/large --server-program tensorflow_model_server
@@ -31,8 +35,9 @@ use crate::{Answer, Output, advised};
   curl localhost:8501/v1/models/digits
   curl -d '{\"instances\": [[0.0, 1.0]]}' localhost:8501/v1/models/NAME:predict
 
-MODEL_DIR has a folder for each version, named by its number. The highest is served; a higher one that appears
-is loaded, tried and takes over while requests go on. One that is damaged is refused, and the one before stays.
+MODEL_DIR has a folder for each version, named by its number, with a SavedModel (saved_model.pb) or a model.onnx.
+The highest is served; a higher one that appears is loaded, tried and takes over while requests go on. One that is
+damaged is refused, and the one before stays. Certificate files are read again when they change.
 
 Every port answers TensorFlow Serving's gRPC and REST APIs, the Open Inference Protocol v2 (gRPC and REST),
 gRPC's health checks, /healthz, /readyz and /metrics.
@@ -54,6 +59,18 @@ pub(crate) struct Arguments {
     /// Port to listen on; can be given several times; 0 picks a free one
     #[arg(long = "port", value_name = "PORT", default_values_t = [8500, 8501])]
     ports: Vec<u16>,
+
+    /// Speak TLS on every port, with the certificate in this file, followed by those between it and its authority
+    #[arg(long, value_name = "FILE", help_heading = "TLS", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// The key of that certificate, in PEM and not encrypted
+    #[arg(long, value_name = "FILE", help_heading = "TLS", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// Answer only those with a certificate of one of the authorities in this file of PEM
+    #[arg(long, value_name = "FILE", help_heading = "TLS", requires = "tls_cert")]
+    tls_client_ca: Option<PathBuf>,
 
     /// So many of the highest versions are served
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
@@ -84,7 +101,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     wait: bool,
 
-    /// How often versions are looked for
+    /// How often versions, and changes of certificates, are looked for
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     poll_interval: f64,
 
@@ -228,6 +245,15 @@ fn named(arguments: &Arguments, base: &Path) -> Result<String> {
     })
 }
 
+/// Where the certificates are; clap sees to it that there are both files or none.
+fn tls(arguments: &Arguments) -> Option<ServerFiles> {
+    Some(ServerFiles {
+        certificate: arguments.tls_cert.clone()?,
+        key: arguments.tls_key.clone()?,
+        client_authorities: arguments.tls_client_ca.clone(),
+    })
+}
+
 fn options(arguments: &Arguments) -> Result<Options> {
     let base = std::path::absolute(&arguments.model_dir)
         .with_context(|| format!("`{}` is no path", arguments.model_dir.display()))?;
@@ -237,6 +263,7 @@ fn options(arguments: &Arguments) -> Result<Options> {
         .iter()
         .map(|port| SocketAddr::new(arguments.listen, *port));
     let mut options = Options::new(base, name, addresses.collect());
+    options.tls = tls(arguments);
     options.policy = if arguments.all_versions {
         Policy::All
     } else if arguments.only.is_empty() {
@@ -272,6 +299,7 @@ fn started(arguments: &Arguments, name: &str, running: &Running) -> String {
         let block = json!({
             "model": name,
             "addresses": addresses,
+            "tls": arguments.tls_cert.is_some(),
             "versions": versions.collect::<Vec<_>>(),
         });
         return format!("{block:#}");
@@ -289,9 +317,18 @@ fn started(arguments: &Arguments, name: &str, running: &Running) -> String {
     }
     words
         + &format!(
-            "the model `{name}` answers gRPC and HTTP on {}",
+            "the model `{name}` answers gRPC and {} on {}",
+            protocol(arguments),
             addresses.join(" and ")
         )
+}
+
+fn protocol(arguments: &Arguments) -> &'static str {
+    if arguments.tls_cert.is_some() {
+        "HTTPS"
+    } else {
+        "HTTP"
+    }
 }
 
 fn explained(error: StartError) -> anyhow::Error {
@@ -307,6 +344,9 @@ fn explained(error: StartError) -> anyhow::Error {
         StartError::Listen { .. } => "choose other ports with --port, such as --port 0 for any that is free",
         StartError::Unwilling { .. } => {
             "what it said is above; what it is told can be given after `--`, and more time with --start-timeout"
+        }
+        StartError::Tls(_) => {
+            "--tls-cert and --tls-key name files of PEM that belong together, as `kubectl create secret tls` takes them"
         }
         StartError::Thread(_) => return error.into(),
     };

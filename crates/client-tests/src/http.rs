@@ -12,7 +12,18 @@ pub struct Answer {
 /// `GET path` from `https://host:port`, with a bearer token or without.
 #[track_caller]
 pub fn get(address: &str, path: &str, token: Option<&str>) -> Answer {
-    let server: https_client::Server = format!("server={address},").parse().expect("the address is one");
+    ask(&format!("{address},"), path, token)
+}
+
+/// The same from a server that an authority of one's own vouches for: `https://host:port,,ca-file`.
+#[track_caller]
+pub fn get_from(server: &str, path: &str) -> Answer {
+    ask(server, path, None)
+}
+
+#[track_caller]
+fn ask(server: &str, path: &str, token: Option<&str>) -> Answer {
+    let server: https_client::Server = format!("server={server}").parse().expect("the address is one");
     let authorization = token
         .map(|token| format!("Authorization: Bearer {token}\r\n"))
         .unwrap_or_default();

@@ -25,7 +25,7 @@ pub mod team;
 mod tools;
 
 pub use binary::binary;
-pub use http::{Answer, get};
+pub use http::{Answer, get, get_from};
 pub use process::{Output, run, text};
 pub use receiver::{Call, Receiver};
 pub use server::{Server, User, is_real};
@@ -33,5 +33,5 @@ pub use session::check;
 pub use shell::Shell;
 pub use tools::{
     OpenMpi, Release, Tool, client_go_program, environment, helm, kubectl, needed, openmpi, packages, prefix,
-    python, pytorch,
+    python, pytorch, say,
 };

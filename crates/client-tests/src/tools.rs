@@ -72,7 +72,7 @@ fn make(what: &str, command: &mut Command) -> Result<(), String> {
 }
 
 /// A line for whoever watches the tests. Unlike `println!`, this is not kept for a failure.
-fn say(line: &str) {
+pub fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 

@@ -49,10 +49,17 @@ pub async fn read(
     output: mpsc::Sender<Bytes>,
 ) -> io::Result<()> {
     // Before anything is read, so that no change is missed.
-    let mut changes = match (options.follow, log.parent()) {
-        (true, Some(folder)) => Some(Changes::of(folder)?),
-        _ => None,
-    };
+    let folder = log.parent().filter(|_| options.follow);
+    read_with(log, options, folder.map(Changes::of), ended, output).await
+}
+
+async fn read_with(
+    log: &Path,
+    options: &Options,
+    mut changes: Option<Changes>,
+    ended: impl Future<Output = ()>,
+    output: mpsc::Sender<Bytes>,
+) -> io::Result<()> {
     let extent = Extent {
         tail: options.tail,
         is_open_ended: options.follow,

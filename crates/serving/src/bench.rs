@@ -7,6 +7,7 @@ mod run;
 mod statistics;
 mod table;
 
+pub use channel::Endpoint;
 pub use layout::{LayoutError, SEED_COLUMNS};
 pub use run::{BenchError, Report, Settings, Source, run};
 pub use statistics::{Iteration, Latency, Summary};

@@ -15,7 +15,6 @@ use std::{
 };
 
 use tokio::{
-    net::TcpListener,
     sync::watch,
     task::{JoinHandle, JoinSet},
     time::timeout,
@@ -23,8 +22,8 @@ use tokio::{
 
 use self::supervisor::{Phase, Ports, Supervisor};
 use crate::{
-    StartError,
-    server::{self, Front},
+    ServerFiles, StartError,
+    server::{Front, Sockets},
 };
 
 pub(crate) use relay::Relay;
@@ -36,6 +35,9 @@ const WORDS: [&str; 4] = [
     "--model_name={model_name}",
     "--model_base_path={model_dir}",
 ];
+
+/// How often it is looked whether certificates were replaced.
+const LOOK_AT_CERTIFICATES: Duration = Duration::from_secs(1);
 
 /// Which server to run, and where to answer for it.
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ pub struct External {
     pub base: PathBuf,
     pub name: String,
     pub listen: Vec<SocketAddr>,
+    /// Every address speaks TLS; with that server nobody but this program talks.
+    pub tls: Option<ServerFiles>,
     /// Answer for it from the start, whether or not it can be asked.
     pub waits: bool,
     /// How long it gets until it can be asked.
@@ -89,14 +93,7 @@ pub struct ExternalRunning {
 
 /// Listens, starts the server, and returns once it can be asked; or, where it may come later, at once.
 pub async fn start(options: External) -> Result<ExternalRunning, StartError> {
-    let mut listeners = Vec::new();
-    for address in &options.listen {
-        let bound = TcpListener::bind(address).await;
-        listeners.push(bound.map_err(|cause| StartError::Listen {
-            address: *address,
-            cause,
-        })?);
-    }
+    let sockets = Sockets::open(&options.listen, options.tls.clone()).await?;
     let is_stopping = Arc::new(AtomicBool::new(false));
     let (phases, mut phase) = watch::channel(Phase::Starting);
     let (end, ended) = watch::channel(false);
@@ -104,12 +101,8 @@ pub async fn start(options: External) -> Result<ExternalRunning, StartError> {
     let grace = options.grace;
     let relay = Arc::new(Relay::new(&shown, phase.clone(), is_stopping.clone()));
     let (stop, stopped) = watch::channel(false);
-    let (mut servers, mut addresses) = (JoinSet::new(), Vec::new());
-    for (listener, wanted) in listeners.into_iter().zip(&options.listen) {
-        addresses.push(listener.local_addr().unwrap_or(*wanted));
-        let front = Front::Relay(relay.clone());
-        servers.spawn(server::serve(front, listener, stopped.clone(), grace));
-    }
+    let addresses = sockets.addresses();
+    let servers = sockets.serve(&Front::Relay(relay), &stopped, LOOK_AT_CERTIFICATES, grace);
     let supervisor = Supervisor {
         options,
         phases,

@@ -17,6 +17,8 @@ pub enum Code {
     Unimplemented = 12,
     Internal = 13,
     Unavailable = 14,
+    /// A server whose certificate is not to be believed. Servers that say it themselves are unknown.
+    Unauthenticated = 16,
 }
 
 impl Code {
@@ -50,6 +52,7 @@ impl Code {
             Self::Unimplemented => "UNIMPLEMENTED",
             Self::Internal => "INTERNAL",
             Self::Unavailable => "UNAVAILABLE",
+            Self::Unauthenticated => "UNAUTHENTICATED",
         }
     }
 
@@ -64,6 +67,7 @@ impl Code {
             Self::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
             Self::Unimplemented => StatusCode::NOT_IMPLEMENTED,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::Cancelled | Self::Unknown | Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }

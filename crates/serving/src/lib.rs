@@ -18,6 +18,7 @@ pub mod proto;
 mod queue;
 mod rest;
 mod server;
+mod tls;
 mod trial;
 mod versions;
 mod warm_up;
@@ -38,7 +39,6 @@ use std::{
 
 use saved_model::Wanted;
 use tokio::{
-    net::TcpListener,
     sync::{oneshot, watch},
     task::JoinSet,
     time::timeout,
@@ -50,7 +50,7 @@ use crate::{
     loader::{Loader, Order},
     metrics::Metrics,
     queue::Queue,
-    server::Front,
+    server::{Front, Sockets},
 };
 
 pub use catalogue::{State, VersionStatus};
@@ -58,6 +58,7 @@ pub use external::{External, ExternalRunning, start as start_external};
 pub use failure::{Code, Failure};
 pub use folder::model_name;
 pub use queue::Limits;
+pub use tls::{ClientFiles, ClientTls, ServerFiles, TlsError};
 pub use versions::Policy;
 
 /// What to serve, and how.
@@ -68,11 +69,13 @@ pub struct Options {
     /// What clients call the model.
     pub name: String,
     pub listen: Vec<SocketAddr>,
+    /// Every address speaks TLS.
+    pub tls: Option<ServerFiles>,
     pub policy: Policy,
     pub labels: BTreeMap<String, u64>,
     /// The signatures that must be supported; none: all of the model.
     pub signatures: Vec<String>,
-    /// How often versions are looked for.
+    /// How often versions and certificates are looked for.
     pub interval: Duration,
     /// Serve from the start, and wait for a version that can be served.
     pub waits: bool,
@@ -90,6 +93,7 @@ impl Options {
             base,
             name,
             listen,
+            tls: None,
             policy: Policy::Latest(1),
             labels: BTreeMap::new(),
             signatures: Vec::new(),
@@ -130,6 +134,8 @@ pub enum StartError {
         #[source]
         cause: io::Error,
     },
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error("the server `{program}` {what}")]
     Unwilling { program: String, what: String },
     #[error("cannot start a thread")]
@@ -166,14 +172,7 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
         folder: base.clone(),
         cause,
     })?;
-    let mut listeners = Vec::new();
-    for address in &options.listen {
-        let bound = TcpListener::bind(address).await;
-        listeners.push(bound.map_err(|cause| StartError::Listen {
-            address: *address,
-            cause,
-        })?);
-    }
+    let sockets = Sockets::open(&options.listen, options.tls).await?;
     let metrics = Arc::new(Metrics::new());
     let (orders, receiver) = mpsc::channel();
     let app = Arc::new(App {
@@ -194,17 +193,9 @@ pub async fn start(options: Options) -> Result<Running, StartError> {
     });
     let workers = app.queue.start().map_err(StartError::Thread)?;
     let (stop, stopped) = watch::channel(false);
-    let mut servers = JoinSet::new();
-    let mut addresses = Vec::new();
-    for (listener, wanted) in listeners.into_iter().zip(&options.listen) {
-        addresses.push(listener.local_addr().unwrap_or(*wanted));
-        servers.spawn(server::serve(
-            Front::Model(app.clone()),
-            listener,
-            stopped.clone(),
-            options.grace,
-        ));
-    }
+    let addresses = sockets.addresses();
+    let front = Front::Model(app.clone());
+    let servers = sockets.serve(&front, &stopped, options.interval, options.grace);
     let loader = Loader {
         base: base.clone(),
         wanted: if options.signatures.is_empty() {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use serving::bench::{Iteration, Report};
 
-use super::Arguments;
+use super::{Arguments, endpoints};
 
 pub(super) fn banner(arguments: &Arguments) -> String {
     format!(
         "server {}, model {}, signature {}, data {}: {} requests of {} rows, {} of them to warm up",
-        arguments.server.join(","),
+        servers(arguments).join(","),
         arguments.model,
         arguments.signature,
         arguments.data_file.display(),
@@ -72,10 +72,14 @@ pub(super) fn text(arguments: &Arguments, report: &Report) -> String {
     lines.join("\n") + "\n"
 }
 
+fn servers(arguments: &Arguments) -> Vec<String> {
+    endpoints(arguments).iter().map(ToString::to_string).collect()
+}
+
 pub(super) fn json(arguments: &Arguments, report: &Report) -> Value {
     let summary = &report.summary;
     json!({
-        "servers": arguments.server,
+        "servers": servers(arguments),
         "model": arguments.model,
         "signature": arguments.signature,
         "output": report.output,

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use serde_json::json;
 use serving::External;
 
-use super::{Arguments, Stopped, explained, named, tell};
+use super::{Arguments, Stopped, explained, named, protocol, tell, tls};
 use crate::Output;
 
 pub(super) async fn serve(arguments: &Arguments, program: &str, stopped: &mut Stopped) -> Result<()> {
@@ -50,6 +50,7 @@ fn options(arguments: &Arguments, program: &str) -> Result<External> {
             .iter()
             .map(|port| SocketAddr::new(arguments.listen, *port))
             .collect(),
+        tls: tls(arguments),
         waits: arguments.wait,
         patience: Duration::from_secs(arguments.start_timeout),
         grace: Duration::from_secs(arguments.grace),
@@ -59,11 +60,17 @@ fn options(arguments: &Arguments, program: &str) -> Result<External> {
 fn started(arguments: &Arguments, name: &str, program: &str, addresses: &[SocketAddr]) -> String {
     let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
     if arguments.answer.output == Output::Json {
-        let block = json!({ "model": name, "serverProgram": program, "addresses": addresses });
+        let block = json!({
+            "model": name,
+            "serverProgram": program,
+            "addresses": addresses,
+            "tls": arguments.tls_cert.is_some(),
+        });
         return format!("{block:#}");
     }
     format!(
-        "`{program}` answers for the model `{name}`, gRPC and HTTP on {}",
+        "`{program}` answers for the model `{name}`, gRPC and {} on {}",
+        protocol(arguments),
         addresses.join(" and ")
     )
 }

@@ -9,6 +9,7 @@ mod cron;
 mod examples;
 mod runs;
 mod survival;
+mod tensorflow;
 
 use client_tests::{
     Release, Server, Shell, User, binary, is_real, kubectl, needed,

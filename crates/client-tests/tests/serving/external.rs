@@ -1,15 +1,10 @@
 //! A server of another make behind the same ports: here it is this program once more.
 
-use std::{
-    fs,
-    path::Path,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path, process::Command};
 
 use client_tests::{binary, run};
 
-use crate::{Served, measured, trained};
+use crate::{Served, measured, refused, trained, until};
 
 fn behind(model: &Path) -> Served {
     let program = binary().display().to_string();
@@ -33,12 +28,11 @@ fn children(parent: u32) -> Vec<u32> {
 }
 
 #[track_caller]
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+fn only_child(served: &Served) -> u32 {
+    let [child] = children(served.child.id())[..] else {
+        panic!("it has not one child")
+    };
+    child
 }
 
 fn is_there(pid: u32) -> bool {
@@ -53,23 +47,19 @@ fn signal(pid: u32, name: &str) {
 
 #[test]
 fn another_server_is_asked_and_started_again_when_it_dies() {
-    let folder = trained().copy();
-    let mut served = behind(&folder.path().join("digits"));
+    let model = trained().copy();
+    let mut served = behind(&model.path());
     assert_eq!(served.block["model"], "digits");
     let rest = served.get("/v1/models/digits");
     assert!(rest.contains("AVAILABLE"), "{rest}");
     assert!(served.get("/readyz").starts_with("HTTP/1.1 200"));
     let all = ["-n", "20", "-w", "0", "-b", "10", "-q"];
     measured(&served.address(), &all).success();
-    let [first] = children(served.child.id())[..] else {
-        panic!("it has not one child")
-    };
+    let first = only_child(&served);
     signal(first, "-KILL");
     // Nothing is lost that a client asks for again.
     measured(&served.address(), &[&all[..], &["--retries", "30"]].concat()).success();
-    let [second] = children(served.child.id())[..] else {
-        panic!("it has not one child")
-    };
+    let second = only_child(&served);
     assert_ne!(first, second);
     // Whoever is killed cannot end anything, and still nothing stays behind.
     served.kill();
@@ -78,11 +68,9 @@ fn another_server_is_asked_and_started_again_when_it_dies() {
 
 #[test]
 fn another_server_ends_with_ours() {
-    let folder = trained().copy();
-    let served = behind(&folder.path().join("digits"));
-    let [child] = children(served.child.id())[..] else {
-        panic!("it has not one child")
-    };
+    let model = trained().copy();
+    let served = behind(&model.path());
+    let child = only_child(&served);
     assert_eq!(served.stop(), Some(0));
     assert!(!is_there(child));
 }
@@ -113,8 +101,6 @@ fn a_server_that_does_not_start_is_told() {
             "cannot be used with",
         ),
     ] {
-        let output = serve(words);
-        assert_eq!(output.code, 2, "{words:?}: {output:?}");
-        assert!(output.stderr.contains(told), "{told}: {}", output.stderr);
+        refused(&serve(words), &[told]);
     }
 }

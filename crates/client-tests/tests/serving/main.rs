@@ -1,8 +1,9 @@
 //! A model from its training to its clients, with the program itself: trained, exported, served, measured; with
 //! replicas that die, versions that are damaged, and servers that are slow or gone.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod encrypted;
 mod external;
 mod faults;
 mod measuring;
@@ -18,6 +19,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::OnceLock,
+    time::{Duration, Instant},
 };
 
 use client_tests::{Output, binary, run};
@@ -69,11 +71,32 @@ impl Trained {
         self.folder.path().join("exam.csv")
     }
 
-    /// The folder of the model, for a test to do with as it likes.
-    fn copy(&self) -> TempDir {
+    /// The model, for a test to do with as it likes.
+    fn copy(&self) -> Model {
         let folder = tempfile::tempdir().unwrap();
         copy(&self.folder.path().join("digits"), &folder.path().join("digits"));
-        folder
+        Model { folder }
+    }
+}
+
+/// A copy of the model of the digits, and room for whatever a test writes.
+struct Model {
+    folder: TempDir,
+}
+
+impl Model {
+    /// The folder with its versions.
+    fn path(&self) -> PathBuf {
+        self.beside("digits")
+    }
+
+    /// A path for something else.
+    fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn serve(&self, further: &[&str]) -> Served {
+        Served::start(&self.path(), further)
     }
 }
 
@@ -187,4 +210,22 @@ fn bench(server: &str, further: &[&str]) -> Command {
 
 fn measured(server: &str, further: &[&str]) -> Output {
     run(&mut bench(server, further), "")
+}
+
+/// It could not be done, and these words say why.
+#[track_caller]
+fn refused(output: &Output, words: &[&str]) {
+    assert_eq!(output.code, 2, "{output:?}");
+    for words in words {
+        assert!(output.stderr.contains(words), "{words}: {}", output.stderr);
+    }
+}
+
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }

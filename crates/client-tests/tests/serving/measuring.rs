@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::{Served, measured, trained};
+use crate::{measured, trained};
 
 #[test]
 fn a_model_is_trained_exported_served_and_measured() {
-    let folder = trained().copy();
-    let served = Served::start(&folder.path().join("digits"), &[]);
+    let model = trained().copy();
+    let served = model.serve(&[]);
     assert_eq!(served.block["model"], "digits");
     assert_eq!(served.block["versions"][0]["state"], "AVAILABLE");
     // The whole exam: as many are right as the trainer counted.
@@ -34,8 +34,8 @@ fn a_model_is_trained_exported_served_and_measured() {
 
 #[test]
 fn the_words_are_those_of_the_original_client() {
-    let folder = trained().copy();
-    let served = Served::start(&folder.path().join("digits"), &[]);
+    let model = trained().copy();
+    let served = model.serve(&[]);
     let told = measured(&served.address(), &["-n", "3", "-w", "1"]).success();
     for words in [
         "Iteration 1: 0.",
@@ -69,8 +69,8 @@ fn the_words_are_those_of_the_original_client() {
 
 #[test]
 fn a_target_is_a_gate() {
-    let folder = trained().copy();
-    let served = Served::start(&folder.path().join("digits"), &[]);
+    let model = trained().copy();
+    let served = model.serve(&[]);
     let further = ["-n", "10", "-w", "0", "-b", "100", "-q", "--target-accuracy"];
     let output = measured(&served.address(), &[&further[..], &["1"]].concat());
     assert_eq!(output.code, 1, "{output:?}");

@@ -4,7 +4,7 @@ use std::{fs, net::TcpListener, process::Command};
 
 use client_tests::{Output, binary, run};
 
-use crate::{Served, trained};
+use crate::{refused, trained};
 
 fn serve(words: &[&str]) -> Output {
     run(Command::new(binary()).arg("serve").args(words), "")
@@ -14,65 +14,49 @@ fn serve(words: &[&str]) -> Output {
 fn a_folder_without_a_model_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    let output = serve(&[&format!("{path}/gone"), "--port", "0"]);
-    assert_eq!(output.code, 2, "{output:?}");
-    assert!(
-        output.stderr.contains("gone` is no folder that can be read"),
-        "{}",
-        output.stderr
+    refused(
+        &serve(&[&format!("{path}/gone"), "--port", "0"]),
+        &["gone` is no folder that can be read"],
     );
-    let output = serve(&[path, "--port", "0"]);
-    assert_eq!(output.code, 2, "{output:?}");
-    assert!(
-        output.stderr.contains("has no version of a model"),
-        "{}",
-        output.stderr
-    );
-    assert!(
-        output.stderr.contains("hint: export a model there"),
-        "{}",
-        output.stderr
+    refused(
+        &serve(&[path, "--port", "0"]),
+        &["has no version of a model", "hint: export a model there"],
     );
     fs::create_dir(folder.path().join("1")).unwrap();
     fs::write(folder.path().join("1/saved_model.pb"), "no model at all").unwrap();
-    let output = serve(&[path, "--port", "0"]);
-    assert_eq!(output.code, 2, "{output:?}");
-    assert!(
-        output
-            .stderr
-            .contains("version 1: `saved_model.pb` is damaged or no SavedModel"),
-        "{}",
-        output.stderr
+    refused(
+        &serve(&[path, "--port", "0"]),
+        &["version 1: `saved_model.pb` is damaged or no SavedModel"],
     );
 }
 
 #[test]
 fn a_port_that_is_taken_is_told() {
-    let folder = trained().copy();
+    let model = trained().copy();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let output = serve(&[folder.path().join("digits").to_str().unwrap(), "--port", &port]);
-    assert_eq!(output.code, 2, "{output:?}");
-    assert!(
-        output
-            .stderr
-            .contains(&format!("cannot listen on 127.0.0.1:{port}")),
-        "{}",
-        output.stderr
-    );
-    assert!(
-        output.stderr.contains("hint: choose other ports with --port"),
-        "{}",
-        output.stderr
+    refused(
+        &serve(&[model.path().to_str().unwrap(), "--port", &port]),
+        &[
+            &format!("cannot listen on 127.0.0.1:{port}"),
+            "hint: choose other ports with --port",
+        ],
     );
 }
 
 #[test]
 fn data_that_is_not_for_the_model_is_told() {
-    let folder = trained().copy();
-    let served = Served::start(&folder.path().join("digits"), &[]);
+    let model = trained().copy();
+    let served = model.serve(&[]);
+    let asked = |model: &str, signature: &str, data: &str| {
+        let server = served.address();
+        let mut command = Command::new(binary());
+        command.args(["bench-serving", "-s", &server, "-b", "2", "--no-shuffle"]);
+        command.args(["--model", model, "--signature", signature, "-d", data]);
+        run(&mut command, "")
+    };
     let table = |name: &str, text: &str| {
-        let path = folder.path().join(name);
+        let path = model.beside(name);
         fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     };
@@ -101,47 +85,14 @@ fn data_that_is_not_for_the_model_is_told() {
             "the label first",
         ),
         (
-            folder.path().to_str().unwrap().to_owned(),
+            model.path().to_str().unwrap().to_owned(),
             "is a folder, not a table",
             "-d names a file",
         ),
     ] {
-        let output = run(
-            Command::new(binary())
-                .args([
-                    "bench-serving",
-                    "-s",
-                    &served.address(),
-                    "--model",
-                    "digits",
-                    "-b",
-                    "2",
-                    "--no-shuffle",
-                ])
-                .args(["-d", &data]),
-            "",
-        );
-        assert_eq!(output.code, 2, "{data}: {output:?}");
-        assert!(output.stderr.contains(words), "{words}: {}", output.stderr);
-        assert!(output.stderr.contains(hint), "{hint}: {}", output.stderr);
+        refused(&asked("digits", "predict", &data), &[words, hint]);
     }
     let exam = trained().exam();
-    let asked = |model: &str, signature: &str| {
-        let mut command = Command::new(binary());
-        command
-            .args([
-                "bench-serving",
-                "-s",
-                &served.address(),
-                "--model",
-                model,
-                "--signature",
-                signature,
-                "-d",
-            ])
-            .arg(&exam);
-        run(&mut command, "")
-    };
     for (model, signature, words) in [
         (
             "digits",
@@ -154,9 +105,7 @@ fn data_that_is_not_for_the_model_is_told() {
             "there is no model `wide-and-deep` here",
         ),
     ] {
-        let output = asked(model, signature);
-        assert_eq!(output.code, 2, "{output:?}");
-        assert!(output.stderr.contains(words), "{}", output.stderr);
+        refused(&asked(model, signature, exam.to_str().unwrap()), &[words]);
     }
 }
 
@@ -182,8 +131,6 @@ fn wrong_words_are_told() {
             "such as stable=3",
         ),
     ] {
-        let output = run(Command::new(binary()).args(words), "");
-        assert_eq!(output.code, 2, "{words:?}: {output:?}");
-        assert!(output.stderr.contains(told), "{told}: {}", output.stderr);
+        refused(&run(Command::new(binary()).args(words), ""), &[told]);
     }
 }

@@ -1,9 +1,9 @@
 //! Models of TensorFlow itself, and its official client. They are hundreds of megabytes to download:
 //! `cargo xtask frameworks serving` tries them.
 
-use std::{path::Path, process::Command};
+use std::{path::Path, process::Command, time::Instant};
 
-use client_tests::{Output, environment, needed, run};
+use client_tests::{Output, environment, needed, run, say};
 use serde_json::Value;
 
 use crate::Served;
@@ -23,6 +23,35 @@ fn models(python: &Path, words: &[&str]) -> Output {
     run(&mut command, "")
 }
 
+/// The number after a word of what a program printed.
+#[track_caller]
+fn told(text: &str, word: &str) -> f64 {
+    let after = text.split(word).nth(1);
+    let number = after.and_then(|after| after.split_whitespace().next());
+    number
+        .unwrap_or_else(|| panic!("no {word} in {text}"))
+        .parse()
+        .unwrap()
+}
+
+/// What `bench-serving` reports with the options of the original client: nobody says anything but where the data is.
+fn benched(served: &Served, batch: &str, data: &Path) -> Value {
+    let mut bench = Command::new(client_tests::binary());
+    bench
+        .args([
+            "bench-serving",
+            "-s",
+            &served.address(),
+            "-b",
+            batch,
+            "-o",
+            "json",
+            "-d",
+        ])
+        .arg(data);
+    serde_json::from_str(&run(&mut bench, "").success()).unwrap()
+}
+
 #[test]
 #[ignore = "large: cargo xtask frameworks serving"]
 fn models_of_tensorflow_answer_its_own_client_as_tensorflow_does() {
@@ -31,35 +60,31 @@ fn models_of_tensorflow_answer_its_own_client_as_tensorflow_does() {
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    let told = models(&python, &["train", path]).success();
-    let accuracy = told.split("accuracy ").nth(1).unwrap().trim();
-    let accuracy: f64 = accuracy.lines().next().unwrap().parse().unwrap();
+    let started = Instant::now();
+    let accuracy = told(&models(&python, &["train", path]).success(), "accuracy ");
+    say(&format!(
+        "trained and exported in {} s",
+        started.elapsed().as_secs()
+    ));
     for model in [WIDE_AND_DEEP, "mlp"] {
         let served = Served::start(&folder.path().join(model), &[]);
-        models(&python, &["ask", path, model, &served.address()]).success();
-        if model != WIDE_AND_DEEP {
-            continue;
-        }
-        // With the options of the original client, as many are right as TensorFlow says.
-        let data = folder.path().join("eval.csv");
-        let mut bench = Command::new(client_tests::binary());
-        bench
-            .args([
-                "bench-serving",
-                "-s",
-                &served.address(),
-                "-b",
-                "7",
-                "-o",
-                "json",
-                "-d",
-            ])
-            .arg(data);
-        let report: Value = serde_json::from_str(&run(&mut bench, "").success()).unwrap();
-        assert_eq!(report["examples"], 200);
+        let answered = models(&python, &["ask", path, model, &served.address()]).success();
+        say(&format!("{model}: {} from TensorFlow's own", answered.trim()));
+    }
+    let served = Served::start(&folder.path().join(WIDE_AND_DEEP), &[]);
+    let data = folder.path().join("eval.csv");
+    let report = benched(&served, "7", &data);
+    let theirs = models(&python, &["measure", data.to_str().unwrap(), &served.address()]).success();
+    let (right, median) = (told(&theirs, "accuracy "), told(&theirs, "median "));
+    say(&format!(
+        "bench-serving: accuracy {}, median {} ms; the Python client: {right}, {median:.2} ms; TensorFlow: {accuracy}",
+        report["accuracy"], report["latencyMs"]["p50"]
+    ));
+    assert_eq!(report["examples"], 200);
+    for other in [right, accuracy] {
         assert!(
-            (report["accuracy"].as_f64().unwrap() - accuracy).abs() < 1e-9,
-            "{report}"
+            (report["accuracy"].as_f64().unwrap() - other).abs() < 1e-9,
+            "{report} {other}"
         );
     }
 }
@@ -104,24 +129,9 @@ fn the_training_of_the_example_is_gone_on_with_until_it_is_good_enough() {
         second.contains("resumed step=40") && second.contains("exported path="),
         "{second}"
     );
-    let accuracy = second.split("Accuracy: ").nth(1).unwrap();
-    let accuracy: f64 = accuracy.lines().next().unwrap().parse().unwrap();
-    // Nobody says anything but where the data is, as with the original client.
+    let accuracy = told(&second, "Accuracy: ");
     let served = Served::start(&folder.path().join(WIDE_AND_DEEP), &[]);
-    let mut bench = Command::new(client_tests::binary());
-    bench
-        .args([
-            "bench-serving",
-            "-s",
-            &served.address(),
-            "-b",
-            "10",
-            "-o",
-            "json",
-            "-d",
-        ])
-        .arg(folder.path().join("data/eval.csv"));
-    let report: Value = serde_json::from_str(&run(&mut bench, "").success()).unwrap();
+    let report = benched(&served, "10", &folder.path().join("data/eval.csv"));
     assert!(
         (report["accuracy"].as_f64().unwrap() - accuracy).abs() < 1e-4,
         "{report} {accuracy}"

@@ -135,6 +135,16 @@ async fn what_comes_while_a_log_is_read_is_for_those_who_follow_it() {
 #[tokio::test]
 async fn a_log_is_followed_through_rotation_to_the_containers_end() {
     let log = Log::new();
+    followed(&log, Changes::of(log.folder.path())).await;
+}
+
+/// As where other programs have all that the kernel gives a user.
+#[tokio::test]
+async fn a_log_is_followed_where_the_kernel_tells_of_no_changes() {
+    followed(&Log::new(), Changes::LookedFor).await;
+}
+
+async fn followed(log: &Log, changes: Changes) {
     log.write("1");
     let (sender, mut receiver) = mpsc::channel(64);
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
@@ -147,7 +157,7 @@ async fn a_log_is_followed_through_rotation_to_the_containers_end() {
         let ended = async {
             let _ = ended.await;
         };
-        read(&path, &options, ended, sender).await
+        read_with(&path, &options, Some(changes), ended, sender).await
     });
     until(&mut receiver, "1\n").await;
     log.write("2");

@@ -59,17 +59,20 @@ pub(super) fn read(
                 self::ended(&sandbox, &name, Some(attempt)).await;
             }
         };
-        if let Err(error) = logs::read(&file, &wanted, ended, output).await {
-            tracing::warn!(%error, file = %file.display(), "a log cannot be read");
-        }
+        let read = logs::read(&file, &wanted, ended, output).await;
+        read.inspect_err(|error| tracing::warn!(%error, file = %file.display(), "a log cannot be read"))
     });
     // Dropped, the channel ends the reading.
-    drop(reading);
     let pieces = stream::unfold(pieces, async |mut pieces| {
         let piece = pieces.recv().await?;
         Some((io::Result::Ok(piece), pieces))
     });
-    Ok(pieces.boxed())
+    // A log that breaks off is not one that ends.
+    let failure = stream::once(reading).filter_map(|read| {
+        let failure = read.ok().and_then(Result::err);
+        std::future::ready(failure.map(Err))
+    });
+    Ok(pieces.chain(failure).boxed())
 }
 
 /// Resolves when the container does not run any more, or not this run of it.

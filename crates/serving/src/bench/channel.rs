@@ -1,6 +1,9 @@
 //! A connection to one of several servers that is made again when it breaks.
 
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, header};
@@ -8,11 +11,18 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::{body::Incoming, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use prost::Message;
-use tokio::{net::TcpStream, time::timeout_at};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::timeout_at,
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
 
+use super::run::Settings;
 use crate::{
     failure::{Code, Failure, Outcome},
     grpc::{CONTENT_TYPE, framed, message, unescaped},
+    tls::ClientTls,
 };
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -21,13 +31,30 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const MOST_BYTES: usize = 1 << 30;
 const WINDOW: u32 = 4 << 20;
 
+/// A server that is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// `HOST:PORT`.
+    pub address: String,
+    /// TLS, for servers that speak it.
+    pub is_encrypted: bool,
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.is_encrypted { "https://" } else { "" };
+        write!(f, "{scheme}{}", self.address)
+    }
+}
+
 /// Who asks: one request at a time.
 pub(crate) struct Channel {
-    /// `HOST:PORT` of each server.
-    servers: Vec<String>,
+    servers: Vec<Endpoint>,
+    /// How to speak with those that are encrypted.
+    tls: Option<ClientTls>,
     /// The one that is asked.
     turn: usize,
-    connection: Option<http2::SendRequest<Full<Bytes>>>,
+    connection: Option<Sender>,
     timeout: Duration,
     retries: u32,
 }
@@ -39,13 +66,15 @@ pub(crate) struct Answered<M> {
 }
 
 impl Channel {
-    pub(crate) fn new(servers: Vec<String>, turn: usize, timeout: Duration, retries: u32) -> Self {
+    /// One of several that ask; `turn` says whom first.
+    pub(crate) fn new(settings: &Settings, turn: usize) -> Self {
         Self {
-            servers,
+            servers: settings.servers.clone(),
+            tls: settings.tls.clone(),
             turn,
             connection: None,
-            timeout,
-            retries,
+            timeout: settings.timeout,
+            retries: settings.retries,
         }
     }
 
@@ -84,18 +113,18 @@ impl Channel {
     }
 
     /// The server that is asked.
-    pub(crate) fn server(&self) -> &str {
+    pub(crate) fn server(&self) -> &Endpoint {
         &self.servers[self.turn % self.servers.len()]
     }
 
     async fn attempt(&mut self, path: &str, bytes: Bytes) -> Outcome<Bytes> {
         let limit = self.timeout;
         let deadline = Instant::now() + limit;
-        let server = self.server().to_owned();
+        let server = self.server().clone();
         let asked = async {
             let connection = match self.connection.take() {
                 Some(connection) if !connection.is_closed() => connection,
-                _ => connect(&server).await?,
+                _ => connect(&server, self.tls.as_ref()).await?,
             };
             exchange(self.connection.insert(connection), &server, path, bytes, limit).await
         };
@@ -108,19 +137,56 @@ impl Channel {
     }
 }
 
-async fn connect(server: &str) -> Outcome<http2::SendRequest<Full<Bytes>>> {
-    let away = |error: &dyn std::fmt::Display| {
-        Failure::new(Code::Unavailable, format!("{server} cannot be reached: {error}"))
-    };
-    let stream = TcpStream::connect(server).await.map_err(|error| away(&error))?;
-    stream.set_nodelay(true).map_err(|error| away(&error))?;
+type Sender = http2::SendRequest<Full<Bytes>>;
+
+async fn connect(server: &Endpoint, tls: Option<&ClientTls>) -> Outcome<Sender> {
+    let stream = TcpStream::connect(&server.address).await;
+    let stream = stream.map_err(|error| away(server, &error))?;
+    stream.set_nodelay(true).map_err(|error| away(server, &error))?;
+    match (server.is_encrypted, tls) {
+        (false, _) => speak(server, stream).await,
+        (true, Some(tls)) => speak(server, encrypted(server, tls, stream).await?).await,
+        (true, None) => Err(Failure::new(
+            Code::Internal,
+            "nobody said how to speak TLS".to_owned(),
+        )),
+    }
+}
+
+fn away(server: &Endpoint, error: &dyn fmt::Display) -> Failure {
+    Failure::new(Code::Unavailable, format!("{server} cannot be reached: {error}"))
+}
+
+/// A server that cannot be believed is not asked again: that does not pass.
+async fn encrypted(server: &Endpoint, tls: &ClientTls, stream: TcpStream) -> Outcome<TlsStream<TcpStream>> {
+    let untrusted = |words: String| Failure::new(Code::Unauthenticated, words);
+    let host = server
+        .address
+        .rsplit_once(':')
+        .map_or(&*server.address, |(host, _)| host);
+    let name = tls.name(host).map_err(|error| untrusted(error.to_string()))?;
+    let connector = TlsConnector::from(tls.config.clone());
+    connector.connect(name, stream).await.map_err(|error| {
+        let reason = error.get_ref().and_then(|inner| inner.downcast_ref());
+        match reason {
+            None => away(server, &error),
+            Some(rustls::Error::InvalidMessage(_)) => untrusted("it does not speak TLS".to_owned()),
+            Some(_) => untrusted(verified_tls::describe(&error)),
+        }
+    })
+}
+
+async fn speak<Stream>(server: &Endpoint, stream: Stream) -> Outcome<Sender>
+where
+    Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let (sender, connection) = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
         .handshake(TokioIo::new(stream))
         .await
-        .map_err(|error| away(&error))?;
+        .map_err(|error| away(server, &error))?;
     tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection ended");
@@ -130,8 +196,8 @@ async fn connect(server: &str) -> Outcome<http2::SendRequest<Full<Bytes>>> {
 }
 
 async fn exchange(
-    connection: &mut http2::SendRequest<Full<Bytes>>,
-    server: &str,
+    connection: &mut Sender,
+    server: &Endpoint,
     path: &str,
     bytes: Bytes,
     limit: Duration,
@@ -143,7 +209,8 @@ async fn exchange(
             format!("the connection to {server} broke ({error}{cause})"),
         )
     };
-    let request = Request::post(format!("http://{server}{path}"))
+    let scheme = if server.is_encrypted { "https" } else { "http" };
+    let request = Request::post(format!("{scheme}://{}{path}", server.address))
         .header(header::CONTENT_TYPE, CONTENT_TYPE)
         .header(header::TE, "trailers")
         .header(header::USER_AGENT, "trainyard")
@@ -158,7 +225,7 @@ async fn exchange(
     read(response, server).await
 }
 
-async fn read(response: Response<Incoming>, server: &str) -> Outcome<Bytes> {
+async fn read(response: Response<Incoming>, server: &Endpoint) -> Outcome<Bytes> {
     let (head, body) = response.into_parts();
     if !head.status.is_success() {
         let code = match head.status.as_u16() {

@@ -17,7 +17,7 @@ use saved_model::{
 use tokio::sync::mpsc;
 
 use super::{
-    channel::Channel,
+    channel::{Channel, Endpoint},
     layout::{Layout, LayoutError, correct, seed_signature},
     statistics::{Iteration, Summary, summary},
     table::{Row, TableError},
@@ -28,6 +28,7 @@ use crate::{
         GetModelMetadataRequest, GetModelMetadataResponse, ModelSpec, PredictRequest, PredictResponse,
         SIGNATURES, SignatureDefMap,
     },
+    tls::ClientTls,
 };
 
 const PREDICT: &str = "/tensorflow.serving.PredictionService/Predict";
@@ -36,8 +37,10 @@ const METADATA: &str = "/tensorflow.serving.PredictionService/GetModelMetadata";
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// `HOST:PORT`; those who ask are spread over all of them.
-    pub servers: Vec<String>,
+    /// Those who ask are spread over all of them.
+    pub servers: Vec<Endpoint>,
+    /// How to speak with those that are encrypted.
+    pub tls: Option<ClientTls>,
     pub model: String,
     pub signature: String,
     /// None: `probabilities`, or the only one.
@@ -93,6 +96,18 @@ pub enum BenchError {
         #[source]
         cause: LayoutError,
     },
+}
+
+impl BenchError {
+    /// What a server says, or why it says nothing.
+    fn of(server: String, cause: Failure) -> Self {
+        match cause.code {
+            Code::Unavailable | Code::DeadlineExceeded | Code::Unauthenticated => {
+                Self::Server { server, cause }
+            }
+            _ => Self::Refused { server, cause },
+        }
+    }
 }
 
 /// Rows on their way to whoever sends them.
@@ -155,10 +170,7 @@ pub async fn run(
         // A mistake in the data is one, wherever it stands.
         Err(Ended::Table(error)) => return Err(error.into()),
         Err(Ended::Server(server, cause)) if iterations.is_empty() => {
-            return Err(match cause.code {
-                Code::Unavailable | Code::DeadlineExceeded => BenchError::Server { server, cause },
-                _ => BenchError::Refused { server, cause },
-            });
+            return Err(BenchError::of(server, cause));
         }
         Err(Ended::Server(server, cause)) => Some(format!("{server}: {cause}")),
     };
@@ -173,7 +185,7 @@ pub async fn run(
 
 /// What the server says of the signature.
 async fn signature(settings: &Settings) -> Result<SignatureDef, BenchError> {
-    let mut channel = Channel::new(settings.servers.clone(), 0, settings.timeout, settings.retries);
+    let mut channel = Channel::new(settings, 0);
     let request = GetModelMetadataRequest {
         model_spec: Some(ModelSpec {
             name: settings.model.clone(),
@@ -182,17 +194,12 @@ async fn signature(settings: &Settings) -> Result<SignatureDef, BenchError> {
         metadata_field: vec![SIGNATURES.to_owned()],
     };
     let answered = channel.call::<GetModelMetadataResponse>(METADATA, &request).await;
-    let server = channel.server().to_owned();
+    let server = channel.server().to_string();
     let metadata = match answered {
         Ok(answered) => answered.message.metadata,
         // Proxies of TensorFlow Serving may know predictions only.
         Err(cause) if cause.code == Code::Unimplemented => return Ok(seed_signature()),
-        Err(cause) => {
-            return Err(match cause.code {
-                Code::Unavailable | Code::DeadlineExceeded => BenchError::Server { server, cause },
-                _ => BenchError::Refused { server, cause },
-            });
-        }
+        Err(cause) => return Err(BenchError::of(server, cause)),
     };
     let packed = metadata
         .get(SIGNATURES)
@@ -310,12 +317,7 @@ struct Asker {
 impl Asker {
     async fn ask(&self, shared: &Shared, answers: &mpsc::UnboundedSender<Iteration>) -> Result<(), Ended> {
         let settings = &shared.settings;
-        let mut channel = Channel::new(
-            settings.servers.clone(),
-            self.index,
-            settings.timeout,
-            settings.retries,
-        );
+        let mut channel = Channel::new(settings, self.index);
         while !shared.is_over.load(Ordering::Relaxed) {
             let next = shared.batches.lock().next(self.end, settings.batch.max(1));
             let Some(next) = next else { break };
@@ -341,7 +343,7 @@ impl Asker {
             };
             let answered = channel.call::<PredictResponse>(PREDICT, &request).await;
             let took = from.elapsed();
-            let failed = |cause: Failure| Ended::Server(channel.server().to_owned(), cause);
+            let failed = |cause: Failure| Ended::Server(channel.server().to_string(), cause);
             let answered = answered.map_err(failed)?;
             let correct = judged(&answered.message, &shared.layout.output, &batch.labels).map_err(failed)?;
             let iteration = Iteration {

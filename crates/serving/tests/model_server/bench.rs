@@ -2,16 +2,20 @@
 
 use std::time::Duration;
 
-use serving::bench::{self, BenchError, Report, Rows, Settings};
+use serving::bench::{self, BenchError, Endpoint, Report, Rows, Settings};
 
 use crate::{models, start};
 
 /// Five rows, four of which the model gets right.
 const TABLE: &str = "0,1.0,0.5\n1,0.1,0.9\n1,0.2,0.3\n0,0.8,0.1\n1,0.9,0.1\n";
 
-fn settings(server: String) -> Settings {
+fn settings(address: String) -> Settings {
     Settings {
-        servers: vec![server],
+        servers: vec![Endpoint {
+            address,
+            is_encrypted: false,
+        }],
+        tls: None,
         model: "model".to_owned(),
         signature: "predict".to_owned(),
         output: None,

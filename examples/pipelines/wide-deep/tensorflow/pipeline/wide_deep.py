@@ -14,8 +14,12 @@ import os
 import pathlib
 import sys
 
-import numpy as np
-import tensorflow as tf
+try:
+    import numpy as np
+    import tensorflow as tf
+except ImportError as error:
+    print(f"error: {sys.executable} has no TensorFlow: {error}", file=sys.stderr)
+    sys.exit(2)
 
 NUMBERS = [f"I{index}" for index in range(1, 14)]
 TEXTS = [f"C{index}" for index in range(1, 27)]
