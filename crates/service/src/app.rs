@@ -15,12 +15,11 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
-use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::{
     answer::{Answer, Body, Content},
-    audit::{Audit, Record},
+    audit::Audit,
     checking::{Checks, Parameters, clipped},
     handlers,
     identity::{Doorkeeper, Identity},
@@ -88,6 +87,11 @@ pub(crate) struct Parts {
 /// A request that may be done.
 pub(crate) struct Asked {
     pub(crate) operation: Operation,
+    /// What the document of the service calls the operation.
+    pub(crate) operation_id: &'static str,
+    pub(crate) request_id: String,
+    /// Where it comes from.
+    pub(crate) address: String,
     pub(crate) identity: Identity,
     pub(crate) parameters: Parameters,
     /// The namespace it is about; `*` is all of them.
@@ -223,6 +227,9 @@ impl App {
         };
         let asked = Asked {
             operation: route.operation,
+            operation_id: route.id,
+            request_id: request_id.to_owned(),
+            address: peer.ip().to_string(),
             identity,
             parameters,
             namespace,
@@ -233,18 +240,9 @@ impl App {
             query: query.to_owned(),
             wants_events,
         };
-        let answer = handlers::handle(self, &asked).await?;
-        if let Some(change) = &answer.change {
-            let address = peer.ip().to_string();
-            let record = Record::new(
-                Timestamp::now(),
-                &asked.identity,
-                route.id,
-                change,
-                &address,
-                request_id,
-            );
-            self.audit.note(record).await;
+        let mut answer = handlers::handle(self, &asked).await?;
+        if let Some((begun, change)) = answer.change.take() {
+            self.audit.finish(begun, &change).await;
         }
         Ok(answer)
     }

@@ -498,7 +498,7 @@ fn audit_record() -> Value {
         "required": ["id", "time", "who", "operation", "request_id"],
         "properties": {
             "id": {"type": "string"},
-            "time": moment("When it was done"),
+            "time": moment("When it was begun"),
             "who": text("Whose token it was done with"),
             "token": text("Which token, by its id"),
             "operation": text("What was done, by the name of the operation in this document"),
@@ -509,6 +509,11 @@ fn audit_record() -> Value {
             "after": text("Hash of what it became"),
             "address": text("Where the request came from"),
             "request_id": {"type": "string"},
+            "outcome": {
+                "type": "string",
+                "enum": ["done", "unknown"],
+                "description": "`unknown`: it was begun, and the service was stopped or cut off before it knew what became of it",
+            },
         },
     })
 }
