@@ -1,6 +1,7 @@
 //! One request, from its first header to its answer: found, identified, limited, checked, allowed, done, noted.
 
 mod receiving;
+mod staying;
 
 use std::{
     net::SocketAddr,
@@ -13,10 +14,12 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::Value;
 
+use self::staying::Stay;
 use crate::{
     answer::{Answer, Body, Content},
     audit::Audit,
@@ -29,7 +32,7 @@ use crate::{
     rate::{Buckets, Rate},
     roles::EVERYWHERE,
     routes::{self, Access, Match, Operation, Route},
-    rows::{DefinitionForm, DeliveryForm, TaskForm, TemplateForm},
+    rows::{DefinitionForm, DeliveryForm, TaskForm, TemplateForm, TokenForm},
     streams::Streams,
 };
 
@@ -52,6 +55,7 @@ pub(crate) struct App {
     pub(crate) definitions: Index<DefinitionForm>,
     pub(crate) tasks: Index<TaskForm>,
     pub(crate) deliveries: Index<DeliveryForm>,
+    pub(crate) tokens: Index<TokenForm>,
     pub(crate) renderer: crate::rendering::Renderer,
     /// Where the service keeps what is its own.
     pub(crate) system_namespace: String,
@@ -77,6 +81,7 @@ pub(crate) struct Parts {
     pub(crate) definitions: Index<DefinitionForm>,
     pub(crate) tasks: Index<TaskForm>,
     pub(crate) deliveries: Index<DeliveryForm>,
+    pub(crate) tokens: Index<TokenForm>,
     pub(crate) renderer: crate::rendering::Renderer,
     pub(crate) system_namespace: String,
     pub(crate) logs: Option<PathBuf>,
@@ -143,6 +148,7 @@ impl App {
             definitions: parts.definitions,
             tasks: parts.tasks,
             deliveries: parts.deliveries,
+            tokens: parts.tokens,
             renderer: parts.renderer,
             system_namespace: parts.system_namespace,
             logs: parts.logs,
@@ -241,6 +247,10 @@ impl App {
             wants_events,
         };
         let mut answer = handlers::handle(self, &asked).await?;
+        if let Content::Events(stream) = answer.content {
+            let stay = Stay::of(&asked, route.access.right());
+            answer.content = Content::Events(stream.take_until(stay.is_over(self.clone())).boxed());
+        }
         if let Some((begun, change)) = answer.change.take() {
             self.audit.finish(begun, &change).await;
         }

@@ -74,6 +74,15 @@ pub(crate) enum Access {
     Right(Right),
 }
 
+impl Access {
+    pub(crate) fn right(self) -> Option<Right> {
+        match self {
+            Self::Open | Self::Known => None,
+            Self::Right(right) => Some(right),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) operation: Operation,
