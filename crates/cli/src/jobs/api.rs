@@ -1,9 +1,15 @@
 //! The Kubernetes API as these commands need it: objects are JSON, whatever their kind.
 
+mod busy;
+
+use std::time::Duration;
+
 use futures_util::{AsyncBufRead, Stream, StreamExt as _};
-use http::{Method, Request, header};
-use kube::{Client, core::Status};
+use http::{Method, Request, StatusCode, header};
+use http_body_util::BodyExt as _;
+use kube::{Client, client::Body, core::Status};
 use serde_json::Value;
+use tokio::time::sleep;
 
 /// What a watch tells.
 pub(crate) type Event = kube::core::WatchEvent<Value>;
@@ -157,10 +163,25 @@ impl Api {
         Ok(events.map(move |event| event.map_err(|error| api.explain(error))))
     }
 
+    /// Asks until the cluster has the time to answer: whatever the request, nothing was done before.
     async fn ask(&self, method: Method, path: &str, body: Option<&Value>, form: &str) -> Answer<Value> {
-        let request = request(method, path, body, form)?;
-        let answer = self.client.request(request).await;
-        answer.map_err(|error| self.explain(error))
+        let mut waited = Duration::ZERO;
+        loop {
+            let request = request(method.clone(), path, body, form)?.map(Body::from);
+            let answer = self.client.send(request).await;
+            let (head, body) = answer.map_err(|error| self.explain(error))?.into_parts();
+            let bytes = body.collect().await.map_err(|error| self.explain(error))?;
+            let bytes = bytes.to_bytes();
+            if head.status == StatusCode::TOO_MANY_REQUESTS
+                && let Some(pause) = busy::pause(&head.headers, &bytes, waited)
+            {
+                tracing::debug!(path, ?pause, "the cluster is busy");
+                sleep(pause).await;
+                waited += pause;
+                continue;
+            }
+            return read(head.status, &bytes);
+        }
     }
 
     fn explain(&self, error: kube::Error) -> ApiError {
@@ -180,6 +201,27 @@ impl Api {
             }
         }
     }
+}
+
+fn read(status: StatusCode, body: &[u8]) -> Answer<Value> {
+    if status.is_success() {
+        return serde_json::from_slice(body).map_err(|error| ApiError::Unreadable(error.to_string()));
+    }
+    // Not everybody who stands in for a cluster answers as one.
+    let refused = serde_json::from_slice::<Status>(body)
+        .ok()
+        .filter(|status| status.is_failure() && status.code != 0);
+    Err(refused.map_or_else(
+        || ApiError::Refused {
+            code: status.as_u16(),
+            reason: String::new(),
+            message: match String::from_utf8_lossy(body).trim() {
+                "" => status.to_string(),
+                text => text.to_owned(),
+            },
+        },
+        |refused| ApiError::refused(&refused),
+    ))
 }
 
 fn request(method: Method, path: &str, body: Option<&Value>, form: &str) -> Answer<Request<Vec<u8>>> {
