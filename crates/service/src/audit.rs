@@ -31,8 +31,6 @@ const EVERY: Duration = Duration::from_hours(1);
 /// So long a request waits for its record. Without one that it is begun no change is made; a change that is made
 /// stays, whatever becomes of the record of its end.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// So many batches are written before somebody looks whether there are chunks to be put together.
-const MERGE_AFTER: usize = store::MERGE_AT;
 
 /// One change.
 #[derive(Clone, Debug, PartialEq)]
@@ -231,7 +229,7 @@ async fn write_all(store: Arc<Store>, mut records: mpsc::Receiver<(Record, onesh
             Err(refusal) => tracing::error!(?refusal, "the audit log cannot be written"),
         }
         written += 1;
-        if written % MERGE_AFTER == 0 {
+        if written % store::MERGE_AT == 0 {
             tidy(&store).await;
         }
     }

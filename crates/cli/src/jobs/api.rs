@@ -2,7 +2,13 @@
 
 mod busy;
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::{AsyncBufRead, Stream, StreamExt as _};
 use http::{Method, Request, StatusCode, header};
@@ -22,6 +28,8 @@ const WATCH_SECONDS: u32 = 300;
 pub(crate) struct Api {
     client: Client,
     address: String,
+    /// Seconds that the cluster has asked to wait so far; clones wait together.
+    waited: Arc<AtomicU64>,
 }
 
 /// Why a request has no answer.
@@ -75,7 +83,11 @@ type Answer<T> = Result<T, ApiError>;
 
 impl Api {
     pub(crate) fn new(client: Client, address: String) -> Self {
-        Self { client, address }
+        Self {
+            client,
+            address,
+            waited: Arc::default(),
+        }
     }
 
     /// Where the cluster is.
@@ -165,19 +177,19 @@ impl Api {
 
     /// Asks until the cluster has the time to answer: whatever the request, nothing was done before.
     async fn ask(&self, method: Method, path: &str, body: Option<&Value>, form: &str) -> Answer<Value> {
-        let mut waited = Duration::ZERO;
         loop {
             let request = request(method.clone(), path, body, form)?.map(Body::from);
             let answer = self.client.send(request).await;
             let (head, body) = answer.map_err(|error| self.explain(error))?.into_parts();
             let bytes = body.collect().await.map_err(|error| self.explain(error))?;
             let bytes = bytes.to_bytes();
+            let waited = Duration::from_secs(self.waited.load(Ordering::Relaxed));
             if head.status == StatusCode::TOO_MANY_REQUESTS
                 && let Some(pause) = busy::pause(&head.headers, &bytes, waited)
             {
                 tracing::debug!(path, ?pause, "the cluster is busy");
+                self.waited.fetch_add(pause.as_secs(), Ordering::Relaxed);
                 sleep(pause).await;
-                waited += pause;
                 continue;
             }
             return read(head.status, &bytes);

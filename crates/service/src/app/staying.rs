@@ -47,7 +47,7 @@ impl Stay {
             },
             Held::Cluster { .. } => loop {
                 tokio::time::sleep(ASK_AGAIN).await;
-                if self.is_let_in(&app).await.is_err_and(|code| is_no(code)) {
+                if self.is_let_in(&app).await.is_err_and(is_no) {
                     return;
                 }
             },

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::{HeaderMap, header};
 use serde_json::Value;
 
-/// So long somebody who types a command is kept waiting altogether before they are told.
+/// So long somebody who types a command is kept waiting altogether, whatever it asks for, before they are told.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Where the cluster does not say how long.
 const USUAL: u64 = 1;
