@@ -17,7 +17,7 @@ use crate::{
     app::{App, Asked},
     audit::Begun,
     etag::{self, Need},
-    objects::{About as _, Earnest, Folder},
+    objects::{About as _, Earnest, Folder, Refusal},
     problem::{Code, Outcome, Problem},
     rendering,
     roles::{EVERYWHERE, Resource, Verb, right},
@@ -275,7 +275,7 @@ async fn remove(app: &App, begun: &mut Begun, object: &Value) -> Outcome<()> {
         let is_late = refusal.is(403) && refusal.to_string().contains(admission::IN_USE);
         if !(is_late || refusal.is(409)) || Instant::now() >= deadline {
             return Err(if is_late {
-                Problem::new(Code::InUse, refusal.to_string())
+                behind(&refusal)
             } else {
                 refusal.about("template", name)
             });
@@ -287,6 +287,19 @@ async fn remove(app: &App, begun: &mut Begun, object: &Value) -> Outcome<()> {
             return Err(refusal.about("template", name));
         }
         version(&now).clone_into(&mut known);
+    }
+}
+
+/// Whoever keeps the status of templates is away or far behind: what it says of their users does not hold any more.
+fn behind(refusal: &Refusal) -> Problem {
+    Problem {
+        retry_after: Some(10),
+        ..Problem::new(
+            Code::InUse,
+            format!(
+                "{refusal}. The service knows of no such user any more; `status.usedBy`, which the cluster goes by, is kept by the operator: see that it runs, and try again"
+            ),
+        )
     }
 }
 
