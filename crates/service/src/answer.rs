@@ -9,7 +9,7 @@ use hyper::body::Frame;
 use serde_json::Value;
 use std::convert::Infallible;
 
-use crate::{etag, problem::Problem};
+use crate::{audit::Begun, etag, problem::Problem};
 
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
@@ -19,7 +19,7 @@ pub(crate) struct Answer {
     pub(crate) headers: Vec<(HeaderName, String)>,
     pub(crate) content: Content,
     /// What was changed, for the audit log.
-    pub(crate) change: Option<Change>,
+    pub(crate) change: Option<(Begun, Change)>,
 }
 
 pub(crate) enum Content {
@@ -88,8 +88,8 @@ impl Answer {
         self.header(header::LOCATION, path)
     }
 
-    pub(crate) fn changed(mut self, change: Change) -> Self {
-        self.change = Some(change);
+    pub(crate) fn changed(mut self, begun: Begun, change: Change) -> Self {
+        self.change = Some((begun, change));
         self
     }
 

@@ -1,6 +1,7 @@
 //! One request, from its first header to its answer: found, identified, limited, checked, allowed, done, noted.
 
 mod receiving;
+mod staying;
 
 use std::{
     net::SocketAddr,
@@ -13,14 +14,15 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
-use jiff::Timestamp;
 use serde_json::Value;
 
+use self::staying::Stay;
 use crate::{
     answer::{Answer, Body, Content},
-    audit::{Audit, Record},
+    audit::Audit,
     checking::{Checks, Parameters, clipped},
     handlers,
     identity::{Doorkeeper, Identity},
@@ -30,7 +32,7 @@ use crate::{
     rate::{Buckets, Rate},
     roles::EVERYWHERE,
     routes::{self, Access, Match, Operation, Route},
-    rows::{DefinitionForm, DeliveryForm, TaskForm, TemplateForm},
+    rows::{DefinitionForm, DeliveryForm, TaskForm, TemplateForm, TokenForm},
     streams::Streams,
 };
 
@@ -53,6 +55,7 @@ pub(crate) struct App {
     pub(crate) definitions: Index<DefinitionForm>,
     pub(crate) tasks: Index<TaskForm>,
     pub(crate) deliveries: Index<DeliveryForm>,
+    pub(crate) tokens: Index<TokenForm>,
     pub(crate) renderer: crate::rendering::Renderer,
     /// Where the service keeps what is its own.
     pub(crate) system_namespace: String,
@@ -78,6 +81,7 @@ pub(crate) struct Parts {
     pub(crate) definitions: Index<DefinitionForm>,
     pub(crate) tasks: Index<TaskForm>,
     pub(crate) deliveries: Index<DeliveryForm>,
+    pub(crate) tokens: Index<TokenForm>,
     pub(crate) renderer: crate::rendering::Renderer,
     pub(crate) system_namespace: String,
     pub(crate) logs: Option<PathBuf>,
@@ -88,6 +92,11 @@ pub(crate) struct Parts {
 /// A request that may be done.
 pub(crate) struct Asked {
     pub(crate) operation: Operation,
+    /// What the document of the service calls the operation.
+    pub(crate) operation_id: &'static str,
+    pub(crate) request_id: String,
+    /// Where it comes from.
+    pub(crate) address: String,
     pub(crate) identity: Identity,
     pub(crate) parameters: Parameters,
     /// The namespace it is about; `*` is all of them.
@@ -139,6 +148,7 @@ impl App {
             definitions: parts.definitions,
             tasks: parts.tasks,
             deliveries: parts.deliveries,
+            tokens: parts.tokens,
             renderer: parts.renderer,
             system_namespace: parts.system_namespace,
             logs: parts.logs,
@@ -223,6 +233,9 @@ impl App {
         };
         let asked = Asked {
             operation: route.operation,
+            operation_id: route.id,
+            request_id: request_id.to_owned(),
+            address: peer.ip().to_string(),
             identity,
             parameters,
             namespace,
@@ -233,18 +246,13 @@ impl App {
             query: query.to_owned(),
             wants_events,
         };
-        let answer = handlers::handle(self, &asked).await?;
-        if let Some(change) = &answer.change {
-            let address = peer.ip().to_string();
-            let record = Record::new(
-                Timestamp::now(),
-                &asked.identity,
-                route.id,
-                change,
-                &address,
-                request_id,
-            );
-            self.audit.note(record).await;
+        let mut answer = handlers::handle(self, &asked).await?;
+        if let Content::Events(stream) = answer.content {
+            let stay = Stay::of(&asked, route.access.right());
+            answer.content = Content::Events(stream.take_until(stay.is_over(self.clone())).boxed());
+        }
+        if let Some((begun, change)) = answer.change.take() {
+            self.audit.finish(begun, &change).await;
         }
         Ok(answer)
     }

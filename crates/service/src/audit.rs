@@ -1,7 +1,11 @@
-//! The log of every change: who did what to what, and when. Records are stored before the change is answered,
-//! those of the same moment together; later small chunks of them are put together to large ones.
+//! The log of every change: who did what to what, and when. That a change is about to be made is stored before it is
+//! made, and its record before it is answered, those of the same moment together; later small chunks of records
+//! are put together to large ones. A change that was begun and never recorded, because somebody was killed or cut
+//! off between, is told as one whose outcome is unknown.
 
+mod begun;
 mod chunk;
+mod store;
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,29 +17,19 @@ use tokio::{
     task::JoinSet,
 };
 
-use self::chunk::{Chunk, Span};
+pub(crate) use self::begun::Begun;
+use self::{begun::Sheet, chunk::Chunk, store::Store};
 use crate::{
     answer::Change,
-    identity::Identity,
-    objects::{About as _, Earnest, Folder, Objects, Refusal},
-    problem::Outcome,
+    app::Asked,
+    objects::{About as _, Earnest, Objects},
+    problem::{Code, Outcome, Problem},
 };
 
-/// On the ConfigMaps that records are in.
-const LABEL: &str = "trainyard.dev/audit";
-const LOOSE: &str = "loose";
-const MERGED: &str = "merged";
-const LAST: &str = "trainyard.dev/audit-last";
-
-/// So many records are stored at once.
-const TOGETHER: usize = 200;
-/// So many loose chunks are put together.
-const MERGE_AT: usize = 100;
-/// A merged chunk has at most so many bytes; a ConfigMap has room for twice as many.
-const CHUNK_BYTES: usize = 512 * 1024;
 /// How often old records are looked for.
 const EVERY: Duration = Duration::from_hours(1);
-/// So long a request waits for its record; the change has been made whatever becomes of that.
+/// So long a request waits for its record. Without one that it is begun no change is made; a change that is made
+/// stays, whatever becomes of the record of its end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One change.
@@ -47,14 +41,8 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(
-        now: Timestamp,
-        identity: &Identity,
-        operation: &str,
-        change: &Change,
-        address: &str,
-        request_id: &str,
-    ) -> Self {
+    /// What is known before a change is made.
+    fn begun(now: Timestamp, asked: &Asked, change: &Change) -> Self {
         let mut random = [0; 4];
         // Without random bytes two records of a millisecond might be told apart by their request.
         let _ = ring::rand::SystemRandom::new().fill(&mut random);
@@ -62,23 +50,37 @@ impl Record {
         let mut json = json!({
             "id": id,
             "time": now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
-            "who": identity.name,
-            "operation": operation,
-            "kind": change.kind,
-            "name": change.name,
-            "address": address,
-            "request_id": request_id,
+            "who": asked.identity.name,
+            "operation": asked.operation_id,
+            "address": asked.address,
+            "request_id": asked.request_id,
+            "outcome": chunk::UNKNOWN,
         });
+        if let Some(token) = asked.identity.token() {
+            json["token"] = json!(token);
+        }
+        let mut record = Self { id, json };
+        record.describe(change);
+        record
+    }
+
+    /// The change was made, and this is what it was.
+    fn done(&mut self, change: &Change) {
+        self.json["outcome"] = json!(chunk::DONE);
+        self.describe(change);
+    }
+
+    fn describe(&mut self, change: &Change) {
+        self.json["kind"] = json!(change.kind);
+        self.json["name"] = json!(change.name);
         let mut add = |name: &str, value: Option<&str>| {
             if let Some(value) = value.filter(|value| !value.is_empty()) {
-                json[name] = json!(value);
+                self.json[name] = json!(value);
             }
         };
         add("namespace", Some(&change.namespace));
-        add("token", identity.token());
         add("before", change.before.as_deref());
         add("after", change.after.as_deref());
-        Self { id, json }
     }
 }
 
@@ -93,40 +95,60 @@ fn backwards(time: Timestamp) -> String {
 #[derive(Clone)]
 pub(crate) struct Audit {
     store: Arc<Store>,
-    queue: mpsc::Sender<(Record, oneshot::Sender<()>)>,
+    /// Changes that are about to be made, and such that were.
+    beginning: Queue<Arc<Sheet>>,
+    done: Queue<()>,
 }
 
-struct Store {
-    objects: Objects,
-    folder: Folder,
-    namespace: String,
-    /// Records are kept so long.
-    kept: jiff::SignedDuration,
-}
+/// Records to be stored, and who is told what when they are.
+type Queue<T> = mpsc::Sender<(Record, oneshot::Sender<T>)>;
 
 impl Audit {
     /// Stores records until the tasks are dropped.
     pub(crate) fn start(objects: Objects, namespace: &str, kept_days: u32, tasks: &mut JoinSet<()>) -> Self {
-        let (queue, records) = mpsc::channel(1024);
-        let store = Arc::new(Store {
-            folder: Folder::core(namespace, "configmaps"),
-            objects,
-            namespace: namespace.to_owned(),
-            kept: jiff::SignedDuration::from_hours(24 * i64::from(kept_days)),
-        });
+        let (beginning, about_to_be) = mpsc::channel(1024);
+        let (done, records) = mpsc::channel(1024);
+        let kept = jiff::SignedDuration::from_hours(24 * i64::from(kept_days));
+        let store = Arc::new(Store::new(objects, namespace, kept));
+        tasks.spawn(begun::write_all(store.clone(), about_to_be));
         tasks.spawn(write_all(store.clone(), records));
         tasks.spawn(keep(store.clone()));
-        Self { store, queue }
+        Self {
+            store,
+            beginning,
+            done,
+        }
     }
 
-    /// Returns when the record is stored. Where it cannot be, it is in the log of the process.
-    pub(crate) async fn note(&self, record: Record) {
-        let (done, is_done) = oneshot::channel();
+    /// Returns when it is stored that a change is about to be made. What cannot be written down is not done;
+    /// what is only tried need not be.
+    pub(crate) async fn begin(&self, asked: &Asked, change: &Change) -> Outcome<Begun> {
+        let record = Record::begun(Timestamp::now(), asked, change);
+        if asked.earnest() == Earnest::DryRun {
+            return Ok(Begun::tried(record));
+        }
+        match stored(&self.beginning, &record).await {
+            Some(sheet) => Ok(Begun::on(sheet, record)),
+            None => Err(Problem {
+                retry_after: Some(1),
+                ..Problem::new(
+                    Code::Unavailable,
+                    "the change could not be written to the audit log, and was not made; try again",
+                )
+            }),
+        }
+    }
+
+    /// Returns when it is stored that a change was made. Where it cannot be, the log says that it was begun, and
+    /// that of the process what it was.
+    pub(crate) async fn finish(&self, begun: Begun, change: &Change) {
+        let mut record = begun.record().clone();
+        record.done(change);
         let text = record.json.to_string();
         tracing::info!(target: "audit", "{text}");
-        let sent = self.queue.send((record, done)).await.is_ok();
-        let stored = sent && matches!(tokio::time::timeout(PATIENCE, is_done).await, Ok(Ok(())));
-        if !stored {
+        if stored(&self.done, &record).await.is_some() {
+            begun.settle();
+        } else {
             tracing::error!(record = text, "a change could not be written to the audit log");
         }
     }
@@ -139,7 +161,7 @@ impl Audit {
         is_wanted: impl Fn(&Value) -> bool,
     ) -> Outcome<(Vec<Value>, Option<String>)> {
         let spans = self.store.spans(None).await.about("audit log of", "changes")?;
-        let mut records = std::collections::BTreeMap::new();
+        let mut records = Chunk::new();
         for span in &spans {
             // What comes after these cannot be in the page any more.
             let is_enough = records
@@ -163,7 +185,7 @@ impl Audit {
             let wanted = chunk
                 .into_iter()
                 .filter(|(id, record)| after.is_none_or(|after| id.as_str() > after) && is_wanted(record));
-            records.extend(wanted);
+            chunk::join(&mut records, wanted);
         }
         let mut page: Vec<(String, Value)> = records.into_iter().take(limit + 1).collect();
         let is_more = page.len() > limit;
@@ -173,28 +195,32 @@ impl Audit {
     }
 }
 
+/// What there is to be told when a record is stored; none where it was not, or not in time.
+async fn stored<T>(queue: &Queue<T>, record: &Record) -> Option<T> {
+    let (done, is_done) = oneshot::channel();
+    queue.send((record.clone(), done)).await.ok()?;
+    tokio::time::timeout(PATIENCE, is_done).await.ok()?.ok()
+}
+
 /// Sees to it that old records go also where few are written, or nobody writes so long.
 async fn keep(store: Arc<Store>) {
     loop {
         tokio::time::sleep(EVERY).await;
-        if let Err(refusal) = store.merge(Timestamp::now()).await {
-            tracing::warn!(?refusal, "chunks of the audit log could not be put together");
-        }
+        tidy(&store).await;
+    }
+}
+
+async fn tidy(store: &Store) {
+    if let Err(refusal) = store.tidy(Timestamp::now()).await {
+        tracing::warn!(?refusal, "chunks of the audit log could not be put together");
     }
 }
 
 async fn write_all(store: Arc<Store>, mut records: mpsc::Receiver<(Record, oneshot::Sender<()>)>) {
     let mut written = 0;
-    while let Some(first) = records.recv().await {
-        let mut batch = vec![first];
-        while batch.len() < TOGETHER
-            && let Ok(more) = records.try_recv()
-        {
-            batch.push(more);
-        }
-        let (batch, waiting): (Vec<Record>, Vec<_>) = batch.into_iter().unzip();
-        match store.write(&batch).await {
-            Ok(()) => {
+    while let Some((batch, waiting)) = next_batch(&mut records).await {
+        match store.write(&batch, chunk::Kind::Loose).await {
+            Ok(_) => {
                 for waiting in waiting {
                     // Whoever does not wait any more has told of it in the log.
                     let _ = waiting.send(());
@@ -203,93 +229,23 @@ async fn write_all(store: Arc<Store>, mut records: mpsc::Receiver<(Record, onesh
             Err(refusal) => tracing::error!(?refusal, "the audit log cannot be written"),
         }
         written += 1;
-        if written % MERGE_AT == 0
-            && let Err(refusal) = store.merge(Timestamp::now()).await
-        {
-            tracing::warn!(?refusal, "chunks of the audit log could not be put together");
+        if written % store::MERGE_AT == 0 {
+            tidy(&store).await;
         }
     }
 }
 
-impl Store {
-    async fn write(&self, records: &[Record]) -> Result<(), Refusal> {
-        let chunk: Chunk = records
-            .iter()
-            .map(|record| (record.id.clone(), record.json.clone()))
-            .collect();
-        let object = chunk::to_config_map(&chunk, &self.namespace, LOOSE);
-        self.objects
-            .create(&self.folder, &object, Earnest::Really)
-            .await
-            .map(drop)
+/// Everything that waits to be stored, as much as is stored at once; none when nobody asks any more.
+async fn next_batch<T>(
+    records: &mut mpsc::Receiver<(Record, oneshot::Sender<T>)>,
+) -> Option<(Vec<Record>, Vec<oneshot::Sender<T>>)> {
+    let mut batch = vec![records.recv().await?];
+    while batch.len() < store::TOGETHER
+        && let Ok(more) = records.try_recv()
+    {
+        batch.push(more);
     }
-
-    /// Which records are where, the newest first.
-    async fn spans(&self, label: Option<&str>) -> Result<Vec<Span>, Refusal> {
-        let selector = match label {
-            Some(value) => format!("labelSelector={LABEL}%3D{value}"),
-            None => format!("labelSelector={LABEL}"),
-        };
-        let list = self.objects.list_metadata(&self.folder, &selector).await?;
-        let items = list["items"].as_array().into_iter().flatten();
-        let mut spans: Vec<Span> = items.filter_map(|item| Span::read(&item["metadata"])).collect();
-        spans.sort();
-        Ok(spans)
-    }
-
-    async fn read(&self, name: &str) -> Result<Option<Chunk>, Refusal> {
-        let object = self.objects.find(&self.folder, name).await?;
-        Ok(object.map(|object| chunk::from_config_map(&object)))
-    }
-
-    /// Puts loose chunks together, and lets go of what is old. Several may do this at once: a record that is in
-    /// two chunks is one.
-    async fn merge(&self, now: Timestamp) -> Result<(), Refusal> {
-        let loose = self.spans(Some(LOOSE)).await?;
-        if loose.len() >= MERGE_AT {
-            let (mut merged, mut bytes, mut sources) = (Chunk::new(), 0, Vec::new());
-            // The oldest are last.
-            for span in loose.iter().rev() {
-                let Some(chunk) = self.read(&span.name).await? else {
-                    continue;
-                };
-                bytes += chunk
-                    .values()
-                    .map(|record| record.to_string().len() + 1)
-                    .sum::<usize>();
-                if bytes > CHUNK_BYTES {
-                    break;
-                }
-                merged.extend(chunk);
-                sources.push(&span.name);
-            }
-            if sources.len() > 1 {
-                let object = chunk::to_config_map(&merged, &self.namespace, MERGED);
-                match self.objects.create(&self.folder, &object, Earnest::Really).await {
-                    // Somebody else has just made the same.
-                    Err(refusal) if refusal.is(409) => {}
-                    other => drop(other?),
-                }
-                for name in sources {
-                    self.remove(name).await?;
-                }
-            }
-        }
-        let oldest = now.checked_sub(self.kept).unwrap_or(Timestamp::UNIX_EPOCH);
-        for span in self.spans(None).await? {
-            if span.first.as_str() > backwards(oldest).as_str() {
-                self.remove(&span.name).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn remove(&self, name: &str) -> Result<(), Refusal> {
-        match self.objects.delete(&self.folder, name, &json!({})).await {
-            Err(refusal) if refusal.is(404) => Ok(()),
-            other => other.map(drop),
-        }
-    }
+    Some(batch.into_iter().unzip())
 }
 
 #[cfg(test)]

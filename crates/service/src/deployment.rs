@@ -73,6 +73,8 @@ fn rules() -> Vec<Value> {
             &["configmaps", "secrets"],
             &["get", "list", "create", "patch", "delete"],
         ),
+        // Streams of those whose token is revoked end.
+        rule("", &["secrets"], &["watch"]),
         rule("", &["namespaces"], &["get", "create"]),
         rule("", &["pods", "pods/log"], &read),
         rule("authentication.k8s.io", &["tokenreviews"], &["create"]),

@@ -106,25 +106,29 @@ impl<K: Eq + Hash, V: Clone> Believed<K, V> {
         }
     }
 
-    fn get(&self, key: &K) -> Option<V> {
+    fn get(&self, key: &K, now: Instant) -> Option<V> {
         let answers = self.answers.lock();
         let (at, answer) = answers.get(key)?;
-        (at.elapsed() < BELIEVED).then(|| answer.clone())
+        is_believed(*at, now).then(|| answer.clone())
     }
 
-    fn put(&self, key: K, answer: V) {
+    fn put(&self, key: K, answer: V, now: Instant) {
         let mut answers = self.answers.lock();
         if answers.len() >= KEPT {
-            answers.retain(|_, (at, _)| at.elapsed() < BELIEVED);
+            answers.retain(|_, (at, _)| is_believed(*at, now));
         }
         if answers.len() < KEPT {
-            answers.insert(key, (Instant::now(), answer));
+            answers.insert(key, (now, answer));
         }
     }
 
     fn forget(&self) {
         self.answers.lock().clear();
     }
+}
+
+fn is_believed(at: Instant, now: Instant) -> bool {
+    now.saturating_duration_since(at) < BELIEVED
 }
 
 /// Knows everybody.
@@ -158,7 +162,7 @@ impl Doorkeeper {
             .filter(|token| !token.is_empty() && token.len() <= LONGEST)
             .ok_or_else(|| unknown("`Authorization` is not of the form `Bearer TOKEN`"))?;
         let key = tokens::hash(token);
-        let identity = if let Some(identity) = self.known.get(&key) {
+        let identity = if let Some(identity) = self.known.get(&key, Instant::now()) {
             identity
         } else {
             let found = match tokens::id_of(token) {
@@ -166,7 +170,7 @@ impl Doorkeeper {
                 None => self.of_cluster(token).await?,
             };
             let identity = found.ok_or_else(|| unknown("the token is unknown, revoked or has ended"))?;
-            self.known.put(key, identity.clone());
+            self.known.put(key, identity.clone(), Instant::now());
             identity
         };
         match &identity.held {
@@ -237,7 +241,7 @@ impl Doorkeeper {
             namespace
         };
         let key = (identity.name.clone(), groups.clone(), right, namespace.to_owned());
-        if let Some(answer) = self.allowed.get(&key) {
+        if let Some(answer) = self.allowed.get(&key, Instant::now()) {
             return Ok(answer);
         }
         let review = json!({
@@ -264,7 +268,7 @@ impl Doorkeeper {
             .await
             .about("review of", "a right")?;
         let is_allowed = answer["status"]["allowed"] == true;
-        self.allowed.put(key, is_allowed);
+        self.allowed.put(key, is_allowed, Instant::now());
         Ok(is_allowed)
     }
 
@@ -326,13 +330,18 @@ mod tests {
 
     #[test]
     fn answers_are_believed_for_a_moment_and_not_without_end() {
-        let believed = Believed::new();
+        let (believed, start) = (Believed::new(), Instant::now());
         for number in 0..=KEPT {
-            believed.put(number, true);
+            believed.put(number, true, start);
         }
         assert_eq!(believed.answers.lock().len(), KEPT);
-        assert_eq!(believed.get(&1), Some(true));
+        assert_eq!(believed.get(&1, start), Some(true));
+        assert_eq!(believed.get(&KEPT, start), None, "there was no room for it");
+        let later = start + BELIEVED;
+        assert_eq!(believed.get(&1, later), None);
+        believed.put(KEPT, true, later);
+        assert_eq!(believed.answers.lock().len(), 1, "what is old makes room");
         believed.forget();
-        assert_eq!(believed.get(&1), None);
+        assert_eq!(believed.get(&KEPT, later), None);
     }
 }

@@ -122,9 +122,14 @@ impl<F> Clone for Index<F> {
 }
 
 impl<F: Form> Index<F> {
-    /// Follows a kind until the tasks are dropped.
-    pub(crate) fn start(client: Client, kind: &ApiResource, tasks: &mut JoinSet<()>) -> Self {
-        let objects = Unread::of::<DynamicObject>(client, kind, None);
+    /// Follows a kind, in one namespace or in all, until the tasks are dropped.
+    pub(crate) fn start(
+        client: Client,
+        kind: &ApiResource,
+        namespace: Option<&str>,
+        tasks: &mut JoinSet<()>,
+    ) -> Self {
+        let objects = Unread::of::<DynamicObject>(client, kind, namespace);
         Self::over(Informer::start(objects, tasks))
     }
 

@@ -31,7 +31,8 @@ mod tokens;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use jiff::Timestamp;
-use kube::Client;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Client, core::ApiResource};
 use resources::tasks::{CALLBACK_DELIVERY, TASK, TASK_DEFINITION, TASK_TEMPLATE};
 use tokio::{
     net::TcpListener,
@@ -122,7 +123,7 @@ pub async fn start(client: Client, options: Options) -> Result<Service, StartErr
         objects.clone(),
         options.system_namespace.clone(),
     ));
-    let templates = Index::start(client.clone(), &api_resource(&TASK_TEMPLATE), &mut tasks);
+    let templates = Index::start(client.clone(), &api_resource(&TASK_TEMPLATE), None, &mut tasks);
     let app = App::new(Parts {
         audit: Audit::start(
             objects.clone(),
@@ -130,9 +131,15 @@ pub async fn start(client: Client, options: Options) -> Result<Service, StartErr
             options.audit_days,
             &mut tasks,
         ),
-        definitions: Index::start(client.clone(), &api_resource(&TASK_DEFINITION), &mut tasks),
-        tasks: Index::start(client.clone(), &api_resource(&TASK), &mut tasks),
-        deliveries: Index::start(client, &api_resource(&CALLBACK_DELIVERY), &mut tasks),
+        definitions: Index::start(client.clone(), &api_resource(&TASK_DEFINITION), None, &mut tasks),
+        tasks: Index::start(client.clone(), &api_resource(&TASK), None, &mut tasks),
+        tokens: Index::start(
+            client.clone(),
+            &ApiResource::erase::<Secret>(&()),
+            Some(&options.system_namespace),
+            &mut tasks,
+        ),
+        deliveries: Index::start(client, &api_resource(&CALLBACK_DELIVERY), None, &mut tasks),
         renderer: Renderer::new(options.program, templates.clone()),
         templates,
         objects,

@@ -249,6 +249,11 @@ impl Refusal {
         matches!(self, Self::Said(status) if status.code == code)
     }
 
+    /// Whether it says that nothing was done. After no answer, or one that it failed, something may have been.
+    pub(crate) fn is_certain(&self) -> bool {
+        matches!(self, Self::Said(status) if (400..500).contains(&status.code) && status.code != 408)
+    }
+
     pub(crate) fn reason(&self) -> &str {
         match self {
             Self::Said(status) => &status.reason,

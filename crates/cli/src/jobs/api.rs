@@ -1,9 +1,21 @@
 //! The Kubernetes API as these commands need it: objects are JSON, whatever their kind.
 
+mod busy;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
 use futures_util::{AsyncBufRead, Stream, StreamExt as _};
-use http::{Method, Request, header};
-use kube::{Client, core::Status};
+use http::{Method, Request, StatusCode, header};
+use http_body_util::BodyExt as _;
+use kube::{Client, client::Body, core::Status};
 use serde_json::Value;
+use tokio::time::sleep;
 
 /// What a watch tells.
 pub(crate) type Event = kube::core::WatchEvent<Value>;
@@ -16,6 +28,8 @@ const WATCH_SECONDS: u32 = 300;
 pub(crate) struct Api {
     client: Client,
     address: String,
+    /// Seconds that the cluster has asked to wait so far; clones wait together.
+    waited: Arc<AtomicU64>,
 }
 
 /// Why a request has no answer.
@@ -69,7 +83,11 @@ type Answer<T> = Result<T, ApiError>;
 
 impl Api {
     pub(crate) fn new(client: Client, address: String) -> Self {
-        Self { client, address }
+        Self {
+            client,
+            address,
+            waited: Arc::default(),
+        }
     }
 
     /// Where the cluster is.
@@ -157,10 +175,25 @@ impl Api {
         Ok(events.map(move |event| event.map_err(|error| api.explain(error))))
     }
 
+    /// Asks until the cluster has the time to answer: whatever the request, nothing was done before.
     async fn ask(&self, method: Method, path: &str, body: Option<&Value>, form: &str) -> Answer<Value> {
-        let request = request(method, path, body, form)?;
-        let answer = self.client.request(request).await;
-        answer.map_err(|error| self.explain(error))
+        loop {
+            let request = request(method.clone(), path, body, form)?.map(Body::from);
+            let answer = self.client.send(request).await;
+            let (head, body) = answer.map_err(|error| self.explain(error))?.into_parts();
+            let bytes = body.collect().await.map_err(|error| self.explain(error))?;
+            let bytes = bytes.to_bytes();
+            let waited = Duration::from_secs(self.waited.load(Ordering::Relaxed));
+            if head.status == StatusCode::TOO_MANY_REQUESTS
+                && let Some(pause) = busy::pause(&head.headers, &bytes, waited)
+            {
+                tracing::debug!(path, ?pause, "the cluster is busy");
+                self.waited.fetch_add(pause.as_secs(), Ordering::Relaxed);
+                sleep(pause).await;
+                continue;
+            }
+            return read(head.status, &bytes);
+        }
     }
 
     fn explain(&self, error: kube::Error) -> ApiError {
@@ -180,6 +213,27 @@ impl Api {
             }
         }
     }
+}
+
+fn read(status: StatusCode, body: &[u8]) -> Answer<Value> {
+    if status.is_success() {
+        return serde_json::from_slice(body).map_err(|error| ApiError::Unreadable(error.to_string()));
+    }
+    // Not everybody who stands in for a cluster answers as one.
+    let refused = serde_json::from_slice::<Status>(body)
+        .ok()
+        .filter(|status| status.is_failure() && status.code != 0);
+    Err(refused.map_or_else(
+        || ApiError::Refused {
+            code: status.as_u16(),
+            reason: String::new(),
+            message: match String::from_utf8_lossy(body).trim() {
+                "" => status.to_string(),
+                text => text.to_owned(),
+            },
+        },
+        |refused| ApiError::refused(&refused),
+    ))
 }
 
 fn request(method: Method, path: &str, body: Option<&Value>, form: &str) -> Answer<Request<Vec<u8>>> {

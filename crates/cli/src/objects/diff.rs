@@ -41,7 +41,7 @@ const DIFF: &str = "diff -u -N";
 The cluster says what would become of each object; `diff -u -N`, or the program of KUBECTL_EXTERNAL_DIFF, compares
 it with what there is. Where there is no `diff`, the same is shown without it. Of Secrets only whether a value changes is shown.
 
-Exit codes: 0 nothing would change; 1 something would; 2 it could not be told"))]
+Exit codes: 0 nothing would change; 1 something would; 2 it could not be told, of all or of some; what can be is shown"))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     sources: Sources,
@@ -73,15 +73,27 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         let mut compared = Vec::new();
         let mut discovery = Discovery::default();
         let mut kept = Vec::new();
+        let mut is_refused = false;
         for object in &objects {
-            let (live, merged) =
-                compare(&cluster, &mut discovery, object, &objects, &arguments.label).await?;
-            compared.push(Compared::new(live.as_ref(), &merged.object));
-            kept.push(merged);
+            match compare(&cluster, &mut discovery, object, &objects, &arguments.label).await {
+                Ok((live, merged)) => {
+                    compared.push(Compared::new(live.as_ref(), &merged.object));
+                    kept.push(merged);
+                }
+                Err(Obstacle::OfOne(error)) => {
+                    crate::report(&error);
+                    is_refused = true;
+                }
+                Err(Obstacle::OfAll(error)) => return Err(error),
+            }
         }
-        compared.extend(arguments.pruned(&cluster, &kept).await?);
+        // Where something is refused `apply` deletes nothing.
+        if !is_refused {
+            compared.extend(arguments.pruned(&cluster, &kept).await?);
+        }
         compared.sort_by(|one, other| one.name.cmp(&other.name));
-        show(&compared, program.map(String::as_str))
+        let shown = show(&compared, program.map(String::as_str))?;
+        Ok(if is_refused { ExitCode::from(2) } else { shown })
     })
 }
 
@@ -101,6 +113,25 @@ impl Arguments {
     }
 }
 
+/// Why an object cannot be compared.
+enum Obstacle {
+    /// It is refused; others may not be.
+    OfOne(anyhow::Error),
+    /// Nobody answers.
+    OfAll(anyhow::Error),
+}
+
+impl Obstacle {
+    fn new(object: &Object, error: ApiError) -> Self {
+        match error {
+            ApiError::Refused { .. } => {
+                Self::OfOne(anyhow!("{}: {}: {error}", object.source, object.named()))
+            }
+            other => Self::OfAll(other.into()),
+        }
+    }
+}
+
 /// An object as it is, and as it would be.
 async fn compare(
     cluster: &Cluster,
@@ -108,19 +139,19 @@ async fn compare(
     object: &Object,
     all: &[Object],
     label: &Label,
-) -> Result<(Option<Value>, Placed)> {
-    let Some(mut placed) = super::place(cluster, discovery, object).await? else {
+) -> Result<(Option<Value>, Placed), Obstacle> {
+    let told = |error: ApiError| Obstacle::new(object, error);
+    let Some(mut placed) = super::place(cluster, discovery, object).await.map_err(told)? else {
         if super::has_definition(all, object) {
             let mut value = object.value.clone();
             label.put_on(&mut value, None);
             return Ok((None, nowhere(value)));
         }
-        return Err(advised(
+        return Err(Obstacle::OfOne(advised(
             format!("{}: {}", object.source, super::unknown_kind(object)),
             "the definition of the kind must be applied first",
-        ));
+        )));
     };
-    let told = |error: ApiError| anyhow!("{}: {}: {error}", object.source, object.named());
     let live = cluster.api.find(&placed.path).await.map_err(told)?;
     label.put_on(&mut placed.object, live.as_ref());
     let dry_run = format!("{}?fieldManager={MANAGER}&force=true&dryRun=All", placed.path);

@@ -4,6 +4,7 @@
 
 mod applying;
 mod building;
+mod busy;
 mod checking;
 mod editing;
 mod elsewhere;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     Service, countdown,
     curl::{self, Reply},
+    streams::OpenStream,
     until,
 };
 
@@ -107,6 +108,9 @@ fn what_one_replica_does_the_other_knows() {
     // A token that is revoked at one of them ends at both.
     let (text, id) = (vera["token"].as_str().unwrap(), vera["id"].as_str().unwrap());
     assert_eq!(other.ask_as(text, &[], "/v1/whoami", None).status, 200);
+    let long = service.countdown("countdown", 600);
+    let url = format!("{}/v1/tasks/{long}/status", other.address);
+    let stream = OpenStream::begin(&url, text);
     service
         .curl(&["-X", "DELETE"], &format!("/v1/tokens/{id}"), None)
         .expect(204);
@@ -114,4 +118,5 @@ fn what_one_replica_does_the_other_knows() {
         let reply = other.ask_as(text, &[], "/v1/whoami", None);
         (reply.status == 401).then_some(()).ok_or(reply.body)
     });
+    stream.ends();
 }

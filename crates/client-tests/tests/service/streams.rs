@@ -1,6 +1,11 @@
 //! Streams of events, which go on where they broke off.
 
-use serde_json::Value;
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    process::{Child, ChildStdout, Command, Stdio},
+};
+
+use serde_json::{Value, json};
 
 use crate::Service;
 
@@ -141,4 +146,80 @@ fn what_a_task_has_printed_stays_when_its_pods_are_gone() {
         .body
         .replace('\r', "");
     assert_eq!(last, "1\n");
+}
+
+/// A stream that somebody reads.
+pub(crate) struct OpenStream {
+    process: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl OpenStream {
+    /// Returns when the stream has begun.
+    #[track_caller]
+    pub(crate) fn begin(url: &str, token: &str) -> Self {
+        let mut process = Command::new("curl")
+            .args(["--silent", "--fail", "--no-buffer", "--max-time", "120"])
+            .args(["-H", "Accept: text/event-stream"])
+            .args(["-H", &format!("Authorization: Bearer {token}"), url])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("curl can be started");
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        assert_eq!(line, "retry: 1000\n", "{url}");
+        Self { process, output }
+    }
+
+    /// The stream is ended by the server, and has not told of any end of what it is about.
+    #[track_caller]
+    pub(crate) fn ends(mut self) {
+        let mut rest = String::new();
+        self.output.read_to_string(&mut rest).unwrap();
+        let status = self.process.wait().unwrap();
+        assert!(status.success(), "curl gave up before the stream ended: {rest}");
+        assert!(!rest.contains("event: end"), "{rest}");
+    }
+}
+
+#[test]
+fn streams_end_with_the_token_they_were_begun_with() {
+    let service = Service::start();
+    service.register_countdown("countdown");
+    let task = service.countdown("countdown", 600);
+    let token = |seconds: Option<u32>| {
+        let mut body = json!({"name": "vera", "grants": [{"role": "viewer", "namespace": "default"}]});
+        if let Some(seconds) = seconds {
+            body["expires_in_seconds"] = json!(seconds);
+        }
+        let made = service.post("/v1/tokens", &body).expect(201);
+        let text = |field: &str| made[field].as_str().unwrap().to_owned();
+        (text("id"), text("token"))
+    };
+    let begin = |token: &str| {
+        ["status", "events", "logs"]
+            .map(|what| OpenStream::begin(&format!("{}/v1/tasks/{task}/{what}", service.address), token))
+    };
+
+    let ((_, holds), (id, revoked)) = (token(None), token(None));
+    let (kept, cut) = (begin(&holds), begin(&revoked));
+    service
+        .curl(&["-X", "DELETE"], &format!("/v1/tokens/{id}"), None)
+        .expect(204);
+    cut.map(OpenStream::ends);
+
+    // So long that there is time to begin the streams, on however busy a machine.
+    let (_, brief) = token(Some(15));
+    begin(&brief).map(OpenStream::ends);
+    let reply = service.curl_as(&brief, &[], &format!("/v1/tasks/{task}/status"), None);
+    reply.problem(401, "unauthenticated");
+
+    // Those of others go on.
+    for mut stream in kept {
+        assert!(stream.process.try_wait().unwrap().is_none());
+        stream.process.kill().unwrap();
+        stream.process.wait().unwrap();
+    }
 }

@@ -78,6 +78,11 @@ fn every_acknowledged_task_runs_once_and_is_told_of_in_order() {
     let distinct: BTreeSet<&str> = of_tasks.iter().filter_map(|name| name.as_str()).collect();
     assert_eq!((of_tasks.len(), distinct.len()), (TASKS, TASKS), "one pod each");
 
+    let written = service.written();
+    for name in tasks.keys() {
+        assert!(written.contains(name), "nothing in the audit log tells of {name}");
+    }
+
     until_told(&server, &receiver, &tasks, deadline);
     told_in_order(&receiver.calls(), &tasks);
 }
@@ -118,15 +123,18 @@ spec:
 
     /// The status and body of an answer; none where the connection broke.
     fn post(&self, path: &str, body: &Value, key: Option<&str>) -> Option<(u16, Value)> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
-        stream.set_read_timeout(Some(Duration::from_mins(1))).ok()?;
-        let body = body.to_string();
         let key = key
             .map(|key| format!("Idempotency-Key: {key}\r\n"))
             .unwrap_or_default();
+        self.ask("POST", path, &key, &body.to_string())
+    }
+
+    fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Option<(u16, Value)> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
+        stream.set_read_timeout(Some(Duration::from_mins(1))).ok()?;
         let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
-             {key}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+             {headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
             self.token,
             body.len()
         );
@@ -136,6 +144,24 @@ spec:
         let status = answer.split(' ').nth(1)?.parse().ok()?;
         let (_, body) = answer.split_once("\r\n\r\n")?;
         Some((status, serde_json::from_str(body).unwrap_or_default()))
+    }
+
+    /// The tasks of which the audit log says that somebody has made, or begun to make them.
+    fn written(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        let mut cursor = String::new();
+        loop {
+            let path = format!("/v1/audit?namespace=default&limit=500{cursor}");
+            let (status, page) = self.ask("GET", &path, "", "").unwrap();
+            assert_eq!(status, 200, "{page}");
+            let records = page["items"].as_array().unwrap().iter();
+            let made = records.filter(|record| record["operation"] == "createTask");
+            names.extend(made.map(|record| record["name"].as_str().unwrap().to_owned()));
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return names,
+            }
+        }
     }
 
     /// Submits until somebody says that it is done; the task's name.

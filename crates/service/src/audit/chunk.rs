@@ -5,12 +5,57 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{LABEL, LAST};
+/// On the ConfigMaps that records are in: of which kind they are, and their last record.
+pub(super) const LABEL: &str = "trainyard.dev/audit";
+const LAST: &str = "trainyard.dev/audit-last";
+
+/// What is known of a change: that it was made, or only that it was begun.
+pub(super) const DONE: &str = "done";
+pub(super) const UNKNOWN: &str = "unknown";
 
 /// Records by their id.
 pub(super) type Chunk = BTreeMap<String, Value>;
 
 const PREFIX: &str = "audit-";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Changes that are about to be made.
+    Begun,
+    /// As they were written.
+    Loose,
+    /// Of many that were loose.
+    Merged,
+}
+
+impl Kind {
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Begun => "begun",
+            Self::Loose => "loose",
+            Self::Merged => "merged",
+        }
+    }
+
+    /// Chunks of what was begun have the same records as those of what was done.
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Begun => "-begun",
+            Self::Loose | Self::Merged => "",
+        }
+    }
+}
+
+/// Adds records to others. Of two that are of one change the one that knows what became of it counts.
+pub(super) fn join(records: &mut Chunk, more: impl IntoIterator<Item = (String, Value)>) {
+    for (id, record) in more {
+        if record["outcome"] == UNKNOWN {
+            records.entry(id).or_insert(record);
+        } else {
+            records.insert(id, record);
+        }
+    }
+}
 
 /// Which records a chunk has. Those that begin with newer ones come first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +77,7 @@ impl Span {
     }
 }
 
-pub(super) fn to_config_map(chunk: &Chunk, namespace: &str, label: &str) -> Value {
+pub(super) fn to_config_map(chunk: &Chunk, namespace: &str, kind: Kind) -> Value {
     let lines: String = chunk.values().map(|record| format!("{record}\n")).collect();
     let (first, last) = (chunk.keys().next(), chunk.keys().next_back());
     let first = first.map(String::as_str).unwrap_or_default();
@@ -40,9 +85,9 @@ pub(super) fn to_config_map(chunk: &Chunk, namespace: &str, label: &str) -> Valu
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {
-            "name": format!("{PREFIX}{first}-{}", chunk.len()),
+            "name": format!("{PREFIX}{first}-{}{}", chunk.len(), kind.suffix()),
             "namespace": namespace,
-            "labels": {LABEL: label},
+            "labels": {LABEL: kind.label()},
             "annotations": {LAST: last},
         },
         "immutable": true,
@@ -68,12 +113,31 @@ mod tests {
             .into_iter()
             .map(|id| (id.to_owned(), json!({"id": id, "who": "ada"})))
             .collect();
-        let object = to_config_map(&chunk, "system", "loose");
+        let object = to_config_map(&chunk, "system", Kind::Loose);
         let span = Span::read(&object["metadata"]).unwrap();
         assert_eq!(
             (span.first.as_str(), span.last.as_str(), span.name.as_str()),
             ("a", "c", "audit-a-3")
         );
         assert_eq!(from_config_map(&object), chunk);
+    }
+
+    #[test]
+    fn what_was_begun_is_told_apart_and_gives_way_to_what_was_done() {
+        let record = |outcome: &str| ("a".to_owned(), json!({"id": "a", "outcome": outcome}));
+        let begun = to_config_map(&Chunk::from([record(UNKNOWN)]), "system", Kind::Begun);
+        let done = to_config_map(&Chunk::from([record(DONE)]), "system", Kind::Loose);
+        assert_ne!(begun["metadata"]["name"], done["metadata"]["name"]);
+        assert_eq!(Span::read(&begun["metadata"]).unwrap().first, "a");
+        for order in [[&begun, &done], [&done, &begun]] {
+            let mut joined = Chunk::new();
+            order
+                .into_iter()
+                .for_each(|object| join(&mut joined, from_config_map(object)));
+            assert_eq!(joined["a"]["outcome"], DONE);
+        }
+        let mut joined = Chunk::new();
+        join(&mut joined, from_config_map(&begun));
+        assert_eq!(joined["a"]["outcome"], UNKNOWN);
     }
 }

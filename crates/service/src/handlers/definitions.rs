@@ -182,9 +182,9 @@ pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         "spec": spec,
     });
     let earnest = asked.earnest();
-    let made = app
-        .objects
-        .create(&folder(&asked.namespace), &object, earnest)
+    let mut begun = app.audit.begin(asked, &change(asked, &name, None, None)).await?;
+    let made = begun
+        .attempt(app.objects.create(&folder(&asked.namespace), &object, earnest))
         .await
         .about("definition", &name)?;
     let mut shown = shown(&made);
@@ -201,7 +201,7 @@ pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
             escaped(&name),
             asked.namespace
         ))
-        .changed(change(asked, &name, None, Some(&made))))
+        .changed(begun, change(asked, &name, None, Some(&made))))
 }
 
 pub(super) async fn replace(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
@@ -221,9 +221,15 @@ pub(super) async fn replace(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     object["spec"] = spec;
     let earnest = asked.earnest();
     let own = text(&before["metadata"], "name");
-    let made = app
-        .objects
-        .replace(&folder(&asked.namespace), own, &object, earnest)
+    let mut begun = app
+        .audit
+        .begin(asked, &change(asked, &name, Some(&before), None))
+        .await?;
+    let made = begun
+        .attempt(
+            app.objects
+                .replace(&folder(&asked.namespace), own, &object, earnest),
+        )
         .await
         .about("definition", &name)?;
     let mut shown = shown(&made);
@@ -233,7 +239,7 @@ pub(super) async fn replace(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         return Ok(answer);
     }
     app.definitions.wrote(&made);
-    Ok(answer.changed(change(asked, &name, Some(&before), Some(&made))))
+    Ok(answer.changed(begun, change(asked, &name, Some(&before), Some(&made))))
 }
 
 pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
@@ -259,12 +265,14 @@ pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         });
     }
     let options = json!({"preconditions": {"resourceVersion": version(&object)}});
-    app.objects
-        .delete(&folder(&asked.namespace), own, &options)
+    let change = change(asked, name, Some(&object), None);
+    let mut begun = app.audit.begin(asked, &change).await?;
+    begun
+        .attempt(app.objects.delete(&folder(&asked.namespace), own, &options))
         .await
         .about("definition", name)?;
     app.definitions.removed(&object);
-    Ok(Answer::nothing(StatusCode::NO_CONTENT).changed(change(asked, name, Some(&object), None)))
+    Ok(Answer::nothing(StatusCode::NO_CONTENT).changed(begun, change))
 }
 
 pub(super) async fn schema(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {

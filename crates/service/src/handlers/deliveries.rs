@@ -47,26 +47,26 @@ pub(super) async fn replay(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let folder = Folder::of(&CALLBACK_DELIVERY, &asked.namespace);
     let object = app.objects.get(&folder, name).await.about("delivery", name)?;
     let replay = object["spec"]["replay"].as_i64().unwrap_or_default() + 1;
-    let change = json!({
+    let patch = json!({
         "metadata": {"resourceVersion": object["metadata"]["resourceVersion"]},
         "spec": {"replay": replay},
     });
-    let object = app
-        .objects
-        .merge(&folder, name, &change)
-        .await
-        .about("delivery", name)?;
-    app.deliveries.wrote(&object);
     let change = Change {
         kind: "CallbackDelivery",
         namespace: asked.namespace.clone(),
         name: name.to_owned(),
         ..Change::default()
     };
+    let mut begun = app.audit.begin(asked, &change).await?;
+    let object = begun
+        .attempt(app.objects.merge(&folder, name, &patch))
+        .await
+        .about("delivery", name)?;
+    app.deliveries.wrote(&object);
     Ok(Answer::json(rows::delivery(&object))
         .status(StatusCode::ACCEPTED)
         .location(format!("/v1/deliveries/{name}?namespace={}", asked.namespace))
-        .changed(change))
+        .changed(begun, change))
 }
 
 /// The key that callbacks of a namespace are signed with; made where nobody has needed it yet.

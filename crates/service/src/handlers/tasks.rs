@@ -111,23 +111,29 @@ async fn alter(
 ) -> Outcome<Answer> {
     let name = name(asked);
     let folder = folder(&asked.namespace);
-    let mut tries = 0;
-    let task = loop {
-        let task = wanted(app, asked).await?;
-        let Some(mut change) = decide(&task)? else {
-            break task;
-        };
-        change["metadata"] = json!({"resourceVersion": version(&task)});
-        match app.objects.merge(&folder, name, &change).await {
-            Err(refusal) if refusal.is(409) && tries < TRIES => tries += 1,
-            answer => break answer.about("task", name)?,
-        }
+    let accepted = |task: &Value| {
+        Answer::json(rows::task(task))
+            .status(StatusCode::ACCEPTED)
+            .location(location(&asked.namespace, name))
     };
-    app.tasks.wrote(&task);
-    Ok(Answer::json(rows::task(&task))
-        .status(StatusCode::ACCEPTED)
-        .location(location(&asked.namespace, name))
-        .changed(change(asked, name)))
+    let mut tries = 0;
+    loop {
+        let task = wanted(app, asked).await?;
+        let Some(mut patch) = decide(&task)? else {
+            return Ok(accepted(&task));
+        };
+        patch["metadata"] = json!({"resourceVersion": version(&task)});
+        let change = change(asked, name);
+        let mut begun = app.audit.begin(asked, &change).await?;
+        match begun.attempt(app.objects.merge(&folder, name, &patch)).await {
+            Err(refusal) if refusal.is(409) && tries < TRIES => tries += 1,
+            answer => {
+                let task = answer.about("task", name)?;
+                app.tasks.wrote(&task);
+                return Ok(accepted(&task).changed(begun, change));
+            }
+        }
+    }
 }
 
 pub(super) async fn cancel(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
@@ -167,20 +173,21 @@ pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let folder = folder(&asked.namespace);
     let mut task = wanted(app, asked).await?;
     etag::check(&asked.headers, version(&task), Need::Optional)?;
+    idempotency::remember(app, &task).await.about("task", name)?;
+    let change = change(asked, name);
+    let mut begun = app.audit.begin(asked, &change).await?;
     if let Some(claims) = asked.text("claims") {
-        let change = json!({"spec": {"claims": claims}});
-        task = app
-            .objects
-            .merge(&folder, name, &change)
+        let patch = json!({"spec": {"claims": claims}});
+        task = begun
+            .attempt(app.objects.merge(&folder, name, &patch))
             .await
             .about("task", name)?;
     }
-    idempotency::remember(app, &task).await.about("task", name)?;
     let uid = text(&task["metadata"], "uid");
     let options = json!({"preconditions": {"uid": uid}});
     let mut changes = app.tasks.follow(&asked.namespace, name);
-    app.objects
-        .delete(&folder, name, &options)
+    begun
+        .attempt(app.objects.delete(&folder, name, &options))
         .await
         .about("task", name)?;
     let is_gone = async || -> Result<bool, Refusal> {
@@ -203,5 +210,5 @@ pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
             .status(StatusCode::ACCEPTED)
             .location(location(&asked.namespace, name)),
     };
-    Ok(answer.changed(change(asked, name)))
+    Ok(answer.changed(begun, change))
 }

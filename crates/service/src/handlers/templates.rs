@@ -15,8 +15,9 @@ use super::{after, hash, page};
 use crate::{
     answer::{Answer, Change},
     app::{App, Asked},
+    audit::Begun,
     etag::{self, Need},
-    objects::{About as _, Earnest, Folder},
+    objects::{About as _, Earnest, Folder, Refusal},
     problem::{Code, Outcome, Problem},
     rendering,
     roles::{EVERYWHERE, Resource, Verb, right},
@@ -120,9 +121,9 @@ pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         "spec": spec(&asked.body),
     });
     let earnest = asked.earnest();
-    let made = app
-        .objects
-        .create(&folder(), &object, earnest)
+    let mut begun = app.audit.begin(asked, &change(name, None, None)).await?;
+    let made = begun
+        .attempt(app.objects.create(&folder(), &object, earnest))
         .await
         .about("template", name)?;
     let mut shown = shown(&made);
@@ -135,7 +136,7 @@ pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         .status(StatusCode::CREATED)
         .version(&published(&made))
         .location(format!("/v1/templates/{name}"))
-        .changed(change(name, None, Some(&made))))
+        .changed(begun, change(name, None, Some(&made))))
 }
 
 /// Whether a template can be published: it can be read, and who publishes it may say what it says.
@@ -166,7 +167,11 @@ pub(super) async fn replace(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     etag::check(&asked.headers, &published(&known), Need::Required)?;
     let warnings = inspect(app, asked).await?;
     let earnest = asked.earnest();
-    let (before, made) = overwrite(app, asked, name, earnest).await?;
+    let Overwritten {
+        begun,
+        before,
+        after: made,
+    } = overwrite(app, asked, name, earnest).await?;
     let mut shown = shown(&made);
     put(&mut shown, "warnings", warnings);
     let answer = Answer::json(shown).version(&published(&made));
@@ -174,21 +179,38 @@ pub(super) async fn replace(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         return Ok(answer);
     }
     app.templates.wrote(&made);
-    Ok(answer.changed(change(name, Some(&before), Some(&made))))
+    Ok(answer.changed(begun, change(name, Some(&before), Some(&made))))
 }
 
-/// Puts what was sent in the place of what the client has seen; what was there, and what is.
-async fn overwrite(app: &App, asked: &Asked, name: &str, earnest: Earnest) -> Outcome<(Value, Value)> {
+/// What was there, and what is.
+struct Overwritten {
+    begun: Begun,
+    before: Value,
+    after: Value,
+}
+
+/// Puts what was sent in the place of what the client has seen.
+async fn overwrite(app: &App, asked: &Asked, name: &str, earnest: Earnest) -> Outcome<Overwritten> {
     let mut tries = 0;
     loop {
         let before = find(app, name).await?;
         etag::check(&asked.headers, &published(&before), Need::Required)?;
         let mut object = before.clone();
         object["spec"] = spec(&asked.body);
-        match app.objects.replace(&folder(), name, &object, earnest).await {
+        let mut begun = app.audit.begin(asked, &change(name, Some(&before), None)).await?;
+        let answer = begun
+            .attempt(app.objects.replace(&folder(), name, &object, earnest))
+            .await;
+        match answer {
             // Its status has changed meanwhile, or what was published, which the next look tells.
             Err(refusal) if refusal.is(409) && tries < TRIES => tries += 1,
-            made => return Ok((before, made.about("template", name)?)),
+            made => {
+                return Ok(Overwritten {
+                    after: made.about("template", name)?,
+                    begun,
+                    before,
+                });
+            }
         }
     }
 }
@@ -230,27 +252,30 @@ pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
             ),
         ));
     }
-    remove(app, &object).await?;
+    let change = change(name, Some(&object), None);
+    let mut begun = app.audit.begin(asked, &change).await?;
+    remove(app, &mut begun, &object).await?;
     app.templates.removed(&object);
-    Ok(Answer::nothing(StatusCode::NO_CONTENT).changed(change(name, Some(&object), None)))
+    Ok(Answer::nothing(StatusCode::NO_CONTENT).changed(begun, change))
 }
 
 /// Deletes a template that nobody uses any more. The API server goes by what the template's status says of that
 /// (`resources::tasks::admission`), which comes a moment after the last definition has gone.
-async fn remove(app: &App, object: &Value) -> Outcome<()> {
+async fn remove(app: &App, begun: &mut Begun, object: &Value) -> Outcome<()> {
     let name = text(&object["metadata"], "name");
     let spec = hash(&object["spec"]);
     let deadline = Instant::now() + PATIENCE;
     let mut known = version(object).to_owned();
     loop {
         let options = json!({"preconditions": {"resourceVersion": known}});
-        let Err(refusal) = app.objects.delete(&folder(), name, &options).await else {
+        let answer = begun.attempt(app.objects.delete(&folder(), name, &options)).await;
+        let Err(refusal) = answer else {
             return Ok(());
         };
         let is_late = refusal.is(403) && refusal.to_string().contains(admission::IN_USE);
         if !(is_late || refusal.is(409)) || Instant::now() >= deadline {
             return Err(if is_late {
-                Problem::new(Code::InUse, refusal.to_string())
+                behind(&refusal)
             } else {
                 refusal.about("template", name)
             });
@@ -262,6 +287,19 @@ async fn remove(app: &App, object: &Value) -> Outcome<()> {
             return Err(refusal.about("template", name));
         }
         version(&now).clone_into(&mut known);
+    }
+}
+
+/// Whoever keeps the status of templates is away or far behind: what it says of their users does not hold any more.
+fn behind(refusal: &Refusal) -> Problem {
+    Problem {
+        retry_after: Some(10),
+        ..Problem::new(
+            Code::InUse,
+            format!(
+                "{refusal}. The service knows of no such user any more; `status.usedBy`, which the cluster goes by, is kept by the operator: see that it runs, and try again"
+            ),
+        )
     }
 }
 

@@ -56,8 +56,9 @@ pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     };
     let secret = tokens::to_secret(&token, &text, &app.system_namespace);
     let earnest = asked.earnest();
-    app.objects
-        .create(&folder(app), &secret, earnest)
+    let mut begun = app.audit.begin(asked, &change(&token)).await?;
+    begun
+        .attempt(app.objects.create(&folder(app), &secret, earnest))
         .await
         .about("token", &token.id)?;
     let mut shown = shown(&token);
@@ -67,7 +68,7 @@ pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     shown["token"] = json!(text);
     Ok(Answer::json(shown)
         .status(StatusCode::CREATED)
-        .changed(change(&token)))
+        .changed(begun, change(&token)))
 }
 
 fn change(token: &Token) -> Change {
@@ -140,10 +141,14 @@ pub(super) async fn get(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
 
 pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let token = find(app, asked, Verb::Delete).await?;
-    app.objects
-        .delete(&folder(app), &tokens::secret_name(&token.id), &json!({}))
+    let mut begun = app.audit.begin(asked, &change(&token)).await?;
+    begun
+        .attempt(
+            app.objects
+                .delete(&folder(app), &tokens::secret_name(&token.id), &json!({})),
+        )
         .await
         .about("token", &token.id)?;
     app.doorkeeper.forget();
-    Ok(Answer::nothing(StatusCode::NO_CONTENT).changed(change(&token)))
+    Ok(Answer::nothing(StatusCode::NO_CONTENT).changed(begun, change(&token)))
 }

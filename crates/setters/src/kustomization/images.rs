@@ -32,7 +32,12 @@ pub(super) fn set(file: &mut File, arguments: &[String]) -> Result<bool, Problem
         .iter()
         .map(|argument| parse(argument))
         .collect::<Result<_, _>>()?;
-    for image in &images {
+    // Of an image that is named twice the last word counts, and `*` is what the file has, not the word before.
+    let is_last = |(place, image): &(usize, &Image)| {
+        let mut later = images[place + 1..].iter();
+        later.all(|other| other.name != image.name)
+    };
+    for (_, image) in images.iter().enumerate().filter(is_last) {
         sort_by_name(file, "images")?;
         let named = |file: &File| {
             let mut items = file.items("images").into_iter();

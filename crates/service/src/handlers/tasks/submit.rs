@@ -10,6 +10,7 @@ use super::{change, endpoints, folder, idempotency, location};
 use crate::{
     answer::Answer,
     app::{App, Asked},
+    audit::Begun,
     handlers::{definitions, templates},
     objects::{About as _, Earnest, Folder},
     problem::{Code, Mistake, Outcome, Problem},
@@ -49,7 +50,7 @@ pub(crate) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     } else {
         let judged = judge(app, asked).await?;
         let stored = store(app, asked, &judged, None).await?;
-        Ok(answer(asked, &stored.task, judged.warnings))
+        Ok(made(asked, stored, judged.warnings))
     }
 }
 
@@ -73,7 +74,7 @@ async fn create_once(app: &Arc<App>, asked: &Asked, key: &str) -> Outcome<Answer
         ..judged
     };
     let stored = store(app, asked, &judged, Some(&note)).await?;
-    if !stored.is_ours {
+    if stored.begun.is_none() {
         return Ok(replayed(asked, &stored.task));
     }
     if let Err(refusal) = note.made(app, namespace).await {
@@ -84,18 +85,22 @@ async fn create_once(app: &Arc<App>, asked: &Asked, key: &str) -> Outcome<Answer
             "a key could not be marked as used"
         );
     }
-    Ok(answer(asked, &stored.task, judged.warnings))
+    Ok(made(asked, stored, judged.warnings))
+}
+
+/// The answer with a task that this request has made.
+fn made(asked: &Asked, stored: Stored, warnings: Vec<Value>) -> Answer {
+    let answer = answer(asked, &stored.task, warnings);
+    match stored.begun {
+        Some(begun) => answer.changed(begun, change(asked, text(&stored.task["metadata"], "name"))),
+        None => answer,
+    }
 }
 
 /// The answer with a task that a request before this one has made.
 fn replayed(asked: &Asked, task: &Value) -> Answer {
-    let answer = answer(asked, task, Vec::new());
     let replayed = HeaderName::from_static("idempotent-replayed");
-    Answer {
-        change: None,
-        ..answer
-    }
-    .header(replayed, "true")
+    answer(asked, task, Vec::new()).header(replayed, "true")
 }
 
 /// The answer to a request whose task was made before; none where it is still to be made.
@@ -232,7 +237,8 @@ fn random() -> u64 {
 /// A task that is stored, by this request or by another with the same key.
 struct Stored {
     task: Value,
-    is_ours: bool,
+    /// None where another has made it.
+    begun: Option<Begun>,
 }
 
 /// Stores the task, after what it refers to.
@@ -249,11 +255,14 @@ async fn store(
             continue;
         }
         let object = task(asked, judged, &name, note);
-        match app
-            .objects
-            .create(&folder(&asked.namespace), &object, Earnest::Really)
-            .await
-        {
+        let mut begun = app.audit.begin(asked, &change(asked, &name)).await?;
+        let answer = begun
+            .attempt(
+                app.objects
+                    .create(&folder(&asked.namespace), &object, Earnest::Really),
+            )
+            .await;
+        match answer {
             Ok(made) => {
                 app.tasks.wrote(&made);
                 if !judged.headers.is_empty() {
@@ -261,7 +270,7 @@ async fn store(
                 }
                 return Ok(Stored {
                     task: made,
-                    is_ours: true,
+                    begun: Some(begun),
                 });
             }
             Err(refusal) if refusal.is(409) && refusal.reason() == "AlreadyExists" => match note {
@@ -270,7 +279,7 @@ async fn store(
                     let found = app.objects.get(&folder(&asked.namespace), &name).await;
                     let task = found.about("task", &name)?;
                     check_is_of(&task, note)?;
-                    return Ok(Stored { task, is_ours: false });
+                    return Ok(Stored { task, begun: None });
                 }
                 None => name = free_name(app, &asked.namespace, &judged.definition),
             },
@@ -361,5 +370,4 @@ fn answer(asked: &Asked, task: &Value, warnings: Vec<Value>) -> Answer {
         .status(StatusCode::CREATED)
         .version(version(task))
         .location(location(&asked.namespace, name))
-        .changed(change(asked, name))
 }
