@@ -139,14 +139,19 @@ impl Walk<'_> {
             scope: used.base.text(&self.name),
         };
         let targets = dag.targets();
-        for task in dag.in_order(&targets) {
-            self.visit_task(&mut dag, &task)?;
+        let order = dag.in_order(&targets);
+        for task in &order {
+            self.visit_task(&mut dag, task)?;
             if self.node(used.name).is_some_and(|node| node.phase.is_fulfilled()) {
                 return Ok(());
             }
         }
         let phase = self.assess_dag(&dag, &targets);
         if phase == Phase::Running || !dag.handling.is_empty() {
+            return Ok(());
+        }
+        // What is tried again may still wait for its turn though all that comes after it has been done before.
+        if phase == Phase::Succeeded && !self.are_fulfilled(&dag, &order) {
             return Ok(());
         }
         if phase.is_failure() {
@@ -197,8 +202,9 @@ impl Walk<'_> {
         let node_name = dag.node_name(name);
         let dependencies: Vec<String> = dag.dependencies(name).into_iter().map(str::to_owned).collect();
         let id = self.id(&node_name);
-        if self.status.nodes.contains_key(&id) && !dag.linked.contains(&id) {
-            // What it hung below was forgotten, and has been begun again.
+        let has_lost_its_place = self.status.nodes.contains_key(&id) && !dag.linked.contains(&id);
+        if has_lost_its_place && self.are_fulfilled(dag, &dependencies) {
+            // What it hung below was forgotten, and has been done again. Before that it would be taken for a part of it.
             self.connect(dag, &dependencies, &node_name, None);
         }
         if let Some(node) = self.node(&node_name).cloned()
@@ -217,11 +223,8 @@ impl Walk<'_> {
             }
         }
         if !dependencies.is_empty() && self.node(&node_name).is_none() {
-            let are_known = dependencies.iter().all(|dependency| {
-                let node = self.node(&dag.node_name(dependency));
-                node.is_some_and(Node::is_fulfilled) && !dag.handling.contains(dependency)
-            });
-            if !are_known {
+            let is_handled = |dependency: &String| !dag.handling.contains(dependency);
+            if !self.are_fulfilled(dag, &dependencies) || !dependencies.iter().all(is_handled) {
                 return Ok(());
             }
             if !self.holds(dag, name) {
@@ -232,6 +235,11 @@ impl Walk<'_> {
             }
         }
         self.run_task(dag, task, &node_name)
+    }
+
+    fn are_fulfilled(&self, dag: &Dag<'_, '_>, tasks: &[String]) -> bool {
+        let mut nodes = tasks.iter().map(|task| self.node(&dag.node_name(task)));
+        nodes.all(|node| node.is_some_and(Node::is_fulfilled))
     }
 
     fn holds(&self, dag: &Dag<'_, '_>, name: &str) -> bool {

@@ -172,7 +172,7 @@ impl Walk<'_> {
             && node.phase == Phase::Pending
             && !node.r#type.has_pod()
         {
-            // It has waited for a lock, and begins now.
+            // It has waited for a lock or for its turn, and goes on now.
             node.phase = Phase::Running;
         }
         let outcome = match retries {
