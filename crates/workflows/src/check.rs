@@ -40,6 +40,57 @@ impl fmt::Display for Problem {
 
 type Templates = BTreeMap<TemplateSource, Option<Value>>;
 
+/// Checks an object of any kind of pipelines; nothing is said of other kinds. Of a workflow that names a template for
+/// all of it, that template must be known.
+pub fn object(
+    object: &Value,
+    templates: &Templates,
+    unknown: &mut BTreeSet<Unknown>,
+) -> Option<Vec<Problem>> {
+    Some(match object["kind"].as_str().unwrap_or_default() {
+        "Workflow" => match executed(object, templates) {
+            Executed::Spec(spec) => workflow(object, &spec, templates, unknown),
+            Executed::Missing(source) => vec![Problem {
+                field: "spec.workflowTemplateRef.name".to_owned(),
+                message: format!("there is no workflow template `{}`", source.name),
+            }],
+            Executed::Unknown(source) => {
+                unknown.insert(Unknown::Template(source));
+                Vec::new()
+            }
+        },
+        "WorkflowTemplate" | "ClusterWorkflowTemplate" => template(object, templates, unknown),
+        "CronWorkflow" => cron_workflow(object, templates, unknown),
+        _ => return None,
+    })
+}
+
+/// What a workflow runs.
+enum Executed {
+    /// Its own specification, over that of the template it names.
+    Spec(Value),
+    /// It names a template that is not there.
+    Missing(TemplateSource),
+    /// Nobody has looked for the template it names.
+    Unknown(TemplateSource),
+}
+
+fn executed(object: &Value, templates: &Templates) -> Executed {
+    let reference = &object["spec"]["workflowTemplateRef"];
+    let Some(name) = reference["name"].as_str() else {
+        return Executed::Spec(object["spec"].clone());
+    };
+    let source = TemplateSource {
+        name: name.to_owned(),
+        is_cluster: reference["clusterScope"] == true,
+    };
+    match templates.get(&source) {
+        Some(Some(template)) => Executed::Spec(crate::over(&template["spec"], &object["spec"])),
+        Some(None) => Executed::Missing(source),
+        None => Executed::Unknown(source),
+    }
+}
+
 /// Checks a workflow whose executed specification is `spec`. Templates of other objects that are not known
 /// are noted, and the check has to be made again.
 pub fn workflow(
