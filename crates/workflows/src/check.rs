@@ -11,8 +11,9 @@ mod variables;
 mod tests;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
+    rc::Rc,
 };
 
 use serde_json::Value;
@@ -150,15 +151,37 @@ struct Check<'a> {
     problems: Vec<Problem>,
     /// Templates whose inside has been looked at, by where they are.
     visited: BTreeSet<String>,
+    /// Objects with templates that were opened before.
+    places: BTreeMap<TemplateSource, Place>,
 }
 
 /// Where a name of a template is looked up, and how its fields are told of.
 #[derive(Clone)]
 struct Place {
     source: Option<TemplateSource>,
-    templates: Vec<Value>,
+    /// Shared: a place is handed on with every step.
+    templates: Rc<[Value]>,
+    /// Where in `templates` a name is.
+    numbers: Rc<HashMap<String, usize>>,
     /// Before the number of a template: `spec.templates`, or the name of another object.
     prefix: String,
+}
+
+impl Place {
+    fn new(source: Option<TemplateSource>, templates: &[Value], prefix: String) -> Self {
+        let mut numbers = HashMap::new();
+        for (number, template) in templates.iter().enumerate() {
+            if let Some(name) = template["name"].as_str() {
+                numbers.entry(name.to_owned()).or_insert(number);
+            }
+        }
+        Self {
+            source,
+            templates: templates.into(),
+            numbers: Rc::new(numbers),
+            prefix,
+        }
+    }
 }
 
 impl<'a> Check<'a> {
@@ -168,6 +191,7 @@ impl<'a> Check<'a> {
             unknown,
             problems: Vec::new(),
             visited: BTreeSet::new(),
+            places: BTreeMap::new(),
         }
     }
 
@@ -214,11 +238,7 @@ impl<'a> Check<'a> {
     }
 
     fn spec(&mut self, spec: &Value, read: &Spec, has_beginning: bool) {
-        let place = Place {
-            source: None,
-            templates: read.templates.clone(),
-            prefix: "spec.templates".to_owned(),
-        };
+        let place = Place::new(None, &read.templates, "spec.templates".to_owned());
         self.shapes(&place);
         self.spec_fields(read);
         if !self.problems.is_empty() {
@@ -334,11 +354,7 @@ impl<'a> Check<'a> {
             // Which it is shows when it runs.
             return None;
         }
-        let found = place
-            .templates
-            .iter()
-            .position(|template| template["name"] == name.as_str());
-        let Some(index) = found else {
+        let Some(index) = place.numbers.get(name).copied() else {
             let names = place
                 .templates
                 .iter()
@@ -369,12 +385,13 @@ impl<'a> Check<'a> {
                 None
             }
             Some(Some(found)) => {
-                let templates = found["spec"]["templates"].as_array().cloned().unwrap_or_default();
-                Some(Place {
-                    source: Some(source.clone()),
-                    templates,
-                    prefix: format!("{}: spec.templates", source.name),
-                })
+                let place = self.places.entry(source.clone()).or_insert_with(|| {
+                    let templates = found["spec"]["templates"].as_array();
+                    let templates = templates.map(Vec::as_slice).unwrap_or_default();
+                    let prefix = format!("{}: spec.templates", source.name);
+                    Place::new(Some(source.clone()), templates, prefix)
+                });
+                Some(place.clone())
             }
         }
     }

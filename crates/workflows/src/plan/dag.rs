@@ -1,6 +1,6 @@
 //! Tasks that wait for each other.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use super::{
     execute::{Caller, Options, Use},
@@ -8,7 +8,7 @@ use super::{
     walk::{Halt, NewNode, Walk},
 };
 use crate::{
-    depends::{self, Condition},
+    graph::Graph,
     items,
     model::Task,
     names,
@@ -20,8 +20,7 @@ use crate::{
 /// A DAG while it is gone through.
 struct Dag<'u, 'a> {
     used: &'u Use<'a>,
-    tasks: &'a [Task],
-    conditions: HashMap<&'a str, Condition>,
+    graph: Graph<'a>,
     /// Tasks whose hooks or handlers are not done, or could not begin yet.
     handling: HashSet<String>,
     /// Ids of nodes that hang somewhere.
@@ -30,64 +29,18 @@ struct Dag<'u, 'a> {
     scope: String,
 }
 
-impl<'a> Dag<'_, 'a> {
-    fn task(&self, name: &str) -> Option<&'a Task> {
-        self.tasks.iter().find(|task| task.name == name)
-    }
-
+impl Dag<'_, '_> {
     fn node_name(&self, task: &str) -> String {
         names::child(self.used.name, task)
     }
 
-    fn dependencies(&self, task: &str) -> Vec<&str> {
-        self.conditions
-            .get(task)
-            .map(Condition::tasks)
-            .unwrap_or_default()
-    }
-
-    /// Everything a task waits for, however far away, the nearest last.
-    fn ancestors(&self, task: &str) -> Vec<String> {
-        let mut found = self.in_order(&[task.to_owned()]);
-        found.pop();
-        found
-    }
-
     fn targets(&self) -> Vec<String> {
-        let target = self
-            .used
-            .template
-            .dag
-            .as_ref()
-            .map(|dag| dag.target.trim())
-            .unwrap_or_default();
-        if !target.is_empty() {
-            return target.split_whitespace().map(str::to_owned).collect();
+        let dag = self.used.template.dag.as_ref();
+        let target = dag.map(|dag| dag.target.trim()).unwrap_or_default();
+        if target.is_empty() {
+            return self.graph.leaves().map(|task| task.name.clone()).collect();
         }
-        let waited_for: HashSet<&str> = self.conditions.values().flat_map(Condition::tasks).collect();
-        let leaves = self
-            .tasks
-            .iter()
-            .filter(|task| !waited_for.contains(task.name.as_str()));
-        leaves.map(|task| task.name.clone()).collect()
-    }
-
-    /// Targets and everything they wait for, each after what it waits for. Chains of tasks may be longer than a stack.
-    fn in_order(&self, targets: &[String]) -> Vec<String> {
-        let (mut order, mut seen) = (Vec::new(), HashSet::new());
-        for target in targets {
-            let mut open: Vec<(&str, bool)> = vec![(target, false)];
-            while let Some((task, is_ready)) = open.pop() {
-                if is_ready {
-                    order.push(task.to_owned());
-                } else if seen.insert(task) {
-                    open.push((task, true));
-                    let dependencies = self.dependencies(task).into_iter().rev();
-                    open.extend(dependencies.map(|dependency| (dependency, false)));
-                }
-            }
-        }
-        order
+        target.split_whitespace().map(str::to_owned).collect()
     }
 
     fn skipped<'n>(&'n self, name: &'n str, task: &'n Task, phase: Phase, message: String) -> NewNode<'n> {
@@ -125,21 +78,20 @@ impl Walk<'_> {
             .as_ref()
             .map(|dag| dag.tasks.as_slice())
             .unwrap_or_default();
-        let mut conditions = HashMap::new();
-        for task in tasks {
-            conditions.insert(task.name.as_str(), depends::of_task(task, tasks)?);
+        let graph = Graph::of(tasks);
+        if let Some(problem) = graph.problem() {
+            return Err(Halt::Broken(problem.to_owned()));
         }
         let mut dag = Dag {
             used,
-            tasks,
-            conditions,
+            graph,
             handling: HashSet::new(),
             linked: self.linked(used.name),
             boundary: self.id(used.name),
             scope: used.base.text(&self.name),
         };
         let targets = dag.targets();
-        let order = dag.in_order(&targets);
+        let order = dag.graph.in_order(&targets);
         for task in &order {
             self.visit_task(&mut dag, task)?;
             if self.node(used.name).is_some_and(|node| node.phase.is_fulfilled()) {
@@ -196,11 +148,11 @@ impl Walk<'_> {
 
     /// Executes a task; those it waits for were visited before.
     fn visit_task(&mut self, dag: &mut Dag<'_, '_>, name: &str) -> Result<(), Halt> {
-        let Some(task) = dag.task(name) else {
+        let Some(task) = dag.graph.tasks.get(name) else {
             return Err(Halt::Broken(format!("task '{name}' is not defined")));
         };
         let node_name = dag.node_name(name);
-        let dependencies: Vec<String> = dag.dependencies(name).into_iter().map(str::to_owned).collect();
+        let dependencies = dag.graph.dependencies(name).to_vec();
         let id = self.id(&node_name);
         let has_lost_its_place = self.status.nodes.contains_key(&id) && !dag.linked.contains(&id);
         if has_lost_its_place && self.are_fulfilled(dag, &dependencies) {
@@ -243,7 +195,7 @@ impl Walk<'_> {
     }
 
     fn holds(&self, dag: &Dag<'_, '_>, name: &str) -> bool {
-        let Some(condition) = dag.conditions.get(name) else {
+        let Some(condition) = dag.graph.condition(name) else {
             return true;
         };
         condition.holds(&|task, result| {
@@ -291,11 +243,7 @@ impl Walk<'_> {
     }
 
     fn run_task(&mut self, dag: &mut Dag<'_, '_>, task: &Task, node_name: &str) -> Result<(), Halt> {
-        let dependencies: Vec<String> = dag
-            .dependencies(&task.name)
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
+        let dependencies = dag.graph.dependencies(&task.name).to_vec();
         let scope = self.scope_for_task(dag, task)?;
         let whole = self.globals.with(&scope);
         let expanded = self
@@ -435,19 +383,18 @@ impl Walk<'_> {
         }
     }
 
-    /// What a task may speak of: its template's inputs, and the outputs of everything it waited for.
+    /// What a task speaks of: its template's inputs, and the outputs of what it waited for.
     fn scope_for_task(&mut self, dag: &Dag<'_, '_>, task: &Task) -> Result<Scope, Halt> {
         let mut scope = self.scope_of(dag.used.template);
-        for ancestor in dag.ancestors(&task.name) {
-            let Some(step) = dag.task(&ancestor) else { continue };
-            self.add_task_to_scope(&mut scope, dag, step)?;
+        for other in dag.graph.spoken_of(task) {
+            self.add_task_to_scope(&mut scope, dag, other)?;
         }
         Ok(scope)
     }
 
     fn scope_of_tasks(&mut self, dag: &Dag<'_, '_>) -> Result<Scope, Halt> {
         let mut scope = self.scope_of(dag.used.template);
-        for task in dag.tasks {
+        for task in dag.graph.tasks.all() {
             self.add_task_to_scope(&mut scope, dag, task)?;
         }
         Ok(scope)
@@ -532,7 +479,12 @@ impl Walk<'_> {
                     }
                 }
                 Some(phase) if phase.is_failure() => {
-                    if dag.task(target).is_some_and(|task| task.continues_on(phase)) {
+                    if dag
+                        .graph
+                        .tasks
+                        .get(target)
+                        .is_some_and(|task| task.continues_on(phase))
+                    {
                         continue;
                     }
                     result = phase;

@@ -101,7 +101,7 @@ impl Walk<'_> {
 
     /// What the template around a node allows.
     fn limits_of(&mut self, id: &str) -> Result<Option<Limits>, Halt> {
-        if let Some(limits) = self.inline_limits.get(id) {
+        if let Some(limits) = self.limits.get(id) {
             return Ok(Some(*limits));
         }
         let Some(node) = self.status.nodes.get(id).cloned() else {
