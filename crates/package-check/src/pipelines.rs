@@ -58,7 +58,8 @@ impl Pipelines {
     pub(crate) fn check(&self, object: &Value, complaints: &mut Complaints<'_>) {
         check_metadata(object, complaints);
         let mut unknown = BTreeSet::new();
-        for Problem { field, message } in self.problems(object, &mut unknown) {
+        let problems = check::object(object, &self.templates, &mut unknown);
+        for Problem { field, message } in problems.unwrap_or_default() {
             complaints.broken(&field, message);
         }
         for wanted in unknown {
@@ -74,36 +75,6 @@ impl Pipelines {
                     "add it to the package, unless the cluster has it".to_owned(),
                 );
             }
-        }
-    }
-
-    fn problems(&self, object: &Value, unknown: &mut BTreeSet<Unknown>) -> Vec<Problem> {
-        match object["kind"].as_str().unwrap_or_default() {
-            "Workflow" => match self.executed(object) {
-                Ok(spec) => check::workflow(object, &spec, &self.templates, unknown),
-                Err(source) => {
-                    unknown.insert(Unknown::Template(source));
-                    Vec::new()
-                }
-            },
-            "CronWorkflow" => check::cron_workflow(object, &self.templates, unknown),
-            _ => check::template(object, &self.templates, unknown),
-        }
-    }
-
-    /// What a workflow runs: its own specification over that of the template it names.
-    fn executed(&self, object: &Value) -> Result<Value, TemplateSource> {
-        let reference = &object["spec"]["workflowTemplateRef"];
-        let Some(name) = reference["name"].as_str() else {
-            return Ok(object["spec"].clone());
-        };
-        let source = TemplateSource {
-            name: name.to_owned(),
-            is_cluster: reference["clusterScope"] == true,
-        };
-        match self.templates.get(&source) {
-            Some(Some(template)) => Ok(workflows::over(&template["spec"], &object["spec"])),
-            _ => Err(source),
         }
     }
 }

@@ -54,13 +54,22 @@ pub fn retry(object: &Value, now: Timestamp) -> Result<Retried, NotPossible> {
     for node in status.nodes.values_mut() {
         node.children.retain(|child| !forgotten.contains(child));
         if open.contains(&node.id) {
-            node.phase = Phase::Running;
+            node.phase = reopened(node);
             node.message = String::new();
             node.finished_at = None;
             node.outbound_nodes.clear();
         }
     }
-    status.phase = Phase::Running;
+    // A lock of the whole workflow was given back at its end, and is waited for again.
+    let spec = status
+        .stored_workflow_template_spec
+        .as_ref()
+        .unwrap_or(&object["spec"]);
+    status.phase = if spec["synchronization"].is_null() {
+        Phase::Running
+    } else {
+        Phase::Pending
+    };
     status.message = String::new();
     status.started_at = Some(now);
     status.finished_at = None;
@@ -74,30 +83,46 @@ pub fn retry(object: &Value, now: Timestamp) -> Result<Retried, NotPossible> {
     let mut object = object.clone();
     object["status"] = status.write();
     object["metadata"]["labels"][names::COMPLETED] = json!("false");
-    object["metadata"]["labels"][names::PHASE] = json!(Phase::Running.text());
+    object["metadata"]["labels"][names::PHASE] = json!(status.phase.text());
     for field in ["shutdown", "suspend"] {
         remove(&mut object["spec"], field);
     }
     Ok(Retried { object, pods })
 }
 
+/// What becomes of a node that goes on. One that counts among those that run at a time, or that runs under a lock,
+/// waits for its turn as others do; otherwise all of them would go on at once.
+fn reopened(node: &Node) -> Phase {
+    let has_turns = matches!(node.r#type, NodeType::Steps | NodeType::Dag);
+    if has_turns && !node.boundary_id.is_empty() {
+        Phase::Pending
+    } else {
+        Phase::Running
+    }
+}
+
 /// Who belongs to whom among nodes, beyond what a node itself tells.
 struct Family<'n> {
     nodes: &'n BTreeMap<String, Node>,
-    /// What an attempt is an attempt of, by its id.
-    tried: HashMap<&'n str, &'n Node>,
+    /// What an attempt is an attempt of, and the group a step is in, by its id.
+    part_of: HashMap<&'n str, &'n Node>,
     /// What a hook is a hook of, by its id; nothing for those of the whole workflow.
     hooked: HashMap<&'n str, &'n Node>,
 }
 
 impl<'n> Family<'n> {
     fn of(nodes: &'n BTreeMap<String, Node>) -> Self {
-        let (mut tried, mut hooked) = (HashMap::new(), HashMap::new());
+        let (mut part_of, mut hooked) = (HashMap::new(), HashMap::new());
         for parent in nodes.values() {
             let children = parent.children.iter().filter_map(|id| nodes.get(id));
             for child in children {
-                if child.is_attempt() && parent.r#type == NodeType::Retry {
-                    tried.insert(child.id.as_str(), parent);
+                let is_part = match parent.r#type {
+                    NodeType::Retry => child.is_attempt(),
+                    NodeType::StepGroup => child.r#type != NodeType::StepGroup,
+                    _ => false,
+                };
+                if is_part {
+                    part_of.insert(child.id.as_str(), parent);
                 }
                 let rest = child.name.strip_prefix(&parent.name).unwrap_or_default();
                 let is_own = rest == ".onExit" || rest.starts_with(".hooks.");
@@ -106,18 +131,25 @@ impl<'n> Family<'n> {
                 }
             }
         }
-        Self { nodes, tried, hooked }
+        Self {
+            nodes,
+            part_of,
+            hooked,
+        }
     }
 
     /// Whether a node is inside of something that has succeeded, whatever became of itself.
     fn is_settled(&self, node: &Node) -> bool {
         let mut node = node;
         loop {
-            let tried = self.tried.get(node.id.as_str());
+            let whole = self.part_of.get(node.id.as_str());
+            if whole.is_some_and(|whole| !whole.phase.is_failure()) {
+                return true;
+            }
             let Some(around) = self.nodes.get(&node.boundary_id) else {
-                return tried.is_some_and(|tried| !tried.phase.is_failure());
+                return false;
             };
-            if around.phase == Phase::Succeeded || tried.is_some_and(|tried| !tried.phase.is_failure()) {
+            if around.phase == Phase::Succeeded {
                 return true;
             }
             node = around;
@@ -134,7 +166,7 @@ impl<'n> Family<'n> {
             let before = forgotten.len();
             for node in self.nodes.values() {
                 let id = node.id.as_str();
-                let owners = [self.tried.get(id), self.hooked.get(id)].into_iter().flatten();
+                let owners = [self.part_of.get(id), self.hooked.get(id)].into_iter().flatten();
                 let mut owners = owners.map(|owner| &owner.id).chain([&node.boundary_id]);
                 if owners.any(|owner| forgotten.contains(owner)) {
                     forgotten.insert(node.id.clone());
@@ -361,6 +393,32 @@ mod tests {
         assert_eq!(phase("w.a(0)"), Phase::Failed);
         assert_eq!(phase("w.a(0).x"), Phase::Failed);
         assert_eq!(phase("w"), Phase::Running);
+    }
+
+    #[test]
+    fn a_step_that_was_allowed_to_fail_stays_as_it_was() {
+        let object = failed([
+            node("w", "Steps", "Failed", "", &["w[0]"]),
+            node("w[0]", "StepGroup", "Succeeded", "w", &["w[0].a"]),
+            node("w[0].a", "Pod", "Failed", "w", &["w[1]"]),
+            node("w[1]", "StepGroup", "Failed", "w", &["w[1].b"]),
+            node("w[1].b", "Pod", "Failed", "w", &[]),
+        ]);
+        let Retried { object, pods } = retry(&object, at()).unwrap();
+        assert_eq!(pods, [names::pod_name("w", "w[1].b", "t")].into());
+        let status = Status::read(&object).unwrap();
+        let phase = |name: &str| status.nodes[&names::node_id("w", name)].phase;
+        assert_eq!(phase("w[0].a"), Phase::Failed);
+        assert_eq!(phase("w[1]"), Phase::Running);
+    }
+
+    #[test]
+    fn a_workflow_that_ran_under_a_lock_waits_for_it_again() {
+        let mut object = failed([node("w", "Pod", "Failed", "", &[])]);
+        object["spec"]["synchronization"] = json!({"mutex": {"name": "m"}});
+        let Retried { object, .. } = retry(&object, at()).unwrap();
+        assert_eq!(Status::read(&object).unwrap().phase, Phase::Pending);
+        assert_eq!(object["metadata"]["labels"][names::PHASE], "Pending");
     }
 
     #[test]

@@ -11,8 +11,9 @@ mod variables;
 mod tests;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
+    rc::Rc,
 };
 
 use serde_json::Value;
@@ -39,6 +40,57 @@ impl fmt::Display for Problem {
 }
 
 type Templates = BTreeMap<TemplateSource, Option<Value>>;
+
+/// Checks an object of any kind of pipelines; nothing is said of other kinds. Of a workflow that names a template for
+/// all of it, that template must be known.
+pub fn object(
+    object: &Value,
+    templates: &Templates,
+    unknown: &mut BTreeSet<Unknown>,
+) -> Option<Vec<Problem>> {
+    Some(match object["kind"].as_str().unwrap_or_default() {
+        "Workflow" => match executed(object, templates) {
+            Executed::Spec(spec) => workflow(object, &spec, templates, unknown),
+            Executed::Missing(source) => vec![Problem {
+                field: "spec.workflowTemplateRef.name".to_owned(),
+                message: format!("there is no workflow template `{}`", source.name),
+            }],
+            Executed::Unknown(source) => {
+                unknown.insert(Unknown::Template(source));
+                Vec::new()
+            }
+        },
+        "WorkflowTemplate" | "ClusterWorkflowTemplate" => template(object, templates, unknown),
+        "CronWorkflow" => cron_workflow(object, templates, unknown),
+        _ => return None,
+    })
+}
+
+/// What a workflow runs.
+enum Executed {
+    /// Its own specification, over that of the template it names.
+    Spec(Value),
+    /// It names a template that is not there.
+    Missing(TemplateSource),
+    /// Nobody has looked for the template it names.
+    Unknown(TemplateSource),
+}
+
+fn executed(object: &Value, templates: &Templates) -> Executed {
+    let reference = &object["spec"]["workflowTemplateRef"];
+    let Some(name) = reference["name"].as_str() else {
+        return Executed::Spec(object["spec"].clone());
+    };
+    let source = TemplateSource {
+        name: name.to_owned(),
+        is_cluster: reference["clusterScope"] == true,
+    };
+    match templates.get(&source) {
+        Some(Some(template)) => Executed::Spec(crate::over(&template["spec"], &object["spec"])),
+        Some(None) => Executed::Missing(source),
+        None => Executed::Unknown(source),
+    }
+}
 
 /// Checks a workflow whose executed specification is `spec`. Templates of other objects that are not known
 /// are noted, and the check has to be made again.
@@ -99,15 +151,37 @@ struct Check<'a> {
     problems: Vec<Problem>,
     /// Templates whose inside has been looked at, by where they are.
     visited: BTreeSet<String>,
+    /// Objects with templates that were opened before.
+    places: BTreeMap<TemplateSource, Place>,
 }
 
 /// Where a name of a template is looked up, and how its fields are told of.
 #[derive(Clone)]
 struct Place {
     source: Option<TemplateSource>,
-    templates: Vec<Value>,
+    /// Shared: a place is handed on with every step.
+    templates: Rc<[Value]>,
+    /// Where in `templates` a name is.
+    numbers: Rc<HashMap<String, usize>>,
     /// Before the number of a template: `spec.templates`, or the name of another object.
     prefix: String,
+}
+
+impl Place {
+    fn new(source: Option<TemplateSource>, templates: &[Value], prefix: String) -> Self {
+        let mut numbers = HashMap::new();
+        for (number, template) in templates.iter().enumerate() {
+            if let Some(name) = template["name"].as_str() {
+                numbers.entry(name.to_owned()).or_insert(number);
+            }
+        }
+        Self {
+            source,
+            templates: templates.into(),
+            numbers: Rc::new(numbers),
+            prefix,
+        }
+    }
 }
 
 impl<'a> Check<'a> {
@@ -117,6 +191,7 @@ impl<'a> Check<'a> {
             unknown,
             problems: Vec::new(),
             visited: BTreeSet::new(),
+            places: BTreeMap::new(),
         }
     }
 
@@ -163,11 +238,7 @@ impl<'a> Check<'a> {
     }
 
     fn spec(&mut self, spec: &Value, read: &Spec, has_beginning: bool) {
-        let place = Place {
-            source: None,
-            templates: read.templates.clone(),
-            prefix: "spec.templates".to_owned(),
-        };
+        let place = Place::new(None, &read.templates, "spec.templates".to_owned());
         self.shapes(&place);
         self.spec_fields(read);
         if !self.problems.is_empty() {
@@ -283,11 +354,7 @@ impl<'a> Check<'a> {
             // Which it is shows when it runs.
             return None;
         }
-        let found = place
-            .templates
-            .iter()
-            .position(|template| template["name"] == name.as_str());
-        let Some(index) = found else {
+        let Some(index) = place.numbers.get(name).copied() else {
             let names = place
                 .templates
                 .iter()
@@ -318,12 +385,13 @@ impl<'a> Check<'a> {
                 None
             }
             Some(Some(found)) => {
-                let templates = found["spec"]["templates"].as_array().cloned().unwrap_or_default();
-                Some(Place {
-                    source: Some(source.clone()),
-                    templates,
-                    prefix: format!("{}: spec.templates", source.name),
-                })
+                let place = self.places.entry(source.clone()).or_insert_with(|| {
+                    let templates = found["spec"]["templates"].as_array();
+                    let templates = templates.map(Vec::as_slice).unwrap_or_default();
+                    let prefix = format!("{}: spec.templates", source.name);
+                    Place::new(Some(source.clone()), templates, prefix)
+                });
+                Some(place.clone())
             }
         }
     }

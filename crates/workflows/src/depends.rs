@@ -1,7 +1,10 @@
 //! What a task waits for: `depends` conditions over the results of other tasks, and the older `dependencies`,
 //! which are one of them.
 
+use std::collections::HashSet;
+
 use crate::{
+    graph::Tasks,
     model::Task,
     node::{Node, Phase},
 };
@@ -63,7 +66,7 @@ impl TaskResult {
 }
 
 /// What a task waits for. `dependencies` continue over failures where the other task says so.
-pub fn of_task(task: &Task, tasks: &[Task]) -> Result<Condition, String> {
+pub fn of_task(task: &Task, tasks: &Tasks<'_>) -> Result<Condition, String> {
     if !task.depends.trim().is_empty() {
         return read(&task.depends, tasks);
     }
@@ -81,20 +84,23 @@ pub fn of_task(task: &Task, tasks: &[Task]) -> Result<Condition, String> {
 impl Condition {
     /// The tasks it speaks of, each once, in the order in which they are named.
     pub fn tasks(&self) -> Vec<&str> {
-        let mut names = Vec::new();
-        self.collect(&mut names);
+        let (mut names, mut known) = (Vec::new(), HashSet::new());
+        self.collect(&mut |name| {
+            if known.insert(name) {
+                names.push(name);
+            }
+        });
         names
     }
 
-    fn collect<'a>(&'a self, names: &mut Vec<&'a str>) {
+    fn collect<'a>(&'a self, take: &mut impl FnMut(&'a str)) {
         match self {
             Self::Always => {}
-            Self::Is(name, _) if names.contains(&name.as_str()) => {}
-            Self::Is(name, _) => names.push(name),
-            Self::Not(inner) => inner.collect(names),
+            Self::Is(name, _) => take(name),
+            Self::Not(inner) => inner.collect(take),
             Self::And(left, right) | Self::Or(left, right) => {
-                left.collect(names);
-                right.collect(names);
+                left.collect(take);
+                right.collect(take);
             }
         }
     }
@@ -115,14 +121,13 @@ fn or(left: Condition, right: Condition) -> Condition {
 }
 
 /// A task named without a result: it is done, in one of the ways that let others go on.
-fn done(name: &str, tasks: &[Task]) -> Condition {
+fn done(name: &str, tasks: &Tasks<'_>) -> Condition {
     let is = |result| Condition::Is(name.to_owned(), result);
     let mut condition = or(
         or(is(TaskResult::Succeeded), is(TaskResult::Skipped)),
         is(TaskResult::Daemoned),
     );
-    let task = tasks.iter().find(|task| task.name == name);
-    if let Some(task) = task {
+    if let Some(task) = tasks.get(name) {
         for (phase, result) in [
             (Phase::Error, TaskResult::Errored),
             (Phase::Failed, TaskResult::Failed),
@@ -136,7 +141,7 @@ fn done(name: &str, tasks: &[Task]) -> Condition {
 }
 
 /// Reads a `depends` condition.
-pub fn read(text: &str, tasks: &[Task]) -> Result<Condition, String> {
+pub fn read(text: &str, tasks: &Tasks<'_>) -> Result<Condition, String> {
     let mut reader = Reader {
         rest: text,
         whole: text,
@@ -157,7 +162,7 @@ pub fn read(text: &str, tasks: &[Task]) -> Result<Condition, String> {
 struct Reader<'a> {
     rest: &'a str,
     whole: &'a str,
-    tasks: &'a [Task],
+    tasks: &'a Tasks<'a>,
 }
 
 impl Reader<'_> {
@@ -244,8 +249,12 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
+    fn alone(text: &str) -> Result<Condition, String> {
+        read(text, &Tasks::of(&[]))
+    }
+
     fn holds(text: &str, true_ones: &[(&str, TaskResult)]) -> bool {
-        let condition = read(text, &[]).unwrap();
+        let condition = alone(text).unwrap();
         condition.holds(&|name, result| true_ones.contains(&(name, result)))
     }
 
@@ -267,7 +276,7 @@ mod tests {
 
     #[test]
     fn tasks_are_named_once() {
-        let condition = read("A.Failed || B && (A || !C.Skipped)", &[]).unwrap();
+        let condition = alone("A.Failed || B && (A || !C.Skipped)").unwrap();
         assert_eq!(condition.tasks(), ["A", "B", "C"]);
     }
 
@@ -278,7 +287,7 @@ mod tests {
             task(serde_json::json!({"name": "A", "continueOn": {"failed": true}})),
             task(serde_json::json!({"name": "B", "dependencies": ["A"]})),
         ];
-        let condition = of_task(&tasks[1], &tasks).unwrap();
+        let condition = of_task(&tasks[1], &Tasks::of(&tasks)).unwrap();
         assert!(condition.holds(&|name, result| (name, result) == ("A", TaskResult::Failed)));
         assert!(!condition.holds(&|name, result| (name, result) == ("A", TaskResult::Errored)));
     }
@@ -286,16 +295,16 @@ mod tests {
     #[test]
     fn mistakes_say_where_they_are() {
         assert_eq!(
-            read("A &&", &[]),
+            alone("A &&"),
             Err("a task was expected at character 5".to_owned())
         );
-        assert_eq!(read("(A", &[]), Err("`)` was expected at character 3".to_owned()));
+        assert_eq!(alone("(A"), Err("`)` was expected at character 3".to_owned()));
         assert_eq!(
-            read("A B", &[]),
+            alone("A B"),
             Err("`B` was not expected at character 3".to_owned())
         );
         assert!(
-            read("A.Suceeded", &[])
+            alone("A.Suceeded")
                 .unwrap_err()
                 .starts_with("`Suceeded` is no result")
         );

@@ -16,6 +16,7 @@ pub mod cron;
 pub mod depends;
 pub mod duration;
 pub mod expression;
+pub mod graph;
 pub mod items;
 pub mod model;
 pub mod names;

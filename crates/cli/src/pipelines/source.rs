@@ -112,7 +112,7 @@ impl Sources {
         for written in &self.objects {
             let problems = loop {
                 let mut unknown = BTreeSet::new();
-                let problems = problems(&written.object, &templates, &mut unknown);
+                let problems = check::object(&written.object, &templates, &mut unknown);
                 let Some(problems) = problems else {
                     checked.complaints.push(self.complaint(
                         written,
@@ -177,41 +177,6 @@ pub(crate) struct Checked {
     pub complaints: Vec<Complaint>,
     /// Templates that nobody could be asked for.
     pub unknown: BTreeSet<TemplateSource>,
-}
-
-/// None where the object is of no kind of pipelines.
-fn problems(object: &Value, templates: &Templates, unknown: &mut BTreeSet<Unknown>) -> Option<Vec<Problem>> {
-    Some(match object["kind"].as_str().unwrap_or_default() {
-        "Workflow" => {
-            let reference = &object["spec"]["workflowTemplateRef"];
-            let spec = match reference["name"].as_str() {
-                None => object["spec"].clone(),
-                Some(name) => {
-                    let source = TemplateSource {
-                        name: name.to_owned(),
-                        is_cluster: reference["clusterScope"] == true,
-                    };
-                    match templates.get(&source) {
-                        Some(Some(template)) => workflows::over(&template["spec"], &object["spec"]),
-                        Some(None) => {
-                            return Some(vec![Problem {
-                                field: "spec.workflowTemplateRef.name".to_owned(),
-                                message: format!("there is no workflow template `{name}`"),
-                            }]);
-                        }
-                        None => {
-                            unknown.insert(Unknown::Template(source));
-                            return Some(Vec::new());
-                        }
-                    }
-                }
-            };
-            check::workflow(object, &spec, templates, unknown)
-        }
-        "WorkflowTemplate" | "ClusterWorkflowTemplate" => check::template(object, templates, unknown),
-        "CronWorkflow" => check::cron_workflow(object, templates, unknown),
-        _ => return None,
-    })
 }
 
 async fn look_up(cluster: &Cluster, source: &TemplateSource) -> Result<Option<Value>> {

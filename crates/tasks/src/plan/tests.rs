@@ -597,6 +597,44 @@ fn what_autoscalers_say_is_understood() {
 }
 
 #[test]
+fn a_task_without_a_pod_that_waits_says_what_became_of_those_it_had() {
+    let mut world = World::of(task());
+    world.settle();
+    let told = |pods: &[(&str, &str, Option<i32>, bool)]| {
+        let mut world = world.clone();
+        let pods = pods.iter().map(|(name, phase, code, is_deleting)| Pod {
+            name: (*name).to_owned(),
+            attempt: 1,
+            phase: (*phase).to_owned(),
+            failure: code.map(|code| (code, "Error".to_owned(), String::new())),
+            is_deleting: *is_deleting,
+            ..Pod::default()
+        });
+        world.seen.pods.extend(pods);
+        world.plan().status.waiting.unwrap().message
+    };
+    assert_eq!(told(&[]), "its pods are not made yet");
+    let failed = ("t-2", "Failed", Some(3), false);
+    let after = "; what follows upon that is not decided yet";
+    assert_eq!(
+        told(&[("t-1", "Succeeded", None, false), failed]),
+        format!("pod t-2 has ended with exit code 3{after}")
+    );
+    assert_eq!(
+        told(&[("t-1", "Succeeded", None, false)]),
+        format!("pod t-1 has succeeded{after}")
+    );
+    assert_eq!(
+        told(&[("t-1", "Failed", None, true)]),
+        format!("pod t-1 has failed{after}")
+    );
+    assert_eq!(
+        told(&[("t-1", "Pending", None, true)]),
+        "its pods are being deleted"
+    );
+}
+
+#[test]
 fn how_long_it_waits_is_counted_from_when_the_reason_began() {
     let mut world = World::of(task());
     world.settle();

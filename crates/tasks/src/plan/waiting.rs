@@ -49,13 +49,42 @@ pub(super) fn explain(draft: &Draft, seen: &Seen) -> Waiting {
         .find(|pod| pod.unscheduled.is_some())
         .or_else(|| pods.first());
     let mut waiting = match first {
-        None => waiting(CODE_NO_POD, None, "its pods are not made yet", ""),
+        None => {
+            let others = seen.pods.iter().filter(|pod| pod.attempt == attempt);
+            waiting(CODE_NO_POD, None, without_pod(&others.collect::<Vec<_>>()), "")
+        }
         Some(pod) => of_pod(pod, seen),
     };
     let before = draft.status.waiting.as_ref();
     let same = before.filter(|before| before.code == waiting.code && before.node_group == waiting.node_group);
     waiting.since = same.and_then(|before| before.since).or(Some(draft.now));
     waiting
+}
+
+/// No pod waits or runs: none was made so far, or those that were are over.
+fn without_pod(pods: &[&Pod]) -> String {
+    let mut ended: Vec<&&Pod> = pods
+        .iter()
+        .filter(|pod| matches!(pod.phase.as_str(), "Succeeded" | "Failed"))
+        .collect();
+    // A failure says more than a success.
+    ended.sort_by_key(|pod| (pod.phase == "Succeeded", pod.name.as_str()));
+    let Some(pod) = ended.first() else {
+        return if pods.iter().any(|pod| pod.is_deleting) {
+            "its pods are being deleted".to_owned()
+        } else {
+            "its pods are not made yet".to_owned()
+        };
+    };
+    let end = match &pod.failure {
+        Some((code, ..)) => format!("has ended with exit code {code}"),
+        None if pod.phase == "Succeeded" => "has succeeded".to_owned(),
+        None => "has failed".to_owned(),
+    };
+    format!(
+        "pod {} {end}; what follows upon that is not decided yet",
+        pod.name
+    )
 }
 
 fn waiting(code: &str, group: Option<&NodeGroup>, message: impl Into<String>, next_step: &str) -> Waiting {

@@ -1,10 +1,12 @@
 //! Steps, tasks and hooks that use templates: what they must supply, and what they may speak of.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::{Check, Place, kind_of, variables::Known};
 use crate::{
-    depends,
+    graph::Graph,
     model::{Arguments, Step, Template, TemplateType},
     tags,
 };
@@ -103,26 +105,25 @@ impl Check<'_> {
     fn inside_steps(&mut self, template: &Template, place: &Place, field: &str, known: &Known) {
         let mut known = known.clone();
         for (group_index, group) in template.steps.iter().flatten().enumerate() {
-            let mut after = known.clone();
             for (index, step) in group.0.iter().enumerate() {
                 let at = format!("{field}.steps[{group_index}][{index}]");
                 self.step(step, place, &at, &known, "steps");
-                self.learn(&mut after, step, place, "steps");
             }
-            known = after;
+            for step in &group.0 {
+                self.learn(&mut known, step, place, "steps");
+            }
         }
         self.own_outputs(template, field, &known);
     }
 
     fn inside_dag(&mut self, template: &Template, place: &Place, field: &str, known: &Known) {
         let Some(dag) = &template.dag else { return };
+        let graph = Graph::of(&dag.tasks);
         for (index, task) in dag.tasks.iter().enumerate() {
             let at = format!("{field}.dag.tasks[{index}]");
             let mut own = known.clone();
-            for ancestor in ancestors(task, &dag.tasks) {
-                if let Some(ancestor) = dag.tasks.iter().find(|known| known.name == ancestor) {
-                    self.learn(&mut own, ancestor, place, "tasks");
-                }
+            for other in graph.spoken_of(task) {
+                self.learn(&mut own, other, place, "tasks");
             }
             self.step(task, place, &at, &own, "tasks");
         }
@@ -151,19 +152,13 @@ impl Check<'_> {
     }
 
     fn step(&mut self, step: &Step, place: &Place, field: &str, known: &Known, side: &str) {
-        for (name, text) in [("when", &step.when), ("withParam", &step.with_param)] {
-            let known = if name == "when" && step.is_loop() {
-                known.with_item(step)
-            } else {
-                known.clone()
-            };
-            self.text(text, &format!("{field}.{name}"), &known);
-        }
         let inner = if step.is_loop() {
-            known.with_item(step)
+            Cow::Owned(known.with_item(step))
         } else {
-            known.clone()
+            Cow::Borrowed(known)
         };
+        self.text(&step.when, &format!("{field}.when"), &inner);
+        self.text(&step.with_param, &format!("{field}.withParam"), known);
         for (index, argument) in step.arguments.parameters.iter().enumerate() {
             if let Some(value) = &argument.value {
                 self.text(
@@ -187,10 +182,12 @@ impl Check<'_> {
             &format!("{field}.arguments"),
             known,
         );
-        let mut own = inner;
-        self.learn(&mut own, step, place, side);
-        for (name, hook) in &step.hooks {
-            self.hook(hook, place, &format!("{field}.hooks.{name}"), &own);
+        if !step.hooks.is_empty() {
+            let mut own = inner.into_owned();
+            self.learn(&mut own, step, place, side);
+            for (name, hook) in &step.hooks {
+                self.hook(hook, place, &format!("{field}.hooks.{name}"), &own);
+            }
         }
         if !step.on_exit.is_empty() {
             let exit = Step {
@@ -210,20 +207,4 @@ impl Check<'_> {
         let template = found.and_then(|(_, written, _)| serde_json::from_value::<Template>(written).ok());
         known.learn(side, step, template.as_ref());
     }
-}
-
-fn ancestors(task: &Step, tasks: &[Step]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    let mut open = vec![task.name.clone()];
-    while let Some(name) = open.pop() {
-        let task = tasks.iter().find(|task| task.name == name);
-        let condition = task.and_then(|task| depends::of_task(task, tasks).ok());
-        for dependency in condition.iter().flat_map(|condition| condition.tasks()) {
-            if !found.iter().any(|known| known == dependency) {
-                found.push(dependency.to_owned());
-                open.push(dependency.to_owned());
-            }
-        }
-    }
-    found
 }

@@ -1,13 +1,13 @@
 //! Steps and tasks: their names, their loops, and what waits for what.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
 use super::Check;
 use crate::{
-    depends,
-    model::{Dag, Step, Task, Template},
+    graph::Graph,
+    model::{Dag, Step, Template},
     tags,
 };
 
@@ -85,25 +85,25 @@ impl Check<'_> {
         if dag.tasks.is_empty() {
             return self.problem(format!("{field}.tasks"), "a DAG needs at least one task");
         }
-        let mut is_readable = true;
+        let graph = Graph::of(&dag.tasks);
+        let uses_depends = dag.tasks.iter().any(|task| !task.depends.is_empty());
         for index in 0..dag.tasks.len() {
             let at = format!("{field}.tasks[{index}]");
-            self.task(&dag.tasks, index, &at);
-            is_readable &= self.dependencies(&dag.tasks, index, &at);
+            self.task(&graph, index, uses_depends, &at);
+            self.dependencies(&graph, index, &at);
         }
-        self.targets(dag, field);
-        if is_readable {
-            self.circles(&dag.tasks, field);
+        self.targets(dag, &graph, field);
+        if graph.problem().is_none() {
+            self.circles(&graph, field);
         }
     }
 
-    fn task(&mut self, tasks: &[Task], index: usize, at: &str) {
-        let task = &tasks[index];
+    fn task(&mut self, graph: &Graph<'_>, index: usize, uses_depends: bool, at: &str) {
+        let task = &graph.tasks.all()[index];
         if task.name.is_empty() {
             return self.problem(format!("{at}.name"), "name is required");
         }
-        let uses_depends = tasks.iter().any(|task| !task.depends.is_empty());
-        if tasks[..index].iter().any(|other| other.name == task.name) {
+        if graph.tasks.place(&task.name) != Some(index) {
             self.problem(
                 format!("{at}.name"),
                 format!("name '{}' is not unique", task.name),
@@ -139,40 +139,35 @@ impl Check<'_> {
         self.loops(task, at);
     }
 
-    /// Whether what a task waits for can be read; all of it must be there.
-    fn dependencies(&mut self, tasks: &[Task], index: usize, at: &str) -> bool {
-        let task = &tasks[index];
-        let condition = match depends::of_task(task, tasks) {
-            Ok(condition) => condition,
-            Err(message) => {
-                self.problem(format!("{at}.depends"), message);
-                return false;
-            }
-        };
+    /// What a task waits for can be read, and all of it must be there.
+    fn dependencies(&mut self, graph: &Graph<'_>, index: usize, at: &str) {
+        let task = &graph.tasks.all()[index];
+        if let Some(message) = graph.problem_at(index) {
+            return self.problem(format!("{at}.depends"), message);
+        }
         let at = if task.depends.is_empty() {
             format!("{at}.dependencies")
         } else {
             format!("{at}.depends")
         };
-        let names = || tasks.iter().map(|task| task.name.as_str());
-        for dependency in condition.tasks() {
-            if dependency == task.name {
+        for dependency in graph.dependencies_at(index) {
+            if *dependency == task.name {
                 self.problem(at.clone(), format!("task '{dependency}' depends on itself"));
-            } else if !names().any(|name| name == dependency) {
-                let meant = super::meant(dependency, names());
+            } else if graph.tasks.place(dependency).is_none() {
+                let names = graph.tasks.all().iter().map(|task| task.name.as_str());
+                let meant = super::meant(dependency, names);
                 let hint = meant.map_or_else(String::new, |meant| format!("; did you mean '{meant}'?"));
                 self.problem(at.clone(), format!("dependency '{dependency}' not defined{hint}"));
             }
         }
-        true
     }
 
-    fn targets(&mut self, dag: &Dag, field: &str) {
+    fn targets(&mut self, dag: &Dag, graph: &Graph<'_>, field: &str) {
         if tags::has_tags(&dag.target) {
             return;
         }
         for target in dag.target.split_whitespace() {
-            if !dag.tasks.iter().any(|task| task.name == target) {
+            if graph.tasks.place(target).is_none() {
                 self.problem(
                     format!("{field}.target"),
                     format!("target '{target}' is not defined"),
@@ -181,18 +176,10 @@ impl Check<'_> {
         }
     }
 
-    fn circles(&mut self, tasks: &[Task], field: &str) {
-        let edges = |name: &str| {
-            let task = tasks.iter().find(|task| task.name == name);
-            let condition = task.and_then(|task| depends::of_task(task, tasks).ok());
-            let names = condition
-                .as_ref()
-                .map(|condition| condition.tasks())
-                .unwrap_or_default();
-            names.into_iter().map(str::to_owned).collect()
-        };
-        let names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
-        if let Some(cycle) = find_cycle(&names, &edges) {
+    fn circles(&mut self, graph: &Graph<'_>, field: &str) {
+        let tasks = graph.tasks.all().iter();
+        let names: Vec<&str> = tasks.map(|task| task.name.as_str()).collect();
+        if let Some(cycle) = find_cycle(&names, &|name| graph.dependencies(name).to_vec()) {
             self.problem(
                 format!("{field}.tasks"),
                 format!("dependency cycle detected: {cycle}"),
@@ -201,29 +188,37 @@ impl Check<'_> {
     }
 }
 
-/// Names that lead back to where they began: `A -> B -> A`.
+/// Names that lead back to where they began: `A -> B -> A`. The way there may be longer than a stack.
 pub(super) fn find_cycle(names: &[&str], edges: &impl Fn(&str) -> Vec<String>) -> Option<String> {
-    fn visit(
-        name: &str,
-        edges: &impl Fn(&str) -> Vec<String>,
-        path: &mut Vec<String>,
-        done: &mut BTreeSet<String>,
-    ) -> Option<String> {
-        if let Some(at) = path.iter().position(|known| known == name) {
-            let mut cycle = path[at..].to_vec();
-            cycle.push(name.to_owned());
-            return Some(cycle.join(" -> "));
+    let mut seen: HashSet<String> = HashSet::new();
+    for name in names {
+        // Where we are: each name on the way here, with what is still to be looked at from there.
+        let mut path: Vec<(String, std::vec::IntoIter<String>)> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut next = Some((*name).to_owned());
+        loop {
+            if let Some(name) = next.take() {
+                if let Some(at) = places.get(&name) {
+                    let mut cycle: Vec<&str> = path[*at..].iter().map(|(name, _)| name.as_str()).collect();
+                    cycle.push(&name);
+                    return Some(cycle.join(" -> "));
+                }
+                if seen.insert(name.clone()) {
+                    places.insert(name.clone(), path.len());
+                    let further = edges(&name).into_iter();
+                    path.push((name, further));
+                }
+            }
+            let Some((_, further)) = path.last_mut() else {
+                break;
+            };
+            next = further.next();
+            if next.is_none()
+                && let Some((name, _)) = path.pop()
+            {
+                places.remove(&name);
+            }
         }
-        if !done.insert(name.to_owned()) {
-            return None;
-        }
-        path.push(name.to_owned());
-        let found = edges(name).iter().find_map(|next| visit(next, edges, path, done));
-        path.pop();
-        found
     }
-    let mut done = BTreeSet::new();
-    names
-        .iter()
-        .find_map(|name| visit(name, edges, &mut Vec::new(), &mut done))
+    None
 }

@@ -136,3 +136,28 @@ fn templates_elsewhere_are_asked_for_and_checked() {
         "spec.templates[0].steps[0][0].templateRef.name: workflow template 'lib' not found"
     );
 }
+
+#[test]
+fn a_workflow_is_checked_with_the_template_it_names() {
+    let object = |kind: &str| json!({"kind": kind, "metadata": {"name": "w"}, "spec": {"workflowTemplateRef": {"name": "x"}}});
+    let source = TemplateSource {
+        name: "x".to_owned(),
+        is_cluster: false,
+    };
+    let check = |templates: &Templates| {
+        let mut unknown = BTreeSet::new();
+        let found = super::object(&object("Workflow"), templates, &mut unknown).unwrap();
+        let told: Vec<String> = found.iter().map(ToString::to_string).collect();
+        (told, unknown.len())
+    };
+    assert_eq!(check(&Templates::new()), (Vec::new(), 1));
+    let missing = "spec.workflowTemplateRef.name: there is no workflow template `x`".to_owned();
+    assert_eq!(check(&[(source.clone(), None)].into()), (vec![missing], 0));
+    let template = json!({"spec": {"entrypoint": "mian", "templates": [{"name": "main", "suspend": {}}]}});
+    let (told, _) = check(&[(source, Some(template))].into());
+    assert!(told[0].contains("'mian' undefined"), "{told:?}");
+    assert_eq!(
+        super::object(&object("Pod"), &Templates::new(), &mut BTreeSet::new()),
+        None
+    );
+}

@@ -1,6 +1,8 @@
 //! Tasks that wait for each other.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+mod ending;
+
+use std::collections::HashSet;
 
 use super::{
     execute::{Caller, Options, Use},
@@ -8,7 +10,7 @@ use super::{
     walk::{Halt, NewNode, Walk},
 };
 use crate::{
-    depends::{self, Condition},
+    graph::Graph,
     items,
     model::Task,
     names,
@@ -20,8 +22,7 @@ use crate::{
 /// A DAG while it is gone through.
 struct Dag<'u, 'a> {
     used: &'u Use<'a>,
-    tasks: &'a [Task],
-    conditions: HashMap<&'a str, Condition>,
+    graph: Graph<'a>,
     /// Tasks whose hooks or handlers are not done, or could not begin yet.
     handling: HashSet<String>,
     /// Ids of nodes that hang somewhere.
@@ -30,64 +31,18 @@ struct Dag<'u, 'a> {
     scope: String,
 }
 
-impl<'a> Dag<'_, 'a> {
-    fn task(&self, name: &str) -> Option<&'a Task> {
-        self.tasks.iter().find(|task| task.name == name)
-    }
-
+impl Dag<'_, '_> {
     fn node_name(&self, task: &str) -> String {
         names::child(self.used.name, task)
     }
 
-    fn dependencies(&self, task: &str) -> Vec<&str> {
-        self.conditions
-            .get(task)
-            .map(Condition::tasks)
-            .unwrap_or_default()
-    }
-
-    /// Everything a task waits for, however far away, the nearest last.
-    fn ancestors(&self, task: &str) -> Vec<String> {
-        let mut found = self.in_order(&[task.to_owned()]);
-        found.pop();
-        found
-    }
-
     fn targets(&self) -> Vec<String> {
-        let target = self
-            .used
-            .template
-            .dag
-            .as_ref()
-            .map(|dag| dag.target.trim())
-            .unwrap_or_default();
-        if !target.is_empty() {
-            return target.split_whitespace().map(str::to_owned).collect();
+        let dag = self.used.template.dag.as_ref();
+        let target = dag.map(|dag| dag.target.trim()).unwrap_or_default();
+        if target.is_empty() {
+            return self.graph.leaves().map(|task| task.name.clone()).collect();
         }
-        let waited_for: HashSet<&str> = self.conditions.values().flat_map(Condition::tasks).collect();
-        let leaves = self
-            .tasks
-            .iter()
-            .filter(|task| !waited_for.contains(task.name.as_str()));
-        leaves.map(|task| task.name.clone()).collect()
-    }
-
-    /// Targets and everything they wait for, each after what it waits for. Chains of tasks may be longer than a stack.
-    fn in_order(&self, targets: &[String]) -> Vec<String> {
-        let (mut order, mut seen) = (Vec::new(), HashSet::new());
-        for target in targets {
-            let mut open: Vec<(&str, bool)> = vec![(target, false)];
-            while let Some((task, is_ready)) = open.pop() {
-                if is_ready {
-                    order.push(task.to_owned());
-                } else if seen.insert(task) {
-                    open.push((task, true));
-                    let dependencies = self.dependencies(task).into_iter().rev();
-                    open.extend(dependencies.map(|dependency| (dependency, false)));
-                }
-            }
-        }
-        order
+        target.split_whitespace().map(str::to_owned).collect()
     }
 
     fn skipped<'n>(&'n self, name: &'n str, task: &'n Task, phase: Phase, message: String) -> NewNode<'n> {
@@ -125,28 +80,32 @@ impl Walk<'_> {
             .as_ref()
             .map(|dag| dag.tasks.as_slice())
             .unwrap_or_default();
-        let mut conditions = HashMap::new();
-        for task in tasks {
-            conditions.insert(task.name.as_str(), depends::of_task(task, tasks)?);
+        let graph = Graph::of(tasks);
+        if let Some(problem) = graph.problem() {
+            return Err(Halt::Broken(problem.to_owned()));
         }
         let mut dag = Dag {
             used,
-            tasks,
-            conditions,
+            graph,
             handling: HashSet::new(),
             linked: self.linked(used.name),
             boundary: self.id(used.name),
             scope: used.base.text(&self.name),
         };
         let targets = dag.targets();
-        for task in dag.in_order(&targets) {
-            self.visit_task(&mut dag, &task)?;
+        let order = dag.graph.in_order(&targets);
+        for task in &order {
+            self.visit_task(&mut dag, task)?;
             if self.node(used.name).is_some_and(|node| node.phase.is_fulfilled()) {
                 return Ok(());
             }
         }
         let phase = self.assess_dag(&dag, &targets);
         if phase == Phase::Running || !dag.handling.is_empty() {
+            return Ok(());
+        }
+        // What is tried again may still wait for its turn though all that comes after it has been done before.
+        if phase == Phase::Succeeded && !self.are_fulfilled(&dag, &order) {
             return Ok(());
         }
         if phase.is_failure() {
@@ -174,31 +133,17 @@ impl Walk<'_> {
         nodes.flat_map(|node| node.children.iter().cloned()).collect()
     }
 
-    fn set_outbound(&mut self, dag: &Dag<'_, '_>, targets: &[String]) {
-        let mut outbound: Vec<String> = Vec::new();
-        for target in targets {
-            let id = self.id(&dag.node_name(target));
-            for id in self.outbound(&id) {
-                if !outbound.contains(&id) {
-                    outbound.push(id);
-                }
-            }
-        }
-        if let Some(node) = self.node_mut(dag.used.name) {
-            node.outbound_nodes = outbound;
-        }
-    }
-
     /// Executes a task; those it waits for were visited before.
     fn visit_task(&mut self, dag: &mut Dag<'_, '_>, name: &str) -> Result<(), Halt> {
-        let Some(task) = dag.task(name) else {
+        let Some(task) = dag.graph.tasks.get(name) else {
             return Err(Halt::Broken(format!("task '{name}' is not defined")));
         };
         let node_name = dag.node_name(name);
-        let dependencies: Vec<String> = dag.dependencies(name).into_iter().map(str::to_owned).collect();
+        let dependencies = dag.graph.dependencies(name).to_vec();
         let id = self.id(&node_name);
-        if self.status.nodes.contains_key(&id) && !dag.linked.contains(&id) {
-            // What it hung below was forgotten, and has been begun again.
+        let has_lost_its_place = self.status.nodes.contains_key(&id) && !dag.linked.contains(&id);
+        if has_lost_its_place && self.are_fulfilled(dag, &dependencies) {
+            // What it hung below was forgotten, and has been done again. Before that it would be taken for a part of it.
             self.connect(dag, &dependencies, &node_name, None);
         }
         if let Some(node) = self.node(&node_name).cloned()
@@ -217,11 +162,8 @@ impl Walk<'_> {
             }
         }
         if !dependencies.is_empty() && self.node(&node_name).is_none() {
-            let are_known = dependencies.iter().all(|dependency| {
-                let node = self.node(&dag.node_name(dependency));
-                node.is_some_and(Node::is_fulfilled) && !dag.handling.contains(dependency)
-            });
-            if !are_known {
+            let is_handled = |dependency: &String| !dag.handling.contains(dependency);
+            if !self.are_fulfilled(dag, &dependencies) || !dependencies.iter().all(is_handled) {
                 return Ok(());
             }
             if !self.holds(dag, name) {
@@ -234,8 +176,13 @@ impl Walk<'_> {
         self.run_task(dag, task, &node_name)
     }
 
+    fn are_fulfilled(&self, dag: &Dag<'_, '_>, tasks: &[String]) -> bool {
+        let mut nodes = tasks.iter().map(|task| self.node(&dag.node_name(task)));
+        nodes.all(|node| node.is_some_and(Node::is_fulfilled))
+    }
+
     fn holds(&self, dag: &Dag<'_, '_>, name: &str) -> bool {
-        let Some(condition) = dag.conditions.get(name) else {
+        let Some(condition) = dag.graph.condition(name) else {
             return true;
         };
         condition.holds(&|task, result| {
@@ -283,11 +230,7 @@ impl Walk<'_> {
     }
 
     fn run_task(&mut self, dag: &mut Dag<'_, '_>, task: &Task, node_name: &str) -> Result<(), Halt> {
-        let dependencies: Vec<String> = dag
-            .dependencies(&task.name)
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
+        let dependencies = dag.graph.dependencies(&task.name).to_vec();
         let scope = self.scope_for_task(dag, task)?;
         let whole = self.globals.with(&scope);
         let expanded = self
@@ -427,19 +370,18 @@ impl Walk<'_> {
         }
     }
 
-    /// What a task may speak of: its template's inputs, and the outputs of everything it waited for.
+    /// What a task speaks of: its template's inputs, and the outputs of what it waited for.
     fn scope_for_task(&mut self, dag: &Dag<'_, '_>, task: &Task) -> Result<Scope, Halt> {
         let mut scope = self.scope_of(dag.used.template);
-        for ancestor in dag.ancestors(&task.name) {
-            let Some(step) = dag.task(&ancestor) else { continue };
-            self.add_task_to_scope(&mut scope, dag, step)?;
+        for other in dag.graph.spoken_of(task) {
+            self.add_task_to_scope(&mut scope, dag, other)?;
         }
         Ok(scope)
     }
 
     fn scope_of_tasks(&mut self, dag: &Dag<'_, '_>) -> Result<Scope, Halt> {
         let mut scope = self.scope_of(dag.used.template);
-        for task in dag.tasks {
+        for task in dag.graph.tasks.all() {
             self.add_task_to_scope(&mut scope, dag, task)?;
         }
         Ok(scope)
@@ -458,94 +400,5 @@ impl Walk<'_> {
         self.add_node_to_scope(scope, &prefix, &node);
         self.add_absent(scope, &prefix, &node, task, dag.used);
         Ok(())
-    }
-
-    /// What has become of the whole. A target that was omitted takes the phase of the branch it is on.
-    fn assess_dag(&self, dag: &Dag<'_, '_>, targets: &[String]) -> Phase {
-        if self.shutdown.is_on() {
-            let mut tasks = self
-                .status
-                .nodes
-                .values()
-                .filter(|node| node.boundary_id == dag.boundary);
-            return if tasks.all(Node::is_fulfilled) {
-                Phase::Failed
-            } else {
-                Phase::Running
-            };
-        }
-        let mut phases: BTreeMap<String, Option<Phase>> = targets
-            .iter()
-            .map(|target| (self.id(&dag.node_name(target)), None))
-            .collect();
-        let Some(boundary) = self.status.nodes.get(&dag.boundary) else {
-            return Phase::Running;
-        };
-        let mut queue: VecDeque<(String, Phase)> = boundary
-            .children
-            .iter()
-            .map(|child| (child.clone(), Phase::Succeeded))
-            .collect();
-        let mut seen = HashSet::new();
-        while let Some((id, branch)) = queue.pop_front() {
-            if !seen.insert((id.clone(), branch.text())) {
-                continue;
-            }
-            let Some(node) = self.status.nodes.get(&id) else {
-                return Phase::Running;
-            };
-            if !node.is_fulfilled() {
-                return Phase::Running;
-            }
-            let branch = if node.phase.is_completed() {
-                node.phase
-            } else {
-                branch
-            };
-            if let Some(phase) = phases.get_mut(&id)
-                && !phase.is_some_and(Phase::is_failure)
-            {
-                *phase = Some(branch);
-            }
-            let children = match node.r#type {
-                NodeType::Retry => self.after_attempts(node),
-                _ => node.children.clone(),
-            };
-            queue.extend(children.into_iter().map(|child| (child, branch)));
-        }
-        let is_fail_fast = dag.used.template.dag.as_ref().and_then(|dag| dag.fail_fast) != Some(false);
-        let mut result = Phase::Succeeded;
-        for target in targets {
-            match phases.get(&self.id(&dag.node_name(target))).copied().flatten() {
-                None => {
-                    result = Phase::Running;
-                    if !is_fail_fast {
-                        break;
-                    }
-                }
-                Some(phase) if phase.is_failure() => {
-                    if dag.task(target).is_some_and(|task| task.continues_on(phase)) {
-                        continue;
-                    }
-                    result = phase;
-                    if is_fail_fast {
-                        break;
-                    }
-                }
-                Some(_) => {}
-            }
-        }
-        result
-    }
-
-    /// What follows upon a node that was tried several times: what hangs below its last attempt, and its
-    /// handlers.
-    fn after_attempts(&self, node: &Node) -> Vec<String> {
-        let is_attempt = |id: &&String| self.status.nodes.get(*id).is_some_and(|child| !child.is_hook());
-        let last = node.children.iter().rfind(is_attempt);
-        let below = last.and_then(|id| self.status.nodes.get(id));
-        let mut after = below.map(|last| last.children.clone()).unwrap_or_default();
-        after.extend(node.children.iter().filter(|id| !is_attempt(id)).cloned());
-        after
     }
 }

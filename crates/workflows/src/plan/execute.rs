@@ -172,7 +172,7 @@ impl Walk<'_> {
             && node.phase == Phase::Pending
             && !node.r#type.has_pod()
         {
-            // It has waited for a lock, and begins now.
+            // It has waited for a lock or for its turn, and goes on now.
             node.phase = Phase::Running;
         }
         let outcome = match retries {
@@ -194,11 +194,12 @@ impl Walk<'_> {
 
     /// What the template does, without locks and attempts.
     pub(super) fn perform(&mut self, used: &Use<'_>) -> Result<(), Halt> {
-        if !used.step.inline.is_null() {
+        let kind = used.template.kind();
+        if matches!(kind, Some(TemplateType::Steps | TemplateType::Dag)) {
             let limits = Limits::of(used.template);
-            self.inline_limits.insert(self.id(used.name), limits);
+            self.limits.insert(self.id(used.name), limits);
         }
-        match used.template.kind() {
+        match kind {
             Some(TemplateType::Steps) => self.execute_steps(used),
             Some(TemplateType::Dag) => self.execute_dag(used),
             Some(TemplateType::Suspend) => self.execute_suspend(used),

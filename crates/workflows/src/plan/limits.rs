@@ -101,7 +101,7 @@ impl Walk<'_> {
 
     /// What the template around a node allows.
     fn limits_of(&mut self, id: &str) -> Result<Option<Limits>, Halt> {
-        if let Some(limits) = self.inline_limits.get(id) {
+        if let Some(limits) = self.limits.get(id) {
             return Ok(Some(*limits));
         }
         let Some(node) = self.status.nodes.get(id).cloned() else {
@@ -181,11 +181,17 @@ fn is_group(node: &Node) -> bool {
     matches!(node.r#type, NodeType::Steps | NodeType::Dag)
 }
 
-/// Under way, and not just waiting for its turn.
+/// Under way, and not just waiting for its turn: for a lock, or, where there is no pod, for room to go on after a
+/// failure.
 fn is_active(node: &Node) -> bool {
     let waiting = node.synchronization_status.as_ref();
     let waits_for_lock = waiting.is_some_and(|status| !status.waiting.is_empty());
-    matches!(node.phase, Phase::Pending | Phase::Running) && !waits_for_lock
+    let is_under_way = match node.phase {
+        Phase::Running => true,
+        Phase::Pending => node.r#type.has_pod(),
+        _ => false,
+    };
+    is_under_way && !waits_for_lock
 }
 
 #[cfg(test)]

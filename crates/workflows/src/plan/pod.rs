@@ -2,6 +2,8 @@
 
 mod order;
 
+use std::collections::HashSet;
+
 use manifests::{strategic_merge, yaml};
 use serde_json::{Map, Value, json};
 
@@ -372,16 +374,19 @@ impl Walk<'_> {
 
     /// Whether somebody speaks of what the step prints.
     fn is_result_wanted(&mut self, used: &Use<'_>) -> bool {
-        let Some(boundary) = self.status.nodes.get(&used.options.boundary).cloned() else {
-            return false;
-        };
-        let written = self.written_template_of(&boundary);
+        let boundary = &used.options.boundary;
+        if !self.wanted_results.contains_key(boundary) {
+            let Some(node) = self.status.nodes.get(boundary).cloned() else {
+                return false;
+            };
+            let written = self.written_template_of(&node);
+            let names = written.map(|written| names_of_results(&written.to_string()));
+            self.wanted_results.insert(boundary.clone(), names);
+        }
         let name = used.step.name.split('(').next().unwrap_or_default();
-        let Some(text) = written.map(|written| written.to_string()) else {
-            // A template that is not found again: better too much than too little.
-            return true;
-        };
-        mentions_result(&text, name)
+        let wanted = self.wanted_results.get(boundary).and_then(Option::as_ref);
+        // A template that is not found again: better too much than too little.
+        wanted.is_none_or(|names| names.contains(name))
     }
 
     fn written_template_of(&mut self, node: &crate::node::Node) -> Option<Value> {
@@ -395,18 +400,29 @@ impl Walk<'_> {
     }
 }
 
-/// `steps.NAME.outputs.result` and `steps['NAME'].outputs.result`, also in JSON of JSON.
-fn mentions_result(text: &str, name: &str) -> bool {
+/// Each NAME of `steps.NAME.outputs.result` and `tasks['NAME'].outputs.result`, also in JSON of JSON.
+fn names_of_results(text: &str) -> HashSet<String> {
     let unescaped = text.replace('\\', "");
-    ["steps", "tasks"].iter().any(|side| {
-        [
-            format!("{side}.{name}.outputs.result"),
-            format!("{side}['{name}'].outputs.result"),
-            format!("{side}[\"{name}\"].outputs.result"),
-        ]
-        .iter()
-        .any(|form| unescaped.contains(form))
+    let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_');
+    let ends = unescaped.match_indices(".outputs.result");
+    ends.filter_map(|(end, _)| {
+        let before = &unescaped[..end];
+        let is_quoted = before.ends_with("']") || before.ends_with("\"]");
+        let before = if is_quoted {
+            &before[..before.len() - 2]
+        } else {
+            before
+        };
+        let begins = before.trim_end_matches(is_part);
+        let around = if is_quoted {
+            begins.strip_suffix("['").or_else(|| begins.strip_suffix("[\""))
+        } else {
+            begins.strip_suffix('.')
+        };
+        let is_ours = around.is_some_and(|around| around.ends_with("steps") || around.ends_with("tasks"));
+        is_ours.then(|| before[begins.len()..].to_owned())
     })
+    .collect()
 }
 
 fn order_text(order: &crate::report::Order) -> Result<String, Halt> {
@@ -460,5 +476,22 @@ fn list<'a>(object: &'a mut Value, field: &str) -> &'a mut Vec<Value> {
     match value {
         Value::Array(list) => list,
         _ => unreachable!("it was just made a list"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_that_others_speak_of_are_known_by_name() {
+        let text = json!([
+            "{{steps.a-1.outputs.result}}",
+            "{{=tasks['b'].outputs.result + steps[\"c\"].outputs.result}}",
+            json!("{{tasks.d.outputs.result}}").to_string(),
+            "{{tasks.e.outputs.parameters.result}} {{workflow.f.outputs.result}}",
+        ]);
+        let names = names_of_results(&text.to_string());
+        assert_eq!(names, ["a-1", "b", "c", "d"].map(str::to_owned).into());
     }
 }

@@ -1,6 +1,6 @@
 //! How far a workflow has come: `3/7`, for the whole and for each part.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -20,11 +20,16 @@ pub(super) fn update(status: &mut Status) {
             node.progress = own(node);
         }
     }
-    let sums: Vec<(String, String)> = status
-        .nodes
-        .values()
-        .filter(|node| !counts(node))
-        .map(|node| (node.id.clone(), sum(status, node)))
+    let mut below = Below {
+        status,
+        known: HashMap::new(),
+    };
+    let groups = status.nodes.values().filter(|node| !counts(node));
+    let sums: Vec<(String, String)> = groups
+        .map(|node| {
+            let (done, all) = below.of(node);
+            (node.id.clone(), format!("{done}/{all}"))
+        })
         .collect();
     for (id, progress) in sums {
         if let Some(node) = status.nodes.get_mut(&id) {
@@ -60,26 +65,66 @@ fn own(node: &Node) -> String {
     }
 }
 
-/// Of everything below, each node once.
-fn sum(status: &Status, node: &Node) -> String {
-    let (mut done, mut all) = (0, 0);
-    let mut seen = HashSet::new();
-    let mut open: Vec<&String> = node.children.iter().collect();
-    while let Some(id) = open.pop() {
-        if !seen.insert(id) {
-            continue;
-        }
-        let Some(child) = status.nodes.get(id) else {
-            continue;
+/// How far everything below nodes has come.
+struct Below<'s> {
+    status: &'s Status,
+    known: HashMap<&'s str, (i64, i64)>,
+}
+
+impl<'s> Below<'s> {
+    /// Below a node with one child is that child and what is below it, so along a chain nothing is counted twice.
+    fn of(&mut self, node: &'s Node) -> (i64, i64) {
+        let mut chain: Vec<(&Node, &Node)> = Vec::new();
+        let mut last = node;
+        let (mut done, mut all) = loop {
+            if let Some(known) = self.known.get(last.id.as_str()) {
+                break *known;
+            }
+            let child = match last.children.as_slice() {
+                [only] => self.status.nodes.get(only),
+                _ => None,
+            };
+            // A chain that is longer than there are nodes goes in a circle.
+            let Some(child) = child.filter(|_| chain.len() < self.status.nodes.len()) else {
+                let sum = self.gather(last);
+                self.known.insert(&last.id, sum);
+                break sum;
+            };
+            chain.push((last, child));
+            last = child;
         };
-        if counts(child) {
-            let (own_done, own_all) = read(&child.progress);
-            done += own_done;
-            all += own_all;
+        for (parent, child) in chain.into_iter().rev() {
+            if counts(child) {
+                let (own_done, own_all) = read(&child.progress);
+                done += own_done;
+                all += own_all;
+            }
+            self.known.insert(&parent.id, (done, all));
         }
-        open.extend(&child.children);
+        (done, all)
     }
-    format!("{done}/{all}")
+
+    /// Of everything below, each node once.
+    fn gather(&self, node: &Node) -> (i64, i64) {
+        let (mut done, mut all) = (0, 0);
+        let mut seen = HashSet::new();
+        let mut open: Vec<&String> = node.children.iter().collect();
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let Some(child) = self.status.nodes.get(id) else {
+                continue;
+            };
+            if counts(child) {
+                let (own_done, own_all) = read(&child.progress);
+                done += own_done;
+                all += own_all;
+            }
+            open.extend(&child.children);
+        }
+        (done, all)
+    }
 }
 
 fn read(progress: &str) -> (i64, i64) {

@@ -1,5 +1,6 @@
 //! Workflows played to their end on a cluster that only seems to run pods.
 
+mod again;
 mod cluster;
 mod graphs;
 mod limits;

@@ -1,6 +1,6 @@
 //! A walk over a workflow: what it is made of, the nodes that are there, and how they change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -97,8 +97,11 @@ pub(super) struct Walk<'a> {
     pub(super) depth: usize,
     /// Pods whose nodes nobody could note.
     pub(super) strays: Vec<&'a Pod>,
-    /// Of templates that stand in the step itself, by node id.
-    pub(super) inline_limits: HashMap<String, Limits>,
+    /// Of the templates that were gone through so far, by node id.
+    pub(super) limits: HashMap<String, Limits>,
+    /// Names of steps whose results others in the same template speak of, by the id of its node; none where the
+    /// template is not known.
+    pub(super) wanted_results: HashMap<String, Option<HashSet<String>>>,
     labels: Map<String, Value>,
     annotations: Map<String, Value>,
 }
@@ -153,7 +156,8 @@ impl<'a> Walk<'a> {
             active_pods: 0,
             depth: 0,
             strays: Vec::new(),
-            inline_limits: HashMap::new(),
+            limits: HashMap::new(),
+            wanted_results: HashMap::new(),
             labels: map(&meta["labels"]),
             annotations: map(&meta["annotations"]),
         };

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     Cluster,
-    cluster::{End, fail, node_name, ok},
+    cluster::{End, fail, node_name, ok, result},
 };
 use crate::{
     Plan,
@@ -298,22 +298,48 @@ fn a_lock_passes_from_one_that_was_tried_to_one_that_follows_it() {
     assert_eq!(cluster.phase(), Phase::Succeeded, "{:?}", cluster.told());
 }
 
+/// Long enough that whatever looks through all tasks for each of them, and again for each of those, does not end.
+const LONG: usize = 2000;
+
 #[test]
 fn a_chain_may_be_longer_than_a_stack() {
-    let tasks: Vec<Value> = (0..400)
+    let tasks: Vec<Value> = (0..LONG)
         .map(|number| match number {
-            0 => json!({"name": "t0", "template": "t"}),
+            0 => json!({"name": "t0", "template": "t", "arguments": {"parameters": [{"name": "p", "value": "0"}]}}),
             number => {
-                json!({"name": format!("t{number}"), "template": "t", "depends": format!("t{}", number - 1)})
+                let before = format!("t{}", number - 1);
+                let value = format!("{{{{tasks.{before}.outputs.result}}}}");
+                json!({"name": format!("t{number}"), "template": "t", "depends": before,
+                    "arguments": {"parameters": [{"name": "p", "value": value}]}})
             }
         })
+        .collect();
+    let spec = json!({"entrypoint": "main", "templates": [
+        {"name": "main", "dag": {"tasks": tasks}},
+        {"name": "t", "inputs": {"parameters": [{"name": "p"}]}, "retryStrategy": {"limit": 1}, "container": container()},
+    ]});
+    let mut cluster = Cluster::new(spec, |_, _| result("1"));
+    for pods in 1..3 {
+        cluster.step();
+        assert_eq!(cluster.made.len(), pods);
+        cluster.run_pods();
+    }
+}
+
+#[test]
+fn many_tasks_may_begin_at_once() {
+    let tasks: Vec<Value> = (0..LONG)
+        .map(|number| json!({"name": format!("t{number}"), "template": "t"}))
         .collect();
     let spec = json!({"entrypoint": "main", "templates": [
         {"name": "main", "dag": {"tasks": tasks}}, {"name": "t", "container": container()},
     ]});
     let mut cluster = Cluster::new(spec, |_, _| ok());
     cluster.step();
-    assert_eq!(cluster.made.len(), 1);
+    assert_eq!(cluster.made.len(), LONG);
+    cluster.run_pods();
+    cluster.step();
+    assert_eq!(cluster.phase(), Phase::Succeeded);
 }
 
 #[test]

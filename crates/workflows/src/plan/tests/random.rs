@@ -88,10 +88,13 @@ fn hold(cluster: &Cluster, flow: &Flow) -> Result<(), TestCaseError> {
             continue;
         };
         let under_way = status.nodes.values().filter(|node| {
-            node.boundary_id == around.id
-                && matches!(node.r#type, NodeType::Pod | NodeType::Steps | NodeType::Dag)
-                && matches!(node.phase, Phase::Pending | Phase::Running)
-                && node.synchronization_status.is_none()
+            // A group that is pending waits for its turn.
+            let is_under_way = match node.r#type {
+                NodeType::Pod => matches!(node.phase, Phase::Pending | Phase::Running),
+                NodeType::Steps | NodeType::Dag => node.phase == Phase::Running,
+                _ => false,
+            };
+            node.boundary_id == around.id && is_under_way && node.synchronization_status.is_none()
         });
         let under_way = under_way.count() as u64;
         prop_assert!(
@@ -306,7 +309,6 @@ proptest! {
     }
 
     #[test]
-    #[ignore = "finds a graph, now and then, whose second try does not succeed: PROPTEST_RNG_SEED"]
     fn what_is_tried_again_runs_nothing_that_succeeded(flow in flows(), seed in any::<u64>()) {
         let (spec, _) = write(&flow);
         let mut failed = play(cluster(spec.clone(), seed, false), &[], &flow)?;
