@@ -249,7 +249,7 @@ impl App {
         let mut answer = handlers::handle(self, &asked).await?;
         if let Content::Events(stream) = answer.content {
             let stay = Stay::of(&asked, route.access.right());
-            answer.content = Content::Events(stream.take_until(stay.is_over(self.clone())).boxed());
+            answer.content = Content::Events(stream.take_until(stay.ends(self.clone())).boxed());
         }
         if let Some((begun, change)) = answer.change.take() {
             self.audit.finish(begun, &change).await;

@@ -39,7 +39,7 @@ impl Stay {
     }
 
     /// Resolves when they may not stay any longer.
-    pub(super) async fn is_over(self, app: Arc<App>) {
+    pub(super) async fn ends(self, app: Arc<App>) {
         match &self.identity.held {
             Held::Token { id, expires_at, .. } => tokio::select! {
                 () = is_revoked(&app, id) => {}
