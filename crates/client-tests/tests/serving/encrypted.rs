@@ -114,10 +114,8 @@ fn only_those_with_a_certificate_are_answered() {
     let ca = ca.to_str().unwrap();
     let served = model.serve(&[&server.options()[..], &["--tls-client-ca", ca]].concat());
     let trusting = [&FEW[..], &["--retries", "0", "--tls-ca", ca]].concat();
-    refused(
-        &measured(&secure(&served), &trusting),
-        &["does not answer", "CertificateRequired"],
-    );
+    // Whether the server's reason comes before its end is chance: in TLS 1.3 it follows the handshake.
+    refused(&measured(&secure(&served), &trusting), &["does not answer"]);
     measured(&secure(&served), &[&trusting[..], &client.options()].concat()).success();
     // One of somebody else's.
     Authority::new(&model.beside("other.crt")).issue(&client, &["somebody"]);

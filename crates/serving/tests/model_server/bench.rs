@@ -9,12 +9,16 @@ use crate::{models, start};
 /// Five rows, four of which the model gets right.
 const TABLE: &str = "0,1.0,0.5\n1,0.1,0.9\n1,0.2,0.3\n0,0.8,0.1\n1,0.9,0.1\n";
 
+fn plain(address: &str) -> Endpoint {
+    Endpoint {
+        address: address.to_owned(),
+        is_encrypted: false,
+    }
+}
+
 fn settings(address: String) -> Settings {
     Settings {
-        servers: vec![Endpoint {
-            address,
-            is_encrypted: false,
-        }],
+        servers: vec![plain(&address)],
         tls: None,
         model: "model".to_owned(),
         signature: "predict".to_owned(),
@@ -123,7 +127,7 @@ async fn what_cannot_be_measured_is_told() {
         (
             TABLE,
             Settings {
-                servers: vec!["127.0.0.1:1".to_owned()],
+                servers: vec![plain("127.0.0.1:1")],
                 ..here()
             },
             "127.0.0.1:1 does not answer",
@@ -154,7 +158,7 @@ async fn requests_go_to_the_servers_that_are_there() {
     models::export(base.path(), 1, &models::larger());
     let server = start(base.path()).await;
     let mut settings = settings(String::new());
-    settings.servers = vec!["127.0.0.1:1".to_owned(), server.addresses()[0].to_string()];
+    settings.servers = vec![plain("127.0.0.1:1"), plain(&server.addresses()[0].to_string())];
     let report = measure(TABLE, settings).await.unwrap();
     assert_eq!((report.summary.iterations, report.failure), (5, None));
     assert!(report.summary.retries > 0);
