@@ -161,6 +161,7 @@ mod tests {
             waits: false,
             patience: Duration::ZERO,
             grace: Duration::ZERO,
+            tls: None,
         }
     }
 

@@ -131,9 +131,9 @@ mod tests {
         assert_eq!(Span::read(&begun["metadata"]).unwrap().first, "a");
         for order in [[&begun, &done], [&done, &begun]] {
             let mut joined = Chunk::new();
-            order
-                .into_iter()
-                .for_each(|object| join(&mut joined, from_config_map(object)));
+            for object in order {
+                join(&mut joined, from_config_map(object));
+            }
             assert_eq!(joined["a"]["outcome"], DONE);
         }
         let mut joined = Chunk::new();
