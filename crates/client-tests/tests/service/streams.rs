@@ -208,11 +208,11 @@ fn streams_end_with_the_token_they_were_begun_with() {
     service
         .curl(&["-X", "DELETE"], &format!("/v1/tokens/{id}"), None)
         .expect(204);
-    cut.map(OpenStream::ends);
+    cut.into_iter().for_each(OpenStream::ends);
 
     // So long that there is time to begin the streams, on however busy a machine.
     let (_, brief) = token(Some(15));
-    begin(&brief).map(OpenStream::ends);
+    begin(&brief).into_iter().for_each(OpenStream::ends);
     let reply = service.curl_as(&brief, &[], &format!("/v1/tasks/{task}/status"), None);
     reply.problem(401, "unauthenticated");
 
