@@ -176,6 +176,29 @@ impl Service {
         self.post("/v1/definitions", &definition).expect(201)
     }
 
+    /// Submits a task that does not begin, and so does not end; its name.
+    #[track_caller]
+    pub(crate) fn endless(&self) -> String {
+        let text = "\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: \"{{ global.release }}\"}
+spec:
+  suspend: true
+  template: {spec: {restartPolicy: Never, containers: [{name: main, image: none}]}}
+";
+        let template = json!({"name": "endless", "template": text, "description": "waits"});
+        self.post("/v1/templates", &template).expect(201);
+        let definition = json!({
+            "creator": "admin", "name": "endless", "task_template_name": "endless", "description": "waits",
+            "user_values_description": "taskDef: (Required) name", "user_values_example": "taskDef: endless",
+            "system_values": "", "application": "Test",
+        });
+        self.post("/v1/definitions", &definition).expect(201);
+        let task = self.post("/v1/tasks", &json!({"taskDef": "endless"})).expect(201);
+        task["name"].as_str().unwrap().to_owned()
+    }
+
     /// Submits a countdown; its name.
     #[track_caller]
     pub(crate) fn countdown(&self, definition: &str, number: u32) -> String {

@@ -108,7 +108,7 @@ fn what_one_replica_does_the_other_knows() {
     // A token that is revoked at one of them ends at both.
     let (text, id) = (vera["token"].as_str().unwrap(), vera["id"].as_str().unwrap());
     assert_eq!(other.ask_as(text, &[], "/v1/whoami", None).status, 200);
-    let long = service.countdown("countdown", 600);
+    let long = service.endless();
     let url = format!("{}/v1/tasks/{long}/status", other.address);
     let stream = OpenStream::begin(&url, text);
     service

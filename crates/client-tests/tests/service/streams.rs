@@ -187,8 +187,7 @@ impl OpenStream {
 #[test]
 fn streams_end_with_the_token_they_were_begun_with() {
     let service = Service::start();
-    service.register_countdown("countdown");
-    let task = service.countdown("countdown", 600);
+    let task = service.endless();
     let token = |seconds: Option<u32>| {
         let mut body = json!({"name": "vera", "grants": [{"role": "viewer", "namespace": "default"}]});
         if let Some(seconds) = seconds {
