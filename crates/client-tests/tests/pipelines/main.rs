@@ -75,6 +75,7 @@ fn workflows_run_as_they_are_written() {
         ("set", runs::a_set_of_containers),
         ("objects", runs::objects_are_made_and_waited_for),
         ("flags", runs::objects_are_named_by_flags),
+        ("requests", runs::requests_are_steps),
         ("stop", commands::stopped_and_retried),
         ("suspend", commands::suspended_and_resumed),
         ("verdict", commands::the_verdict_is_the_exit_code),

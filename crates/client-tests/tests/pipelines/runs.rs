@@ -1,6 +1,6 @@
 //! What workflows do: steps, graphs, results, parameters, artifacts, attempts, handlers, objects.
 
-use client_tests::team::Team;
+use client_tests::{Receiver, team::Team};
 
 use crate::{node, parameter, until_ended};
 
@@ -326,4 +326,70 @@ END");
     assert_eq!(nameless["phase"], "Failed");
     let message = nameless["message"].as_str().unwrap();
     assert!(message.contains("no apiVersion or kind"), "{message}");
+}
+
+/// Steps that are requests: what is sent, what others get of the answer, and an answer that is a failure.
+pub(crate) fn requests_are_steps(team: &Team<'_>) {
+    let receiver = Receiver::answering(|call| match call.path.as_str() {
+        "/told" => (201, String::new()),
+        _ => (418, String::new()),
+    });
+    // The receiver listens to this machine alone, so the pods are on its network.
+    let workflow = "apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: requests}
+spec:
+  entrypoint: main
+  hostNetwork: true
+  templates:
+  - name: main
+    steps:
+    - - name: tell
+        template: tell
+        arguments: {parameters: [{name: path, value: /told}]}
+      - name: refused
+        template: tell
+        arguments: {parameters: [{name: path, value: /refused}]}
+        continueOn: {failed: true}
+    - - name: say
+        template: say
+        arguments: {parameters: [{name: text, value: '{{steps.tell.outputs.result}} {{steps.refused.status}}'}]}
+  - name: tell
+    inputs: {parameters: [{name: path}]}
+    http:
+      url: 'URL{{inputs.parameters.path}}'
+      method: POST
+      headers: [{name: x-from, value: '{{workflow.name}}'}]
+      body: '{\"path\": \"{{inputs.parameters.path}}\"}'
+  - name: say
+    inputs: {parameters: [{name: text}]}
+    container: {image: host, command: [echo], args: ['{{inputs.parameters.text}}']}
+"
+    .replace("URL", &receiver.url(""));
+    team.ok(&format!("create -f - <<'END'\n{workflow}END"));
+    let workflow = until_ended(team, "requests", "Succeeded");
+    let tell = node(&workflow, "requests[0].tell");
+    assert_eq!(tell["type"], "HTTP");
+    assert_eq!(tell["phase"], "Succeeded");
+    assert_eq!(tell["outputs"]["result"], "{}");
+    let refused = node(&workflow, "requests[0].refused");
+    let message = refused["message"].as_str().unwrap();
+    assert!(
+        message.contains("received non-2xx response code: 418"),
+        "{message}"
+    );
+    let pod = format!("requests-say-{}", id_of(node(&workflow, "requests[1].say")));
+    assert_eq!(team.ok(&format!("logs {pod} main")).trim(), "{} Failed");
+    let mut calls = receiver.calls();
+    calls.sort_by(|one, other| one.path.cmp(&other.path));
+    let told: Vec<(&str, Option<&str>, &serde_json::Value)> = calls
+        .iter()
+        .map(|call| (call.path.as_str(), call.header("x-from"), &call.body["path"]))
+        .collect();
+    let expected = ["/refused", "/told"].map(|path| (path, Some("requests"), serde_json::json!(path)));
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|(path, from, body)| (*path, *from, body))
+        .collect();
+    assert_eq!(told, expected, "each request is made once");
 }

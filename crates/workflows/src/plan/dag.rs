@@ -267,9 +267,7 @@ impl Walk<'_> {
             group = Some(node_name.to_owned());
         }
         for item in &expanded {
-            if !self.run_item(dag, task, item, &dependencies, group.as_deref())? {
-                return Ok(());
-            }
+            self.run_item(dag, task, item, &dependencies, group.as_deref())?;
         }
         if let Some(group) = group {
             self.finish_loop(dag, task, &expanded, &group)?;
@@ -277,7 +275,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether further items may be begun.
+    /// One that waits for room does not keep the others from going on: one of them may have it.
     fn run_item(
         &mut self,
         dag: &mut Dag<'_, '_>,
@@ -285,7 +283,7 @@ impl Walk<'_> {
         item: &Task,
         dependencies: &[String],
         group: Option<&str>,
-    ) -> Result<bool, Halt> {
+    ) -> Result<(), Halt> {
         let name = dag.node_name(&item.name);
         if self.node(&name).is_none() {
             let skipped = match when::holds(&item.when) {
@@ -296,7 +294,7 @@ impl Walk<'_> {
             if let Some((phase, message)) = skipped {
                 self.add_node(dag.skipped(&name, task, phase, message));
                 self.connect(dag, dependencies, &name, group);
-                return Ok(true);
+                return Ok(());
             }
         }
         let options = Options {
@@ -310,7 +308,7 @@ impl Walk<'_> {
         }
         match outcome {
             Ok(()) | Err(Halt::TimedOut(_)) => {}
-            Err(Halt::Later) if self.plan.unknown.is_empty() => return Ok(false),
+            Err(Halt::Later) if self.plan.unknown.is_empty() => {}
             Err(Halt::Later) => return Err(Halt::Later),
             Err(Halt::Broken(message)) => {
                 let message = format!("task '{name}' errored: {message}");
@@ -322,7 +320,7 @@ impl Walk<'_> {
         {
             self.hooks_of_task(dag, task, &node)?;
         }
-        Ok(true)
+        Ok(())
     }
 
     fn finish_loop(

@@ -52,6 +52,34 @@ fn another_attempt_waits_for_room() {
     }
 }
 
+/// The second item has the only place while the first waits for another attempt.
+#[test]
+fn an_item_of_a_graph_that_waits_does_not_stop_the_one_it_waits_for() {
+    let spec = json!({"entrypoint": "main", "templates": [
+        {"name": "main", "parallelism": 1, "dag": {"tasks": [
+            {"name": "a", "template": "two", "withSequence": {"count": 2}},
+        ]}},
+        {"name": "two", "retryStrategy": {"limit": 1, "backoff": {"duration": "3"}}, "steps": [
+            [{"name": "first", "template": "t"}], [{"name": "second", "template": "t"}],
+        ]},
+        {"name": "t", "container": container()},
+    ]});
+    let mut cluster = Cluster::new(spec, |pod, _| {
+        if node_name(pod).contains("a(0:0)(0)") {
+            fail(1)
+        } else {
+            ok()
+        }
+    });
+    for _ in 0..40 {
+        cluster.step();
+        assert!(count_running(&cluster) <= 1, "{:?}", cluster.made);
+        cluster.run_pods();
+        cluster.advance(1);
+    }
+    assert_eq!((cluster.phase(), cluster.made.len()), (Phase::Succeeded, 5));
+}
+
 #[test]
 fn pods_that_nobody_could_note_take_their_room() {
     let spec = json!({"entrypoint": "main", "parallelism": 2, "templates": [
