@@ -3,7 +3,10 @@
 use std::{ffi::OsString, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, Result};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::oneshot,
+};
 
 use crate::{
     Advised, Surroundings, accelerators,
@@ -220,26 +223,38 @@ async fn start_service(
     options.writes = service::Rate::per_second(arguments.service_rate);
     options.reads = service::Rate::per_second(arguments.service_rate * 2);
     options.logs = Some(cluster::task_logs(&dir.path));
-    let token = tasks::token_file(&dir.path);
     let namespace = options.system_namespace.clone();
-    let client = running.service_client();
-    let kept = tasks::service::keep_admin_token(&client, &namespace, &token);
-    let kept = match tokio::time::timeout(TOKEN_PATIENCE, kept).await {
-        Ok(kept) => kept,
-        Err(_) => Err(anyhow::anyhow!("the cluster did not answer")),
-    };
-    if let Err(error) = kept {
-        // As on a disk without room: everything else works.
-        tracing::warn!(
-            error = format!("{error:#}"),
-            "the task service has no token for its admin"
-        );
-    }
+    let is_tried = keep_token(running.service_client(), namespace, tasks::token_file(&dir.path));
+    let _ = tokio::time::timeout(TOKEN_PATIENCE, is_tried).await;
     Ok(running.start_service(options).await?)
+}
+
+/// Tries until the admin's token is in its file; resolves when it has been tried once, whatever came of it. Where a
+/// disk has no room, or the machine no time, everything else works already.
+fn keep_token(client: kube::Client, namespace: String, file: PathBuf) -> oneshot::Receiver<()> {
+    let (tried, is_tried) = oneshot::channel();
+    tokio::spawn(async move {
+        let mut waiting = Some(tried);
+        loop {
+            let kept = tasks::service::keep_admin_token(&client, &namespace, &file).await;
+            if let Some(waiting) = waiting.take() {
+                // Whoever waits may have lost their patience.
+                let _ = waiting.send(());
+            }
+            let Err(error) = kept else { return };
+            tracing::warn!(
+                error = format!("{error:#}"),
+                "the task service has no token for its admin yet"
+            );
+            tokio::time::sleep(TOKEN_AGAIN).await;
+        }
+    });
+    is_tried
 }
 
 /// So long the cluster is not said to be ready because of a token.
 const TOKEN_PATIENCE: Duration = Duration::from_secs(3);
+const TOKEN_AGAIN: Duration = Duration::from_secs(5);
 
 /// The path is kept open by nobody: a program that is replaced is started anew by its name.
 fn program() -> Result<PathBuf> {
