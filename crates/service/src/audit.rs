@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use ring::rand::SecureRandom as _;
 use serde_json::{Value, json};
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{Notify, mpsc, oneshot},
     task::JoinSet,
 };
 
@@ -111,8 +111,9 @@ impl Audit {
         let kept = jiff::SignedDuration::from_hours(24 * i64::from(kept_days));
         let store = Arc::new(Store::new(objects, namespace, kept));
         tasks.spawn(begun::write_all(store.clone(), about_to_be));
-        tasks.spawn(write_all(store.clone(), records));
-        tasks.spawn(keep(store.clone()));
+        let many = Arc::new(Notify::new());
+        tasks.spawn(write_all(store.clone(), records, many.clone()));
+        tasks.spawn(keep(store.clone(), many));
         Self {
             store,
             beginning,
@@ -202,21 +203,25 @@ async fn stored<T>(queue: &Queue<T>, record: &Record) -> Option<T> {
     tokio::time::timeout(PATIENCE, is_done).await.ok()?.ok()
 }
 
-/// Sees to it that old records go also where few are written, or nobody writes so long.
-async fn keep(store: Arc<Store>) {
+/// Puts chunks together when there are many, beside those who write and wait; and sees to it that old records go
+/// also where few are written, or nobody writes so long.
+async fn keep(store: Arc<Store>, many: Arc<Notify>) {
     loop {
-        tokio::time::sleep(EVERY).await;
-        tidy(&store).await;
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = many.notified() => {}
+        }
+        if let Err(refusal) = store.tidy(Timestamp::now()).await {
+            tracing::warn!(?refusal, "chunks of the audit log could not be put together");
+        }
     }
 }
 
-async fn tidy(store: &Store) {
-    if let Err(refusal) = store.tidy(Timestamp::now()).await {
-        tracing::warn!(?refusal, "chunks of the audit log could not be put together");
-    }
-}
-
-async fn write_all(store: Arc<Store>, mut records: mpsc::Receiver<(Record, oneshot::Sender<()>)>) {
+async fn write_all(
+    store: Arc<Store>,
+    mut records: mpsc::Receiver<(Record, oneshot::Sender<()>)>,
+    many: Arc<Notify>,
+) {
     let mut written = 0;
     while let Some((batch, waiting)) = next_batch(&mut records).await {
         match store.write(&batch, chunk::Kind::Loose).await {
@@ -230,7 +235,7 @@ async fn write_all(store: Arc<Store>, mut records: mpsc::Receiver<(Record, onesh
         }
         written += 1;
         if written % store::MERGE_AT == 0 {
-            tidy(&store).await;
+            many.notify_one();
         }
     }
 }

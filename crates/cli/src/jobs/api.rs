@@ -222,7 +222,7 @@ fn read(status: StatusCode, body: &[u8]) -> Answer<Value> {
     // Not everybody who stands in for a cluster answers as one.
     let refused = serde_json::from_slice::<Status>(body)
         .ok()
-        .filter(|status| status.is_failure() && status.code != 0);
+        .filter(|status| status.code != 0);
     Err(refused.map_or_else(
         || ApiError::Refused {
             code: status.as_u16(),
