@@ -52,14 +52,15 @@ fn another_attempt_waits_for_room() {
     }
 }
 
-/// The second item has the only place while the first waits for another attempt.
+/// The second item has the only place when the time for another attempt of the first has come, and needs it for one
+/// more step.
 #[test]
 fn an_item_of_a_graph_that_waits_does_not_stop_the_one_it_waits_for() {
     let spec = json!({"entrypoint": "main", "templates": [
         {"name": "main", "parallelism": 1, "dag": {"tasks": [
             {"name": "a", "template": "two", "withSequence": {"count": 2}},
         ]}},
-        {"name": "two", "retryStrategy": {"limit": 1, "backoff": {"duration": "3"}}, "steps": [
+        {"name": "two", "retryStrategy": {"limit": 1, "backoff": {"duration": "1"}}, "steps": [
             [{"name": "first", "template": "t"}], [{"name": "second", "template": "t"}],
         ]},
         {"name": "t", "container": container()},
