@@ -112,6 +112,9 @@ impl Walk<'_> {
                 self.mark(name, phase, Some(message));
             } else if !self.node(name).is_some_and(|node| node.phase.is_fulfilled()) {
                 self.mark_error(new, message);
+                if let Some(pod) = self.pods.get(self.id(name).as_str()).copied() {
+                    self.stop_pod(pod);
+                }
             }
             self.locks.release(&self.namespace, &self.name, &self.id(name));
         }

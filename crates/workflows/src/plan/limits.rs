@@ -119,8 +119,7 @@ impl Walk<'_> {
         let is_counted = |node: &&Node| {
             node.r#type.has_pod()
                 && boundary.is_none_or(|boundary| node.boundary_id == boundary)
-                && is_active(node)
-                && !node.is_daemoned()
+                && self.takes_room(node)
         };
         let nodes = self.status.nodes.values().filter(is_counted).count();
         (nodes + self.count_active_strays(boundary)) as i64
@@ -129,13 +128,20 @@ impl Walk<'_> {
     /// Pods, steps and DAGs that are under way directly below a node.
     fn count_active_children(&self, boundary: &str) -> i64 {
         let is_counted = |node: &&Node| {
-            (node.r#type.has_pod() || is_group(node))
-                && node.boundary_id == boundary
-                && is_active(node)
-                && !node.is_daemoned()
+            (node.r#type.has_pod() || is_group(node)) && node.boundary_id == boundary && self.takes_room(node)
         };
         let nodes = self.status.nodes.values().filter(is_counted).count();
         (nodes + self.count_active_strays(Some(boundary))) as i64
+    }
+
+    fn takes_room(&self, node: &Node) -> bool {
+        (is_active(node) && !node.is_daemoned()) || self.is_being_stopped(node)
+    }
+
+    /// Its end is decided, and its pod runs until it has heard of it.
+    fn is_being_stopped(&self, node: &Node) -> bool {
+        let pod = self.pods.get(node.id.as_str());
+        node.phase.is_failure() && pod.is_some_and(|pod| !pod.has_ended())
     }
 
     fn has_unsuccessful_children(&self, boundary: &str) -> bool {

@@ -110,6 +110,31 @@ fn pods_that_nobody_could_note_take_their_room() {
 }
 
 #[test]
+fn what_is_being_stopped_takes_its_room_until_it_has_ended() {
+    let spec = json!({"entrypoint": "main", "onExit": "t", "parallelism": 1, "templates": [
+        {"name": "main", "dag": {"tasks": [{"name": "a", "template": "t"}]}},
+        {"name": "t", "container": container()},
+    ]});
+    let mut cluster = Cluster::new(
+        spec,
+        |pod, _| {
+            if node_name(pod) == "w.a" { End::Never } else { ok() }
+        },
+    );
+    cluster.step();
+    cluster.run_pods();
+    cluster.workflow["spec"]["shutdown"] = json!("Stop");
+    // Wherever the controller dies: not even for a moment does the handler run beside what it comes after.
+    for requests in [1, 1, 2, 3] {
+        cluster.step_dying(requests);
+        assert!(count_running(&cluster) <= 1, "{:?}", cluster.made);
+    }
+    let cluster = cluster.play();
+    assert_eq!((cluster.phase(), cluster.made.len()), (Phase::Failed, 2));
+    assert_eq!(cluster.node("w.onExit").phase, Phase::Succeeded);
+}
+
+#[test]
 fn each_attempt_has_its_own_time() {
     let spec = json!({"entrypoint": "main", "templates": [
         {"name": "main", "timeout": "5s", "retryStrategy": {"limit": 1}, "container": container()},
