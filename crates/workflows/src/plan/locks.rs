@@ -284,6 +284,14 @@ impl Walk<'_> {
         Ok(wanted)
     }
 
+    fn end_waiting(&mut self, name: &str) {
+        if let Some(node) = self.node_mut(name)
+            && node.synchronization_status.take().is_some()
+        {
+            node.message = String::new();
+        }
+    }
+
     /// Whether the node has its locks; otherwise it says what it waits for.
     pub(super) fn lock_node(
         &mut self,
@@ -295,20 +303,18 @@ impl Walk<'_> {
             let is_under_way = node.phase == Phase::Running || self.pods.contains_key(id.as_str());
             node.synchronization_status.is_none() && is_under_way
         });
-        if has_begun {
+        // Pods that nobody could note were made under the lock.
+        if has_begun || self.has_strays(used.name) {
             let who = holder(&self.namespace, &self.name, &id);
             for (lock, _) in self.wanted(synchronization)? {
                 self.locks.keep(&lock, &who);
             }
+            self.end_waiting(used.name);
             return Ok(true);
         }
         let waiting = self.try_lock(&id, synchronization)?;
         let Some(waiting) = waiting else {
-            if let Some(node) = self.node_mut(used.name)
-                && node.synchronization_status.take().is_some()
-            {
-                node.message = String::new();
-            }
+            self.end_waiting(used.name);
             return Ok(true);
         };
         if self.node(used.name).is_none() {

@@ -110,6 +110,22 @@ fn pods_that_nobody_could_note_take_their_room() {
 }
 
 #[test]
+fn a_pod_that_ended_before_it_was_noted_takes_no_room() {
+    let spec = json!({"entrypoint": "main", "templates": [
+        {"name": "main", "parallelism": 1, "dag": {"tasks": [
+            {"name": "a", "template": "t"}, {"name": "b", "template": "t"},
+        ]}},
+        {"name": "t", "container": container()},
+    ]});
+    let mut cluster = Cluster::new(spec, |_, _| ok());
+    cluster.step_dying(1);
+    assert_eq!((cluster.made.len(), cluster.status().nodes.len()), (1, 0));
+    cluster.run_pods();
+    cluster.step();
+    assert_eq!(cluster.told(), ["w Running", "w.a Succeeded", "w.b Pending"]);
+}
+
+#[test]
 fn what_is_being_stopped_takes_its_room_until_it_has_ended() {
     let spec = json!({"entrypoint": "main", "onExit": "t", "parallelism": 1, "templates": [
         {"name": "main", "dag": {"tasks": [{"name": "a", "template": "t"}]}},
