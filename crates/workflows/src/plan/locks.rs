@@ -122,6 +122,11 @@ impl Locks {
         }
     }
 
+    pub(crate) fn has_holder(&self, namespace: &str, workflow: &str, node: &str) -> bool {
+        let who = holder(namespace, workflow, node);
+        self.locks.values().any(|lock| lock.holders.contains(&who))
+    }
+
     pub(crate) fn release(&mut self, namespace: &str, workflow: &str, node: &str) {
         let who = holder(namespace, workflow, node);
         self.forget(|known| known == who);

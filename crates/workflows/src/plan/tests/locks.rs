@@ -2,11 +2,41 @@
 
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, ok};
+use super::cluster::{Cluster, fail, node_name, ok};
 use crate::node::Phase;
 
 fn container() -> Value {
     json!({"image": "i", "command": ["c"]})
+}
+
+/// One that has failed and holds the lock is tried again before the group, which needs the lock, has its room.
+#[test]
+fn who_holds_a_lock_keeps_his_room_for_another_attempt() {
+    let spec = json!({"entrypoint": "main", "templates": [
+        {"name": "main", "parallelism": 1, "steps": [[
+            {"name": "a", "template": "tried"}, {"name": "b", "template": "group"},
+        ]]},
+        {"name": "tried", "synchronization": {"mutex": {"name": "m"}},
+         "retryStrategy": {"limit": 1, "backoff": {"duration": "3"}}, "container": container()},
+        {"name": "group", "steps": [[{"name": "x", "template": "locked"}]]},
+        {"name": "locked", "synchronization": {"mutex": {"name": "m"}}, "container": container()},
+    ]});
+    let mut cluster = Cluster::new(spec, |pod, _| {
+        if node_name(pod).ends_with("(0)") {
+            fail(1)
+        } else {
+            ok()
+        }
+    });
+    for _ in 0..40 {
+        cluster.step_dying(usize::MAX);
+        cluster.run_pods();
+        cluster.advance(1);
+    }
+    assert_eq!(cluster.phase(), Phase::Succeeded, "{:?}", cluster.told());
+    let made: Vec<&str> = cluster.log.iter().map(|(_, name)| name.as_str()).collect();
+    let in_order = ["w[0].a(0)", "w[0].a(1)", "w[0].b[0].x"];
+    assert_eq!(made, in_order.map(|name| [name, name]).concat());
 }
 
 /// It has ended when somebody notes it, and what comes next needs its lock; or it was known to wait for that.
