@@ -153,7 +153,10 @@ impl Walk<'_> {
         if retries.is_none() {
             self.check_timeout(name, &template)?;
         }
-        self.check_limits(name, &template, &options.boundary)?;
+        if let Err(halt) = self.check_limits(name, &template, &options.boundary) {
+            self.leave_queues(name);
+            return Err(halt);
+        }
         let used = Use {
             name,
             step,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     execute::Use,
-    walk::{Halt, Walk},
+    walk::{Halt, Walk, later},
 };
 use crate::{
     model::{Synchronization, TemplateType},
@@ -120,6 +120,17 @@ impl Locks {
                 lock.waiting.retain(|waiting| waiting.who != who);
             }
         }
+    }
+
+    /// Whether somebody stood there.
+    fn leave_queues(&mut self, who: &str) -> bool {
+        let mut is_changed = false;
+        for lock in self.locks.values_mut() {
+            let before = lock.waiting.len();
+            lock.waiting.retain(|waiting| waiting.who != who);
+            is_changed |= lock.waiting.len() != before;
+        }
+        is_changed
     }
 
     pub(crate) fn has_holder(&self, namespace: &str, workflow: &str, node: &str) -> bool {
@@ -239,6 +250,15 @@ impl Walk<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Who could not begin if he had a lock stands before nobody who can: the one who has the room may wait for it.
+    pub(super) fn leave_queues(&mut self, name: &str) {
+        let who = holder(&self.namespace, &self.name, &self.id(name));
+        if self.locks.leave_queues(&who) {
+            // It may be the turn of somebody who was looked at before.
+            self.wake_at(later(self.now, 1));
+        }
     }
 
     /// Names of locks and how many may hold each, in one order for all.

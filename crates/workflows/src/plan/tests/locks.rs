@@ -39,6 +39,26 @@ fn who_holds_a_lock_keeps_his_room_for_another_attempt() {
     assert_eq!(made, in_order.map(|name| [name, name]).concat());
 }
 
+/// Whoever has the room and needs the lock is not behind somebody who would need the room first.
+#[test]
+fn who_has_no_room_keeps_nobody_from_a_lock() {
+    for tasks in [["x", "y"], ["y", "x"]] {
+        let template = |task: &str| if task == "x" { "locked" } else { "group" };
+        let tasks = tasks.map(|task| json!({"name": task, "template": template(task)}));
+        let spec = json!({"entrypoint": "main", "templates": [
+            {"name": "main", "steps": [[
+                {"name": "first", "template": "locked"}, {"name": "narrow", "template": "narrow"},
+            ]]},
+            {"name": "narrow", "parallelism": 1, "dag": {"tasks": tasks}},
+            {"name": "group", "steps": [[{"name": "z", "template": "locked"}]]},
+            {"name": "locked", "synchronization": {"mutex": {"name": "m"}}, "container": container()},
+        ]});
+        let cluster = Cluster::new(spec, |_, _| ok()).play();
+        assert_eq!(cluster.phase(), Phase::Succeeded, "{:?}", cluster.told());
+        assert_eq!(cluster.made.len(), 3);
+    }
+}
+
 /// It has ended when somebody notes it, and what comes next needs its lock; or it was known to wait for that.
 #[test]
 fn a_lock_passes_from_a_pod_that_nobody_could_note() {
