@@ -397,6 +397,38 @@ fn a_chain_may_be_longer_than_a_stack() {
 }
 
 #[test]
+fn a_task_may_follow_upon_a_group_in_which_nothing_was_to_do() {
+    let spec = json!({"entrypoint": "main", "templates": [
+        {"name": "main", "dag": {"tasks": [
+            {"name": "a", "template": "none"}, {"name": "b", "template": "t", "depends": "a"},
+        ]}},
+        {"name": "none", "steps": [[{"name": "x", "template": "t", "withItems": []}]]},
+        {"name": "t", "container": container()},
+    ]});
+    let cluster = Cluster::new(spec, |_, _| ok()).play();
+    assert_eq!(cluster.phase(), Phase::Succeeded, "{:?}", cluster.told());
+    assert_eq!(cluster.made.len(), 1);
+}
+
+#[test]
+fn no_group_of_steps_follows_upon_itself() {
+    let spec = json!({"entrypoint": "main", "templates": [
+        {"name": "main", "steps": [
+            [{"name": "x", "template": "t", "withItems": []}],
+            [{"name": "y", "template": "t", "withItems": []}],
+            [{"name": "z", "template": "t"}],
+        ]},
+        {"name": "t", "container": container()},
+    ]});
+    let cluster = Cluster::new(spec, |_, _| ok()).play();
+    let nodes = cluster.status().nodes;
+    assert!(
+        nodes.values().all(|node| !node.children.contains(&node.id)),
+        "{nodes:?}"
+    );
+}
+
+#[test]
 fn many_tasks_may_begin_at_once() {
     let tasks: Vec<Value> = (0..LONG)
         .map(|number| json!({"name": format!("t{number}"), "template": "t"}))
