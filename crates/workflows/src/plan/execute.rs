@@ -112,6 +112,9 @@ impl Walk<'_> {
                 self.mark(name, phase, Some(message));
             } else if !self.node(name).is_some_and(|node| node.phase.is_fulfilled()) {
                 self.mark_error(new, message);
+                if let Some(pod) = self.pods.get(self.id(name).as_str()).copied() {
+                    self.stop_pod(pod);
+                }
             }
             self.locks.release(&self.namespace, &self.name, &self.id(name));
         }
@@ -150,7 +153,10 @@ impl Walk<'_> {
         if retries.is_none() {
             self.check_timeout(name, &template)?;
         }
-        self.check_limits(name, &template, &options.boundary)?;
+        if let Err(halt) = self.check_limits(name, &template, &options.boundary) {
+            self.leave_queues(name);
+            return Err(halt);
+        }
         let used = Use {
             name,
             step,
@@ -215,15 +221,18 @@ impl Walk<'_> {
 
     fn execute_pod(&mut self, used: &Use<'_>) -> Result<(), Halt> {
         let is_http = used.template.kind() == Some(TemplateType::Http);
-        if self.node(used.name).is_none() {
+        let is_new = self.node(used.name).is_none();
+        if is_new {
             let kind = if is_http { NodeType::Http } else { NodeType::Pod };
             self.add_node(used.new_node(kind, Phase::Pending));
             self.add_container_nodes(used);
         }
         let id = self.id(used.name);
         if let Some(pod) = self.pods.get(id.as_str()).copied() {
-            // It is assessed when it is there; one that nobody remembers is, the next time.
-            let node = self.node(used.name).filter(|_| !used.step.inline.is_null());
+            // Others were assessed before. One that nobody could note may have ended, and takes no room then.
+            let node = self
+                .node(used.name)
+                .filter(|_| is_new || !used.step.inline.is_null());
             if let Some(node) = node.cloned() {
                 self.assess_as(&node, pod, used.template);
             }

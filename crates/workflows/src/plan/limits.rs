@@ -1,6 +1,9 @@
 //! How much may run at a time: in the whole workflow, and directly inside of a template.
 
-use super::walk::{Halt, Walk};
+use super::{
+    execute::Use,
+    walk::{Halt, Walk},
+};
 use crate::{
     model::{Number, Template, TemplateType},
     node::{Node, NodeType, Phase},
@@ -54,7 +57,7 @@ impl Walk<'_> {
     }
 
     /// Whether something more may begin inside of a node.
-    pub(super) fn check_room(&mut self, is_pod: bool, boundary: &str) -> Result<(), Halt> {
+    fn check_room(&mut self, is_pod: bool, boundary: &str) -> Result<(), Halt> {
         let limit = self.spec.parallelism.as_ref().and_then(Number::integer);
         if is_pod && limit.is_some_and(|limit| self.active_pods >= limit) {
             return Err(Halt::Later);
@@ -119,8 +122,7 @@ impl Walk<'_> {
         let is_counted = |node: &&Node| {
             node.r#type.has_pod()
                 && boundary.is_none_or(|boundary| node.boundary_id == boundary)
-                && is_active(node)
-                && !node.is_daemoned()
+                && self.takes_room(node)
         };
         let nodes = self.status.nodes.values().filter(is_counted).count();
         (nodes + self.count_active_strays(boundary)) as i64
@@ -129,13 +131,49 @@ impl Walk<'_> {
     /// Pods, steps and DAGs that are under way directly below a node.
     fn count_active_children(&self, boundary: &str) -> i64 {
         let is_counted = |node: &&Node| {
-            (node.r#type.has_pod() || is_group(node))
-                && node.boundary_id == boundary
-                && is_active(node)
-                && !node.is_daemoned()
+            let counts = if node.r#type == NodeType::Retry {
+                self.keeps_room(node)
+            } else {
+                (node.r#type.has_pod() || is_group(node)) && self.takes_room(node)
+            };
+            node.boundary_id == boundary && counts
         };
         let nodes = self.status.nodes.values().filter(is_counted).count();
         (nodes + self.count_active_strays(Some(boundary))) as i64
+    }
+
+    /// Whether there is room for another attempt. Whoever holds a lock has kept his, and gives it to the next attempt
+    /// when the pod of the last one has ended.
+    pub(super) fn check_room_again(&mut self, used: &Use<'_>, last: &Node) -> Result<(), Halt> {
+        let is_pod = used.template.kind().is_some_and(TemplateType::is_pod);
+        if used.template.synchronization.is_none() {
+            return self.check_room(is_pod, &used.options.boundary);
+        }
+        if self.is_being_stopped(last) {
+            return Err(Halt::Later);
+        }
+        self.check_room(is_pod, "")
+    }
+
+    /// Between two attempts, with a lock: whoever took the room meanwhile could wait for that lock.
+    fn keeps_room(&self, node: &Node) -> bool {
+        node.phase == Phase::Running
+            && !node.is_daemoned()
+            && self.locks.has_holder(&self.namespace, &self.name, &node.id)
+            && !self
+                .attempts(&node.name)
+                .last()
+                .is_some_and(|last| self.takes_room(last))
+    }
+
+    fn takes_room(&self, node: &Node) -> bool {
+        (is_active(node) && !node.is_daemoned()) || self.is_being_stopped(node)
+    }
+
+    /// Its end is decided, and its pod runs until it has heard of it.
+    fn is_being_stopped(&self, node: &Node) -> bool {
+        let pod = self.pods.get(node.id.as_str());
+        node.phase.is_failure() && pod.is_some_and(|pod| !pod.has_ended())
     }
 
     fn has_unsuccessful_children(&self, boundary: &str) -> bool {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     execute::Use,
-    walk::{Halt, Walk},
+    walk::{Halt, Walk, later},
 };
 use crate::{
     model::{Synchronization, TemplateType},
@@ -120,6 +120,22 @@ impl Locks {
                 lock.waiting.retain(|waiting| waiting.who != who);
             }
         }
+    }
+
+    /// Whether somebody stood there.
+    fn leave_queues(&mut self, who: &str) -> bool {
+        let mut is_changed = false;
+        for lock in self.locks.values_mut() {
+            let before = lock.waiting.len();
+            lock.waiting.retain(|waiting| waiting.who != who);
+            is_changed |= lock.waiting.len() != before;
+        }
+        is_changed
+    }
+
+    pub(crate) fn has_holder(&self, namespace: &str, workflow: &str, node: &str) -> bool {
+        let who = holder(namespace, workflow, node);
+        self.locks.values().any(|lock| lock.holders.contains(&who))
     }
 
     pub(crate) fn release(&mut self, namespace: &str, workflow: &str, node: &str) {
@@ -236,6 +252,15 @@ impl Walk<'_> {
         Ok(None)
     }
 
+    /// Who could not begin if he had a lock stands before nobody who can: the one who has the room may wait for it.
+    pub(super) fn leave_queues(&mut self, name: &str) {
+        let who = holder(&self.namespace, &self.name, &self.id(name));
+        if self.locks.leave_queues(&who) {
+            // It may be the turn of somebody who was looked at before.
+            self.wake_at(later(self.now, 1));
+        }
+    }
+
     /// Names of locks and how many may hold each, in one order for all.
     fn wanted(&mut self, synchronization: &Synchronization) -> Result<Vec<(String, usize)>, Halt> {
         let mut wanted = Vec::new();
@@ -284,6 +309,14 @@ impl Walk<'_> {
         Ok(wanted)
     }
 
+    fn end_waiting(&mut self, name: &str) {
+        if let Some(node) = self.node_mut(name)
+            && node.synchronization_status.take().is_some()
+        {
+            node.message = String::new();
+        }
+    }
+
     /// Whether the node has its locks; otherwise it says what it waits for.
     pub(super) fn lock_node(
         &mut self,
@@ -295,20 +328,18 @@ impl Walk<'_> {
             let is_under_way = node.phase == Phase::Running || self.pods.contains_key(id.as_str());
             node.synchronization_status.is_none() && is_under_way
         });
-        if has_begun {
+        // Pods that nobody could note were made under the lock.
+        if has_begun || self.has_strays(used.name) {
             let who = holder(&self.namespace, &self.name, &id);
             for (lock, _) in self.wanted(synchronization)? {
                 self.locks.keep(&lock, &who);
             }
+            self.end_waiting(used.name);
             return Ok(true);
         }
         let waiting = self.try_lock(&id, synchronization)?;
         let Some(waiting) = waiting else {
-            if let Some(node) = self.node_mut(used.name)
-                && node.synchronization_status.take().is_some()
-            {
-                node.message = String::new();
-            }
+            self.end_waiting(used.name);
             return Ok(true);
         };
         if self.node(used.name).is_none() {

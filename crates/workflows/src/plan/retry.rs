@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     duration, expression,
-    model::{Number, RetryStrategy, Template, TemplateType},
+    model::{Number, RetryStrategy, Template},
     names,
     node::{Node, NodeFlag, NodeType, Phase},
     scope::Scope,
@@ -74,9 +74,10 @@ impl Walk<'_> {
             } else {
                 last.as_ref()
             };
-            if ended.is_some() && !self.has_strays(&name) {
-                let is_pod = used.template.kind().is_some_and(TemplateType::is_pod);
-                self.check_room(is_pod, &used.options.boundary)?;
+            if let Some(last) = ended
+                && !self.has_strays(&name)
+            {
+                self.check_room_again(used, last)?;
             }
             let template = self.template_of_attempt(used, &name, number, before, strategy)?;
             let options = Options {

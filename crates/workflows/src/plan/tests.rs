@@ -4,6 +4,7 @@ mod again;
 mod cluster;
 mod graphs;
 mod limits;
+mod locks;
 mod random;
 mod stories;
 

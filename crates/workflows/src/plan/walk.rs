@@ -353,12 +353,15 @@ impl<'a> Walk<'a> {
                     .next_back()
                     .map_or_else(Vec::new, |last| vec![last.clone()])
             }
-            NodeType::Steps | NodeType::Dag | NodeType::StepGroup => {
+            NodeType::StepGroup => Vec::new(),
+            NodeType::Steps | NodeType::Dag => {
                 if node.memoization_status.as_ref().is_some_and(|memo| memo.hit) {
                     return itself();
                 }
+                // Where there was nothing to do inside, what comes after follows upon the whole.
                 let outbound = node.outbound_nodes.iter();
-                outbound.flat_map(|id| self.outbound(id)).collect()
+                let outbound: Vec<String> = outbound.flat_map(|id| self.outbound(id)).collect();
+                if outbound.is_empty() { itself() } else { outbound }
             }
         }
     }
