@@ -4,8 +4,8 @@
 use std::{fs, path::Path};
 
 use client_tests::{
-    Release, Server, Shell, User, binary, environment, kubectl, needed, say,
-    team::{Team, names, play_on, ready},
+    binary, environment, needed, say,
+    team::{Team, names},
 };
 use serde_json::Value;
 
@@ -21,14 +21,7 @@ fn tensorflow_trains_until_good_enough_and_is_served() {
     let Some(python) = needed(environment("serving", &REQUIREMENTS)) else {
         return;
     };
-    let Some(kubectl) = needed(kubectl(Release::Ours)) else {
-        return;
-    };
-    let server = Server::start_with_options(User::Us, &["--images", "host"]);
-    let shell = Shell::new(&server, &[("kubectl", &kubectl), ("trainyard", binary())]);
-    ready(&shell);
-    let play = |team: &Team<'_>| trained_then_served(team, &python);
-    play_on(&server, &shell, User::Us, &[("tensorflow", play)]);
+    crate::play(&[("tensorflow", |team: &Team<'_>| trained_then_served(team, &python))]);
 }
 
 fn trained_then_served(team: &Team<'_>, python: &Path) {
