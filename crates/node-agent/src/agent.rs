@@ -107,10 +107,10 @@ pub(crate) struct Followed {
 impl Followed {
     fn new(informers: &Informers, node: &str) -> Self {
         Self {
-            pods: OwnPods::new(informers.of(), node),
-            nodes: informers.of(),
-            services: informers.of(),
-            slices: informers.of(),
+            pods: OwnPods::new(informers.pods(), node),
+            nodes: informers.nodes(),
+            services: informers.services(),
+            slices: informers.endpoint_slices(),
             config_maps: informers.of(),
             secrets: informers.of(),
         }

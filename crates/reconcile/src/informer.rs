@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::{StreamExt as _, TryStreamExt as _, stream::BoxStream};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream::BoxStream};
 use kube::{
     Api,
     runtime::{WatchStreamExt as _, watcher},
@@ -59,7 +59,8 @@ where
     /// Follows all objects the client can see through `api`, which has this kind, until the task is dropped.
     pub fn start(api: Api<Unread>, tasks: &mut JoinSet<()>) -> Self {
         let informer = Self::detached();
-        tasks.spawn(follow(informer.clone(), events(api)));
+        // Boxed, for a task is code for each type of future, and there is one of these for each kind.
+        tasks.spawn(follow(informer.clone(), events(api)).boxed());
         informer
     }
 

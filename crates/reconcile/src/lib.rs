@@ -5,6 +5,7 @@ pub mod amounts;
 mod cache;
 mod cached;
 mod closing;
+mod common_kinds;
 pub mod definitions;
 pub mod demands;
 mod events;

@@ -2,6 +2,7 @@
 
 use std::{fmt::Display, future::Future, hash::Hash, sync::Arc, time::Duration};
 
+use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::task::JoinSet;
 
 use crate::queue::{Outcome, Queue};
@@ -35,7 +36,20 @@ where
     Work: Future<Output = Result<Next, E>> + Send + 'static,
     E: Display + Send + 'static,
 {
-    let reconcile = Arc::new(reconcile);
+    let reconcile: Reconcile<T> = Arc::new(move |key| {
+        let work = reconcile(key);
+        async move { work.await.map_err(|error| error.to_string()) }.boxed()
+    });
+    run_erased(name, queue, workers, reconcile).await;
+}
+
+/// The loop is compiled once for all controllers that share a type of key, not once for each.
+type Reconcile<T> = Arc<dyn Fn(T) -> BoxFuture<'static, Result<Next, String>> + Send + Sync>;
+
+async fn run_erased<T>(name: &'static str, queue: Queue<T>, workers: usize, reconcile: Reconcile<T>)
+where
+    T: Clone + Eq + Hash + Ord + Display + Send + Sync + 'static,
+{
     let mut tasks = JoinSet::new();
     for _ in 0..workers {
         tasks.spawn(work(name, queue.clone(), reconcile.clone()));
@@ -51,12 +65,9 @@ where
     }
 }
 
-async fn work<T, F, Work, E>(name: &'static str, queue: Queue<T>, reconcile: Arc<F>)
+async fn work<T>(name: &'static str, queue: Queue<T>, reconcile: Reconcile<T>)
 where
     T: Clone + Eq + Hash + Ord + Display,
-    F: Fn(T) -> Work,
-    Work: Future<Output = Result<Next, E>>,
-    E: Display,
 {
     while let Some(taken) = Taken::next(&queue).await {
         let outcome = match reconcile(taken.key.clone()).await {

@@ -40,13 +40,13 @@ const WRITERS: usize = 64;
 pub fn start(client: Client, informers: &Informers) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let engine = Arc::new(Engine {
-        pods: informers.of(),
-        nodes: informers.of(),
+        pods: informers.pods(),
+        nodes: informers.nodes(),
         namespaces: informers.of(),
-        claims: informers.of(),
-        volumes: informers.of(),
-        classes: informers.of(),
-        budgets: informers.of(),
+        claims: informers.claims(),
+        volumes: informers.volumes(),
+        classes: informers.storage_classes(),
+        budgets: informers.disruption_budgets(),
         recorder: Recorder::new(client.clone(), "default-scheduler"),
         news: Mutex::default(),
         heard: Notify::new(),

@@ -64,7 +64,7 @@ impl Options {
 /// Starts the nodes. They run until the tasks are dropped; their objects stay, and are found again.
 pub fn start(client: Client, informers: &Informers, options: Options) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    let pods: Informer<Pod> = informers.of();
+    let pods = informers.pods();
     tasks.spawn(register(client.clone(), options));
     let queue = Queue::new();
     let touched = queue.clone();
