@@ -60,6 +60,11 @@ impl Drop for Counted {
     }
 }
 
+/// Tasks that have not ended. Each has memory of its own, so they must not grow with what is stored.
+fn tasks() -> usize {
+    tokio::runtime::Handle::try_current().map_or(0, |runtime| runtime.metrics().num_alive_tasks())
+}
+
 impl Metrics {
     pub fn start(&self, info: &RequestInfo) -> Timer {
         let (verb, resource) = match info {
@@ -140,10 +145,12 @@ impl Metrics {
         }
         let _ = write!(
             text,
-            "# HELP apiserver_current_inflight_requests Requests being answered.\n# TYPE apiserver_current_inflight_requests gauge\napiserver_current_inflight_requests {}\n# HELP apiserver_longrunning_requests Streams that are open.\n# TYPE apiserver_longrunning_requests gauge\napiserver_longrunning_requests{{verb=\"WATCH\"}} {}\n# HELP trainyard_store_revision The newest revision of the store.\n# TYPE trainyard_store_revision gauge\ntrainyard_store_revision {}\n",
+            "# HELP apiserver_current_inflight_requests Requests being answered.\n# TYPE apiserver_current_inflight_requests gauge\napiserver_current_inflight_requests {}\n# HELP apiserver_longrunning_requests Streams that are open.\n# TYPE apiserver_longrunning_requests gauge\napiserver_longrunning_requests{{verb=\"WATCH\"}} {}\n# HELP trainyard_store_revision The newest revision of the store.\n# TYPE trainyard_store_revision gauge\ntrainyard_store_revision {}\n# HELP trainyard_store_history_bytes What is kept of states that have passed, for watches that resume.\n# TYPE trainyard_store_history_bytes gauge\ntrainyard_store_history_bytes {}\n# HELP trainyard_tasks What the process works on or waits for: requests, watches, pods that have not ended.\n# TYPE trainyard_tasks gauge\ntrainyard_tasks {}\n",
             self.in_flight.load(Ordering::Relaxed),
             self.watches.load(Ordering::Relaxed),
-            api.store.revision()
+            api.store.revision(),
+            api.store.history_bytes(),
+            tasks(),
         );
         text
     }

@@ -1,8 +1,6 @@
 //! One change of one object, as watchers see it.
 
-use std::sync::{Arc, OnceLock};
-
-use bytes::Bytes;
+use std::sync::Arc;
 
 use crate::name::Key;
 use crate::object::Object;
@@ -14,7 +12,7 @@ pub enum Kind {
     Deleted,
 }
 
-/// A committed change. All watchers share one, so what is encoded for one is encoded for all.
+/// A committed change. All watchers share one.
 #[derive(Debug)]
 pub struct Event {
     pub revision: u64,
@@ -23,7 +21,6 @@ pub struct Event {
     pub object: Arc<Object>,
     /// The state before the change, absent for [`Kind::Added`].
     pub previous: Option<Arc<Object>>,
-    frame: OnceLock<Bytes>,
 }
 
 impl Event {
@@ -33,7 +30,6 @@ impl Event {
             kind,
             object: Arc::new(object),
             previous,
-            frame: OnceLock::new(),
         }
     }
 
@@ -45,7 +41,6 @@ impl Event {
             kind: self.kind,
             object,
             previous,
-            frame: OnceLock::new(),
         }
     }
 
@@ -53,22 +48,26 @@ impl Event {
         self.object.key()
     }
 
-    /// The event as it goes over the wire, encoded by the first watcher that asks.
-    pub fn frame(&self, encode: impl FnOnce(&Self) -> Bytes) -> Bytes {
-        self.frame.get_or_init(|| encode(self)).clone()
-    }
-
     /// The object this change leaves behind.
     pub(crate) fn survivor(&self) -> Option<&Arc<Object>> {
         (self.kind != Kind::Deleted).then_some(&self.object)
     }
 
-    /// The memory that is held only because this event is remembered: the state it replaced, the
-    /// frame, and for a delete the object itself.
+    /// The memory that a watcher holds while it hands this event on: the states it is made from.
+    pub(crate) fn size(&self) -> usize {
+        let previous = self.previous.as_ref().map_or(0, |previous| previous.json().len());
+        previous + self.object.json().len()
+    }
+
+    /// The memory that is held only because this event is remembered: the state it replaced, and for a
+    /// delete the object itself.
     pub(crate) fn weight(&self) -> usize {
         const FIXED: usize = 256;
         let replaced = self.previous.as_ref().map_or(0, |previous| previous.json().len());
-        let frames = if self.kind == Kind::Deleted { 2 } else { 1 };
-        FIXED + replaced + frames * self.object.json().len()
+        let last = match self.kind {
+            Kind::Deleted => self.object.json().len(),
+            Kind::Added | Kind::Modified => 0,
+        };
+        FIXED + replaced + last
     }
 }

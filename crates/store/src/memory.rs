@@ -41,6 +41,11 @@ impl Memory {
         }
     }
 
+    /// The bytes that are held only for watchers that resume.
+    pub(crate) fn log_bytes(&self) -> usize {
+        self.log_bytes.load(Ordering::Relaxed)
+    }
+
     /// The newest revision that is durable and visible.
     pub(crate) fn revision(&self) -> u64 {
         *self.revision.borrow()

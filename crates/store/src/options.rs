@@ -52,8 +52,8 @@ impl Default for LogLimits {
     fn default() -> Self {
         Self {
             events: 8192,
-            bytes: 16 << 20,
-            total_bytes: 64 << 20,
+            bytes: 8 << 20,
+            total_bytes: 32 << 20,
             age: Duration::from_mins(5),
         }
     }

@@ -86,6 +86,13 @@ impl Store {
             .map_or(0, |partition| partition.newest())
     }
 
+    /// The bytes that are kept of states that have passed, for watches that resume; see [`LogLimits`].
+    ///
+    /// [`LogLimits`]: crate::LogLimits
+    pub fn history_bytes(&self) -> usize {
+        self.memory.log_bytes()
+    }
+
     /// The collections that hold objects.
     pub fn collections(&self) -> Vec<Collection> {
         self.memory.collections()

@@ -53,20 +53,6 @@ async fn a_watch_delivers_every_change_with_its_previous_state() {
 }
 
 #[tokio::test]
-async fn a_frame_is_encoded_once_for_all_watchers() {
-    let place = Place::new();
-    let store = place.open();
-    let start = store.revision();
-    revision(store.create(&pods(), key("a"), body("one")).await);
-    let mut frames = Vec::new();
-    for encoded in ["first", "second"] {
-        let mut watcher = store.watch(&pods(), None, start).unwrap();
-        frames.push(watcher.next().await.unwrap()[0].frame(|_| encoded.into()));
-    }
-    assert_eq!(frames, ["first", "first"]);
-}
-
-#[tokio::test]
 async fn a_watch_can_follow_a_namespace_or_one_object() {
     let place = Place::new();
     let store = place.open();

@@ -57,3 +57,41 @@ async fn endless_updates_leave_memory_and_file_bounded() {
         "{first:?} to {second:?}"
     );
 }
+
+/// As large as objects may be, nearly.
+const LARGE: usize = 900_000;
+/// What docs/kubernetes-api.md says of the history of one collection.
+const HISTORY: usize = 8 << 20;
+
+#[tokio::test]
+async fn the_history_of_a_large_object_is_bounded_by_its_bytes() {
+    let place = Place::new();
+    let server = place.start();
+    let connection = server.client.connect(Version::Http2).await.unwrap();
+    let made = connection
+        .post(PATH, &json!({ "metadata": { "name": "large" } }))
+        .await
+        .unwrap();
+    let first = made.json()["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    for number in 0..40 {
+        let patch = json!({ "data": { "filling": format!("{number:05}").repeat(LARGE / 5) } }).to_string();
+        let path = format!("{PATH}/large");
+        let content_type = "application/merge-patch+json";
+        let answer = connection.send(Method::PATCH, &path, content_type, patch).await;
+        answer.unwrap().ok();
+        let metrics = connection.get("/metrics").await.unwrap().body;
+        let metrics = String::from_utf8_lossy(&metrics).into_owned();
+        let kept = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("trainyard_store_history_bytes "));
+        let kept: usize = kept.unwrap().parse().unwrap();
+        // What comes of the start is a little.
+        assert!(kept < HISTORY + LARGE, "{kept} bytes after {number} updates");
+    }
+    let old = format!("{PATH}?watch=true&resourceVersion={first}");
+    let told = connection.get(&old).await.unwrap().body;
+    assert!(String::from_utf8_lossy(&told).contains("too old resource version"));
+}
