@@ -48,28 +48,29 @@ pub(crate) enum Made {
 const AT_A_TIME: usize = 32;
 
 impl Controller {
-    /// Makes what pods need, then pods, then their addresses; ends early where something is refused, as what
-    /// makes the server refuse one usually makes it refuse all, or where nothing is to be begun any more.
+    /// Makes what pods need, then pods, then their addresses and the launcher that waits for them; ends early
+    /// where something is refused, as what makes the server refuse one usually makes it refuse all, or where
+    /// nothing is to be begun any more.
     pub(crate) async fn make(&self, job: &StoredJob, children: &[Child]) -> kube::Result<Made> {
-        let of = |wanted: Stage| {
-            children
+        let key = Key::new(job.namespace(), job.name());
+        for stage in [Stage::First, Stage::Pods, Stage::Rest] {
+            let wanted: Vec<&Child> = children
                 .iter()
-                .filter(move |child| Stage::of(child.kind()) == wanted)
-        };
-        for stage in [Stage::First, Stage::Replicas, Stage::Services] {
-            if of(stage).next().is_none() {
+                .filter(|child| Stage::of(child.kind()) == stage)
+                .collect();
+            if wanted.is_empty() {
                 continue;
             }
-            let key = Key::new(job.namespace(), job.name());
-            if stage == Stage::Services && self.pods_first.gives_way(&key, Instant::now()) {
+            if stage == Stage::Rest && self.pods_first.gives_way(&key, Instant::now()) {
                 return Ok(Made::PodsOnly);
             }
             // There is an event of each; those can wait.
             let _working = self.recorder.at_work();
-            let _making = (stage == Stage::Replicas).then(|| self.pods_first.making());
-            // Of the first there are a few, and one may need another.
-            let at_a_time = if stage == Stage::First { 1 } else { AT_A_TIME };
-            let refusals = self.make_some(job, of(stage), at_a_time).await?;
+            let _making = (stage == Stage::Pods).then(|| self.pods_first.making(&key));
+            // Rights are given to an account by what says which they are: each needs the one before.
+            let is_in_order = wanted.iter().any(|child| child.kind() == "RoleBinding");
+            let at_a_time = if is_in_order { 1 } else { AT_A_TIME };
+            let refusals = self.make_some(job, wanted.into_iter(), at_a_time).await?;
             if !refusals.is_empty() {
                 return Ok(Made::All { but: refusals });
             }
@@ -130,7 +131,7 @@ impl Controller {
         let is_new = K::informer(&self.world)
             .get(&Key::new(job.namespace(), name))
             .is_none();
-        let error = match self.request::<K>(job, child).await {
+        let error = match self.request::<K>(job, child, is_new).await {
             Ok(made) => {
                 K::informer(&self.world).wrote(made);
                 if is_new {
@@ -165,20 +166,26 @@ impl Controller {
         }))
     }
 
-    async fn request<K: Watched>(&self, job: &StoredJob, child: &Child) -> kube::Result<Seen<K>> {
+    async fn request<K: Watched>(
+        &self,
+        job: &StoredJob,
+        child: &Child,
+        is_new: bool,
+    ) -> kube::Result<Seen<K>> {
         let (client, folder) = (&self.world.client, K::url_path(&(), Some(job.namespace())));
+        let name = child.name();
+        let apply = || requests::apply(client, MANAGER, &folder, name, &child.object);
         let created = match child.make {
-            Make::Apply => {
-                return requests::apply(client, MANAGER, &folder, child.name(), &child.object).await;
-            }
-            Make::Create => requests::create(client, &folder, &child.object).await,
+            Make::Apply if !is_new => return apply().await,
+            Make::Apply | Make::Create => requests::create(client, &folder, &child.object).await,
             Make::CreateWithSshKey => requests::create(client, &folder, &with_key(&child.object)?).await,
         };
         match created {
-            // Ours from before, or somebody else's: the next look tells.
-            Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => {
-                requests::get(client, &folder, child.name()).await
-            }
+            Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => match child.make {
+                Make::Apply => apply().await,
+                // Ours from before, or somebody else's: the next look tells.
+                Make::Create | Make::CreateWithSshKey => requests::get(client, &folder, name).await,
+            },
             made => made,
         }
     }
@@ -303,17 +310,18 @@ impl Controller {
 /// In which order the children of a job are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
+    /// What pods need.
     First,
-    Replicas,
-    /// One a replica.
-    Services,
+    Pods,
+    /// What is of no use before they run: their addresses, and a launcher that waits for them.
+    Rest,
 }
 
 impl Stage {
     fn of(kind: &str) -> Self {
         match kind {
-            "Service" => Self::Services,
-            "Pod" | "Job" => Self::Replicas,
+            "Pod" => Self::Pods,
+            "Service" | "Job" => Self::Rest,
             _ => Self::First,
         }
     }

@@ -94,6 +94,8 @@ macro_rules! pod_groups {
             impl Watched for $name {
                 type Form = Existing;
 
+                const UNREAD: &'static [&'static str] = &[];
+
                 fn read(object: &Value) -> Existing {
                     Existing::read("PodGroup", object)
                 }

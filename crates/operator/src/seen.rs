@@ -1,5 +1,8 @@
 //! Children as the operator remembers them: who they belong to, and of the rest what decisions need.
 
+mod forms;
+mod reading;
+
 use k8s_openapi::api::{
     autoscaling::v2::HorizontalPodAutoscaler,
     batch::v1::Job,
@@ -12,44 +15,35 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use training::{BatchJob, Existing};
 
+pub(crate) use self::forms::Form;
+use self::reading::Reading;
 use crate::world::World;
 
 /// A kind of children.
 pub(crate) trait Watched:
     Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Send + Sync + 'static
 {
-    /// What is kept of an object.
+    /// What decisions need of an object.
     type Form: Form;
+
+    /// The fields that are passed over when an object is read. Those of most are more than all the rest.
+    const UNREAD: &'static [&'static str];
 
     fn read(object: &Value) -> Self::Form;
 
     fn informer(world: &World) -> &Informer<Seen<Self>>;
 }
 
-/// What decisions need to know of an object.
-pub(crate) trait Form: Clone + Send + Sync + 'static {
-    /// Says which object it is and what controls it.
-    fn identify(&mut self, name: String, uid: String, controller: Option<String>);
-}
-
 /// A child that is there.
 #[derive(Clone)]
 pub(crate) struct Seen<K: Watched> {
     identity: Identity,
-    /// Without what the identity says.
-    form: K::Form,
+    kept: <K::Form as Form>::Kept,
 }
 
 impl<K: Watched> Seen<K> {
     pub(crate) fn form(&self) -> K::Form {
-        let mut form = self.form.clone();
-        let controller = self.identity.controller();
-        form.identify(
-            self.identity.name().to_owned(),
-            self.identity.uid().to_owned(),
-            controller.map(|controller| controller.uid.to_owned()),
-        );
-        form
+        K::Form::restore(&self.kept, &K::kind(&()), &self.identity)
     }
 }
 
@@ -61,12 +55,10 @@ impl<K: Watched> std::fmt::Debug for Seen<K> {
 
 impl<'de, K: Watched> Deserialize<'de> for Seen<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let object = Value::deserialize(deserializer)?;
-        let mut form = K::read(&object);
-        form.identify(String::new(), String::new(), None);
+        let object = Reading::without(K::UNREAD).object(deserializer)?;
         Ok(Self {
             identity: Identity::read(&object["metadata"]),
-            form,
+            kept: K::read(&object).keep(),
         })
     }
 }
@@ -95,26 +87,10 @@ impl<K: Watched> Cached for Seen<K> {
     fn trim(&mut self) {}
 }
 
-impl Form for training::Pod {
-    fn identify(&mut self, name: String, uid: String, controller: Option<String>) {
-        (self.name, self.uid, self.controller) = (name, uid, controller);
-    }
-}
-
-impl Form for BatchJob {
-    fn identify(&mut self, name: String, uid: String, controller: Option<String>) {
-        (self.name, self.uid, self.controller) = (name, uid, controller);
-    }
-}
-
-impl Form for Existing {
-    fn identify(&mut self, name: String, _uid: String, controller: Option<String>) {
-        (self.name, self.controller) = (name, controller);
-    }
-}
-
 impl Watched for Pod {
     type Form = training::Pod;
+
+    const UNREAD: &'static [&'static str] = &["spec"];
 
     fn read(object: &Value) -> Self::Form {
         training::Pod::read(object)
@@ -128,6 +104,8 @@ impl Watched for Pod {
 impl Watched for Job {
     type Form = BatchJob;
 
+    const UNREAD: &'static [&'static str] = &[];
+
     fn read(object: &Value) -> Self::Form {
         BatchJob::read(object)
     }
@@ -138,9 +116,11 @@ impl Watched for Job {
 }
 
 macro_rules! supports {
-    ($($kind:ident in $field:ident),*) => {
+    ($($kind:ident in $field:ident without $unread:expr),*) => {
         $(impl Watched for $kind {
             type Form = Existing;
+
+            const UNREAD: &'static [&'static str] = &$unread;
 
             fn read(object: &Value) -> Self::Form {
                 let mut form = Existing::read(stringify!($kind), object);
@@ -159,11 +139,57 @@ macro_rules! supports {
 }
 
 supports! {
-    ConfigMap in config_maps,
-    HorizontalPodAutoscaler in autoscalers,
-    Role in roles,
-    RoleBinding in role_bindings,
-    Secret in secrets,
-    Service in services,
-    ServiceAccount in accounts
+    ConfigMap in config_maps without ["binaryData"],
+    HorizontalPodAutoscaler in autoscalers without ["spec", "status"],
+    Role in roles without [],
+    RoleBinding in role_bindings without ["subjects"],
+    Secret in secrets without ["data"],
+    Service in services without ["spec", "status"],
+    ServiceAccount in accounts without ["secrets"]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use training::Phase;
+
+    use super::*;
+
+    fn seen<K: Watched>(object: &Value) -> K::Form {
+        let text = object.to_string();
+        serde_json::from_str::<Seen<K>>(&text).unwrap().form()
+    }
+
+    fn owned() -> Value {
+        json!({
+            "namespace": "n", "name": "j-worker-0", "uid": "u", "creationTimestamp": "2026-01-02T03:04:05Z",
+            "managedFields": [{"manager": "m"}],
+            "ownerReferences": [{"kind": "PyTorchJob", "name": "j", "uid": "v", "controller": true}],
+        })
+    }
+
+    #[test]
+    fn a_pod_of_which_little_is_to_be_told_is_remembered_as_it_was() {
+        let pod = json!({"metadata": owned(), "spec": {"containers": []}, "status": {"phase": "Running"}});
+        let form = seen::<Pod>(&pod);
+        assert_eq!(form, training::Pod::read(&pod));
+        assert_eq!(form.phase, Phase::Running);
+    }
+
+    #[test]
+    fn so_is_one_of_which_there_is_much() {
+        let pod = json!({"metadata": owned(), "status": {
+            "phase": "Failed", "reason": "Evicted", "message": "no room",
+            "containerStatuses": [{"name": "c", "restartCount": 2, "state": {"terminated": {"exitCode": 137}}}],
+        }});
+        assert_eq!(seen::<Pod>(&pod), training::Pod::read(&pod));
+    }
+
+    #[test]
+    fn what_a_support_holds_is_remembered_where_it_is_compared() {
+        let map = json!({"metadata": owned(), "data": {"hostfile": "a\nb\n"}});
+        assert_eq!(seen::<ConfigMap>(&map), Existing::read("ConfigMap", &map));
+        let service = json!({"metadata": owned(), "spec": {"clusterIP": "None"}});
+        assert_eq!(seen::<Service>(&service), Existing::read("Service", &service));
+    }
 }

@@ -3,10 +3,11 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use ring::{
     rand::SystemRandom,
-    signature::{ECDSA_P384_SHA384_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _},
+    signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _},
 };
 
-const CURVE: &str = "nistp384";
+/// A key is made for every job, and one of a larger curve takes many times as long.
+const CURVE: &str = "nistp256";
 
 /// The system has no random numbers to make a key of.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +22,7 @@ pub(crate) struct KeyPair {
 }
 
 pub(crate) fn generate() -> Result<KeyPair, NoKey> {
-    let (random, algorithm) = (SystemRandom::new(), &ECDSA_P384_SHA384_ASN1_SIGNING);
+    let (random, algorithm) = (SystemRandom::new(), &ECDSA_P256_SHA256_ASN1_SIGNING);
     let document = EcdsaKeyPair::generate_pkcs8(algorithm, &random).map_err(|_| NoKey)?;
     let pair = EcdsaKeyPair::from_pkcs8(algorithm, document.as_ref(), &random).map_err(|_| NoKey)?;
     let name = format!("ecdsa-sha2-{CURVE}");
@@ -59,7 +60,7 @@ mod tests {
         assert_ne!(one.public, other.public);
         assert!(
             one.public
-                .starts_with("ecdsa-sha2-nistp384 AAAAE2VjZHNhLXNoYTItbmlzdHAzODQAAAAIbmlzdHAzODQAAABhB")
+                .starts_with("ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABB")
         );
         assert!(one.private.starts_with("-----BEGIN PRIVATE KEY-----\nMI"));
         assert!(one.private.lines().all(|line| line.len() <= 64));

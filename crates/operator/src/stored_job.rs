@@ -1,6 +1,6 @@
 //! A training job of any kind: as it is stored, and as it is remembered while nobody looks at it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::core::ApiResource;
@@ -23,6 +23,7 @@ pub(crate) struct StoredJob {
     kept: Arc<KeptJob>,
     /// The object, without the fields each of its writers owns.
     pub object: Value,
+    reference: OnceLock<Arc<ObjectReference>>,
 }
 
 /// Where objects of a kind are found: in the version they are stored in.
@@ -41,7 +42,11 @@ impl StoredJob {
     pub(crate) fn of(kept: Arc<KeptJob>) -> Self {
         // What was written by us can be read.
         let object = serde_json::from_str(&kept.text).unwrap_or_default();
-        Self { kept, object }
+        Self {
+            kept,
+            object,
+            reference: OnceLock::new(),
+        }
     }
 
     pub(crate) fn namespace(&self) -> &str {
@@ -56,10 +61,14 @@ impl StoredJob {
         self.kept.uid()
     }
 
-    /// What events about it refer to.
-    pub(crate) fn reference(&self, resource: &ApiResource) -> ObjectReference {
+    /// What events about it refer to; there is one of each child, and they share it.
+    pub(crate) fn reference(&self, resource: &ApiResource) -> Arc<ObjectReference> {
+        self.reference.get_or_init(|| self.refer(resource)).clone()
+    }
+
+    fn refer(&self, resource: &ApiResource) -> Arc<ObjectReference> {
         let version = self.object["metadata"]["resourceVersion"].as_str();
-        ObjectReference {
+        Arc::new(ObjectReference {
             api_version: Some(resource.api_version.clone()),
             kind: Some(resource.kind.clone()),
             namespace: Some(self.namespace().to_owned()),
@@ -67,7 +76,7 @@ impl StoredJob {
             uid: Some(self.uid().to_owned()),
             resource_version: version.map(str::to_owned),
             field_path: None,
-        }
+        })
     }
 }
 

@@ -1,6 +1,9 @@
 //! Events as users read them in `kubectl describe`.
 
 mod history;
+mod turns;
+
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
 use k8s_openapi::{
@@ -13,15 +16,22 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
 };
 use serde_json::json;
-use tokio::sync::{Mutex, MutexGuard, mpsc, watch};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
 
 use history::{History, Write};
+use turns::{Turns, Work};
 
 /// So many events may wait to be written; in a storm the rest is lost, and that is logged.
 const WAITING: usize = 16_384;
 
 /// So many are written at a time, while nobody has something better to ask of the server.
 const WRITERS: usize = 8;
+
+/// So long an event waits for those who work; after that it is written beside their work.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The longest text an event may have.
 const LONGEST: usize = 1024;
@@ -33,27 +43,28 @@ pub struct Recorder {
     told: mpsc::Sender<Told>,
     /// Its other end goes when everything is written.
     writing: watch::Receiver<()>,
-    /// How many are at work.
-    working: watch::Sender<usize>,
+    work: watch::Sender<Work>,
 }
 
-/// Somebody at work: until it goes, events are written one at a time.
+/// Somebody at work: until it goes, events wait, and those that have waited long are written one at a time.
 #[must_use = "work is over when this is dropped"]
-pub struct Working(watch::Sender<usize>);
+pub struct Working(watch::Sender<Work>);
 
 impl Drop for Working {
     fn drop(&mut self) {
-        self.0.send_modify(|working| *working -= 1);
+        self.0.send_modify(Work::end);
     }
 }
 
 /// What is said, and of what.
 struct Told {
-    about: ObjectReference,
+    about: Arc<ObjectReference>,
     kind: &'static str,
     reason: String,
     note: String,
     at: Timestamp,
+    /// Until when it waits for those who work.
+    patience: Instant,
 }
 
 /// Who says it.
@@ -78,23 +89,19 @@ impl Recorder {
     fn made(client: Client, reporter: Reporter) -> Self {
         let (told, heard) = mpsc::channel(WAITING);
         let (written, writing) = watch::channel(());
-        let working = watch::Sender::new(0);
-        let at_work = working.subscribe();
+        let work = watch::Sender::new(Work::default());
+        let turns = Turns::new(work.subscribe());
         tokio::spawn(async move {
-            write_down(client, reporter, heard, at_work).await;
+            write_down(client, reporter, heard, turns).await;
             drop(written);
         });
-        Self {
-            told,
-            writing,
-            working,
-        }
+        Self { told, writing, work }
     }
 
     /// Telling gives way to the work that begins with this.
     pub fn at_work(&self) -> Working {
-        self.working.send_modify(|working| *working += 1);
-        Working(self.working.clone())
+        self.work.send_modify(Work::begin);
+        Working(self.work.clone())
     }
 
     /// Resolves when what was told is written, once nobody else can tell anything any more: for those who end
@@ -107,15 +114,15 @@ impl Recorder {
         while writing.changed().await.is_ok() {}
     }
 
-    pub fn normal(&self, about: ObjectReference, reason: &str, note: String) {
-        self.tell(about, "Normal", reason, note);
+    pub fn normal(&self, about: impl Into<Arc<ObjectReference>>, reason: &str, note: String) {
+        self.tell(about.into(), "Normal", reason, note);
     }
 
-    pub fn warning(&self, about: ObjectReference, reason: &str, note: String) {
-        self.tell(about, "Warning", reason, note);
+    pub fn warning(&self, about: impl Into<Arc<ObjectReference>>, reason: &str, note: String) {
+        self.tell(about.into(), "Warning", reason, note);
     }
 
-    fn tell(&self, about: ObjectReference, kind: &'static str, reason: &str, mut note: String) {
+    fn tell(&self, about: Arc<ObjectReference>, kind: &'static str, reason: &str, mut note: String) {
         if let Some((end, _)) = note.char_indices().nth(LONGEST) {
             note.truncate(end);
         }
@@ -125,6 +132,7 @@ impl Recorder {
             reason: reason.to_owned(),
             note,
             at: Timestamp::now(),
+            patience: Instant::now() + PATIENCE,
         };
         if self.told.try_send(told).is_err() {
             tracing::warn!(reason, "an event was lost: too many at a time");
@@ -133,38 +141,27 @@ impl Recorder {
 }
 
 /// Writes until the last recorder is gone.
-async fn write_down(
-    client: Client,
-    reporter: Reporter,
-    heard: mpsc::Receiver<Told>,
-    at_work: watch::Receiver<usize>,
-) {
+async fn write_down(client: Client, reporter: Reporter, heard: mpsc::Receiver<Told>, turns: Turns) {
     let mut history = History::default();
-    let single_file = Mutex::new(());
-    let told = stream::unfold(
-        heard,
-        |mut heard| async move { Some((heard.recv().await?, heard)) },
-    );
-    told.map(|told| history.next(&told, &reporter))
-        .for_each_concurrent(WRITERS, |write| {
-            let (client, at_work, single_file) = (client.clone(), at_work.clone(), &single_file);
+    let told = stream::unfold(heard, |mut heard| async move {
+        let mut told = heard.recv().await?;
+        if heard.len() > WAITING / 2 {
+            // The next ones might find no room.
+            told.patience = Instant::now();
+        }
+        Some((told, heard))
+    });
+    told.map(|told| (history.next(&told, &reporter), told.patience))
+        .for_each_concurrent(WRITERS, |(write, patience)| {
+            let (client, turns) = (client.clone(), &turns);
             async move {
-                let _turn = turn(at_work, single_file).await;
+                let _turn = turns.next(patience).await;
                 if let Err(error) = carry_out(client, write).await {
                     tracing::warn!(%error, "an event was lost");
                 }
             }
         })
         .await;
-}
-
-/// Resolves at once while nobody works, and for one at a time while somebody does.
-async fn turn(mut at_work: watch::Receiver<usize>, single_file: &Mutex<()>) -> Option<MutexGuard<'_, ()>> {
-    tokio::select! {
-        biased;
-        _ = at_work.wait_for(|working| *working == 0) => None,
-        turn = single_file.lock() => Some(turn),
-    }
 }
 
 async fn carry_out(client: Client, write: Write) -> kube::Result<()> {
@@ -209,7 +206,7 @@ fn event(told: &Told, reporter: &Reporter, name: String) -> Event {
             namespace: Some(namespace),
             ..ObjectMeta::default()
         },
-        involved_object: told.about.clone(),
+        involved_object: told.about.as_ref().clone(),
         type_: Some(told.kind.to_owned()),
         reason: Some(told.reason.clone()),
         message: Some(told.note.clone()),
@@ -235,7 +232,6 @@ mod tests {
             Arc,
             atomic::{AtomicUsize, Ordering},
         },
-        time::Duration,
     };
 
     use http::{Request, Response};
@@ -281,11 +277,23 @@ mod tests {
         for number in 0..=WRITERS {
             recorder.normal(ObjectReference::default(), "Told", format!("the {number}th"));
         }
+        tokio::time::sleep(PATIENCE).await;
+        assert_eq!(api.written.load(Ordering::Relaxed), 0);
+        // Patience has an end; then they go one at a time.
         tokio::time::sleep(Duration::from_millis(1500)).await;
         assert_eq!(api.written.load(Ordering::Relaxed), 1);
         drop(work);
-        tokio::time::sleep(Duration::from_millis(1200)).await;
+        tokio::time::sleep(Duration::from_millis(2500)).await;
         assert_eq!(api.written.load(Ordering::Relaxed), 1 + WRITERS);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_told_while_nobody_works_is_written_at_once() {
+        let api = Slow::default();
+        let recorder = Recorder::new(Client::new(api.clone(), "default"), "test");
+        recorder.normal(ObjectReference::default(), "Told", "now".to_owned());
+        tokio::time::sleep(Duration::from_millis(1010)).await;
+        assert_eq!(api.written.load(Ordering::Relaxed), 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -97,21 +97,25 @@ fn words(told: &Told) -> Words {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use k8s_openapi::api::core::v1::ObjectReference;
+    use tokio::time::Instant;
 
     use super::*;
 
     fn tell(history: &mut History, note: &str, second: i64) -> (bool, i32) {
         let told = Told {
-            about: ObjectReference {
+            about: Arc::new(ObjectReference {
                 name: Some("p".into()),
                 uid: Some("u".into()),
                 ..ObjectReference::default()
-            },
+            }),
             kind: "Normal",
             reason: "Created".into(),
             note: note.into(),
             at: Timestamp::from_second(second).unwrap(),
+            patience: Instant::now(),
         };
         let reporter = Reporter {
             controller: "c",

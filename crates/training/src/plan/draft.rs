@@ -205,16 +205,8 @@ impl<'a> Draft<'a> {
 
     fn make_if_absent(&mut self, child: Child) {
         let existing = self.existing(child.kind(), child.name());
-        let is_same = existing.is_some_and(|existing| {
-            child.make != Make::Apply
-                || existing.content
-                    == match child.kind() {
-                        "Role" => child.object["rules"].clone(),
-                        // More or fewer replicas; what else a user asks of a group holds from its start.
-                        "PodGroup" => child.object["spec"]["minMember"].clone(),
-                        _ => child.object["data"].clone(),
-                    }
-        });
+        let is_same =
+            existing.is_some_and(|existing| child.make != Make::Apply || holds(&existing.content, &child));
         if !is_same {
             self.make.push(child);
         }
@@ -347,4 +339,17 @@ fn missing<'a, 'b>(role: &'a Role<'b>) -> Vec<(&'a Role<'b>, u32)> {
         .enumerate()
         .filter(|(_, place)| place.is_none());
     numbers.map(|(index, _)| (role, index as u32)).collect()
+}
+
+/// Whether what is there is what is wanted of an object that is made whole.
+fn holds(content: &Value, wanted: &Child) -> bool {
+    match wanted.kind() {
+        "Role" => *content == wanted.object["rules"],
+        // More or fewer replicas; what else a user asks of a group holds from its start.
+        "PodGroup" => *content == wanted.object["spec"]["minMember"],
+        // What others have put beside it is theirs.
+        _ => wanted.object["data"]
+            .as_object()
+            .is_none_or(|data| data.iter().all(|(name, value)| content[name] == *value)),
+    }
 }
