@@ -26,6 +26,8 @@ enum Framework {
     Serving,
     /// The pipeline of the seed with that TensorFlow: trained, gone on with, exported, deployed, measured
     Pipeline,
+    /// Argo's own command line 3.7, built from the Go module registry, against our pipelines
+    Argo,
     /// Models in ONNX behind `trainyard serve`, beside onnxruntime from PyPI, 100 MB
     Onnx,
 }
@@ -38,6 +40,7 @@ impl Framework {
             Self::Pytorch => ("training", "pytorch::"),
             Self::Serving => ("serving", "tensorflow::"),
             Self::Pipeline => ("pipelines", "tensorflow::"),
+            Self::Argo => ("pipelines", "argo::"),
             Self::Onnx => ("serving", "onnx::"),
         }
     }

@@ -36,7 +36,7 @@ pub struct Server {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
     Api,
-    /// A cluster whose pods run as timers, without the training operator.
+    /// A cluster whose pods run as timers, without anybody who looks after jobs and workflows.
     Simulation,
     /// A cluster that runs pods, as some user.
     Pods(User),
@@ -248,10 +248,12 @@ fn start_trainyard(home: &Path, extent: Extent, options: &[String]) -> Child {
         .stderr(log);
     match extent {
         Extent::Api => up.arg("--api-only"),
-        Extent::Simulation => {
-            up.env("HOME", home)
-                .args(["--no-operator", "--simulated-nodes", SIMULATED_NODES])
-        }
+        Extent::Simulation => up.env("HOME", home).args([
+            "--no-operator",
+            "--no-pipelines",
+            "--simulated-nodes",
+            SIMULATED_NODES,
+        ]),
         Extent::Pods(User::Us) => up.env("HOME", home),
         Extent::Pods(User::Nobody) => up.env("HOME", home).uid(NOBODY).gid(NOBODY),
     };

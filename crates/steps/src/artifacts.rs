@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use workflows::report::Transfer;
+use workflows::report::{Transfer, key_in_store};
 
 use crate::{Broken, archive};
 
@@ -33,7 +33,7 @@ pub(crate) fn bring_in(input: &Transfer, store: Option<&str>) -> Result<(), Brok
         return Err(Broken(format!(
             "input artifact '{}' is not there: nothing is stored at {}",
             input.name,
-            key(artifact).unwrap_or_default()
+            key_in_store(artifact).unwrap_or_default()
         )));
     }
     make_room(target).map_err(failed)?;
@@ -94,13 +94,9 @@ fn replace(part: &Path, target: &Path) -> io::Result<()> {
     fs::rename(part, target)
 }
 
-fn key(artifact: &Value) -> Option<&str> {
-    artifact["trainyard"]["key"].as_str()
-}
-
 /// Where an artifact lies in the volume. A key never leads out of it.
 fn stored(name: &str, artifact: &Value, store: Option<&str>) -> Result<PathBuf, Broken> {
-    let (Some(key), Some(store)) = (key(artifact), store) else {
+    let (Some(key), Some(store)) = (key_in_store(artifact), store) else {
         return Err(Broken(format!(
             "artifact '{name}' lies in a store that is not known here: there are `raw` and the cluster's own"
         )));
@@ -198,7 +194,7 @@ mod tests {
             fs::create_dir(&source).unwrap();
             fs::write(source.join("x"), "content").unwrap();
             let artifact =
-                json!({"archive": archive, "trainyard": {"key": format!("pod/a{end}")}, "optional": true});
+                json!({"archive": archive, "s3": {"key": format!("pod/a{end}")}, "optional": true});
             let told = take_out(&transfer(&source, artifact), Some(&store))
                 .unwrap()
                 .unwrap();
@@ -220,7 +216,7 @@ mod tests {
         let store = folder.path().join("store").display().to_string();
         let source = folder.path().join("left");
         fs::write(&source, "content").unwrap();
-        let artifact = json!({"trainyard": {"key": "pod/a.tgz"}});
+        let artifact = json!({"s3": {"key": "pod/a.tgz"}});
         let told = take_out(&transfer(&source, artifact), Some(&store))
             .unwrap()
             .unwrap();
@@ -244,7 +240,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().display().to_string();
         for key in ["../x", "/etc/passwd", "a/../../x"] {
-            let artifact = json!({"trainyard": {"key": key}});
+            let artifact = json!({"s3": {"key": key}});
             let error = bring_in(&transfer(&folder.path().join("t"), artifact), Some(&store)).unwrap_err();
             assert!(error.to_string().contains("is no key"), "{error}");
         }
@@ -253,7 +249,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_said_by_name() {
         let folder = tempfile::tempdir().unwrap();
-        let mut output = transfer(&folder.path().join("none"), json!({"trainyard": {"key": "k"}}));
+        let mut output = transfer(&folder.path().join("none"), json!({"s3": {"key": "k"}}));
         let error = take_out(&output, Some("/nowhere")).unwrap_err();
         assert!(error.to_string().contains("left nothing at"), "{error}");
         output.optional = true;

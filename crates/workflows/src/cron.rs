@@ -329,7 +329,7 @@ fn count(object: &mut Value, children: &[Child]) {
     status["active"] = json!(active);
     status["succeeded"] = json!(succeeded);
     status["failed"] = json!(failed);
-    if status["phase"].is_null() {
+    if status["phase"].as_str().unwrap_or_default().is_empty() {
         status["phase"] = json!("Active");
     }
 }

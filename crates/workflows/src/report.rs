@@ -20,6 +20,16 @@ pub const LONGEST_RESULT: usize = 256 * 1024;
 const LARGEST: u64 = 64 * 1024 * 1024;
 const MARK: &str = "trainyard-step:";
 
+/// The key of an artifact that lies where those do that no step names a place for. It is written as Argo writes that, an
+/// `s3` that names no bucket, so that it outlives programs that know Argo's fields only; `trainyard` is of before.
+pub fn key_in_store(artifact: &Value) -> Option<&str> {
+    let s3 = &artifact["s3"];
+    let names = |field: &str| s3[field].as_str().is_some_and(|name| !name.is_empty());
+    let key = s3["key"].as_str();
+    key.filter(|key| !key.is_empty() && !names("bucket") && !names("endpoint"))
+        .or_else(|| artifact["trainyard"]["key"].as_str())
+}
+
 /// What our program is to do inside a pod.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -181,7 +191,21 @@ fn unpack(text: &str) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_key_without_a_bucket_is_one_of_the_own_store() {
+        let key = |artifact: Value| key_in_store(&artifact).map(str::to_owned);
+        assert_eq!(key(json!({"s3": {"key": "pod/a"}})), Some("pod/a".to_owned()));
+        assert_eq!(
+            key(json!({"trainyard": {"key": "pod/a"}})),
+            Some("pod/a".to_owned())
+        );
+        assert_eq!(key(json!({"s3": {"key": "a", "bucket": "b"}})), None);
+        assert_eq!(key(json!({"raw": {"data": "d"}})), None);
+    }
 
     #[test]
     fn reports_fit_into_last_words_or_go_elsewhere() {

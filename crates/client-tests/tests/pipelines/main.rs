@@ -3,6 +3,7 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod argo;
 mod commands;
 mod corpus;
 mod cron;

@@ -249,10 +249,12 @@ fn is_inline(node: &Node) -> bool {
     node.template().is_empty()
 }
 
-/// Its pod could not be made so far, so none is missing.
+/// Its pod could not be made so far, so none is missing. A node that has never started is one that somebody has
+/// written down to be begun: `argo resubmit --memoized` does.
 fn is_not_made(node: &Node) -> bool {
     let waits_for_lock = node.synchronization_status.is_some();
-    node.phase == Phase::Pending && (node.message.starts_with(NOT_MADE) || waits_for_lock)
+    let is_refused = node.message.starts_with(NOT_MADE);
+    node.phase == Phase::Pending && (is_refused || waits_for_lock || node.started_at.is_none())
 }
 
 /// `main: Error (exit code 1)`, with what the container itself said.

@@ -222,6 +222,9 @@ impl Walk<'_> {
     fn execute_pod(&mut self, used: &Use<'_>) -> Result<(), Halt> {
         let is_http = used.template.kind() == Some(TemplateType::Http);
         let is_new = self.node(used.name).is_none();
+        if is_new && self.left_behind.contains(self.id(used.name).as_str()) {
+            return Err(Halt::Later);
+        }
         if is_new {
             let kind = if is_http { NodeType::Http } else { NodeType::Pod };
             self.add_node(used.new_node(kind, Phase::Pending));
@@ -255,6 +258,10 @@ impl Walk<'_> {
             }
             let message = format!("{NOT_MADE}{}", refusal.message);
             self.mark(used.name, Phase::Pending, Some(&message));
+        }
+        let now = self.now;
+        if let Some(node) = self.node_mut(used.name) {
+            node.started_at.get_or_insert(now);
         }
         self.active_pods += 1;
         self.plan.make.push(pod);

@@ -1,6 +1,7 @@
 //! How much may run at a time: in the whole workflow, and directly inside of a template.
 
 use super::{
+    Gone,
     execute::Use,
     walk::{Halt, Walk},
 };
@@ -192,6 +193,28 @@ impl Walk<'_> {
     }
 
     // --- Pods that were made by somebody who could not note it any more
+
+    /// A pod is labelled when the end of its node has been noted. If there is no such node any more, somebody wants it
+    /// to be begun again, and the pod is not the one of that beginning, even where its deletion is not heard of yet.
+    pub(super) fn sort_pods(&mut self) {
+        let observed = self.observed;
+        for pod in &observed.pods {
+            let is_noted = self.status.nodes.contains_key(&pod.node_id);
+            if !is_noted && pod.is_labelled_completed {
+                self.left_behind.insert(pod.node_id.as_str());
+                self.plan.delete.push(Gone {
+                    kind: "Pod",
+                    name: pod.name.clone(),
+                    uid: pod.uid.clone(),
+                });
+                continue;
+            }
+            self.pods.insert(pod.node_id.as_str(), pod);
+            if !is_noted {
+                self.strays.push(pod);
+            }
+        }
+    }
 
     fn strays(&self) -> impl Iterator<Item = &Pod> {
         let strays = self.strays.iter().copied();

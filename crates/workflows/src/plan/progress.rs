@@ -1,6 +1,6 @@
 //! How far a workflow has come: `3/7`, for the whole and for each part.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -24,35 +24,71 @@ pub(super) fn update(status: &mut Status) {
         status,
         known: HashMap::new(),
     };
-    let groups = status.nodes.values().filter(|node| !counts(node));
-    let sums: Vec<(String, String)> = groups
-        .map(|node| {
-            let (done, all) = below.of(node);
-            (node.id.clone(), format!("{done}/{all}"))
-        })
-        .collect();
-    for (id, progress) in sums {
-        if let Some(node) = status.nodes.get_mut(&id) {
-            node.progress = progress;
+    let groups = status.nodes.values().filter(|node| !node.r#type.has_pod());
+    let sums: Vec<(String, Sum)> = groups.map(|node| (node.id.clone(), below.of(node))).collect();
+    for (id, sum) in sums {
+        let Some(node) = status.nodes.get_mut(&id) else {
+            continue;
+        };
+        if !counts(node) && sum.all > 0 {
+            node.progress = format!("{}/{}", sum.done, sum.all);
+        }
+        if node.phase.is_fulfilled() && !sum.resources.is_empty() {
+            node.resources_duration = Some(sum.resources());
         }
     }
-    let (mut done, mut all) = (0, 0);
-    let mut resources: Map<String, Value> = Map::new();
-    for node in status.nodes.values().filter(|node| counts(node)) {
-        let (own_done, own_all) = read(&node.progress);
-        done += own_done;
-        all += own_all;
+    let mut whole = Sum::default();
+    for node in status.nodes.values() {
+        whole.add(node);
+    }
+    status.progress = format!("{}/{}", whole.done, whole.all);
+    status.resources_duration = whole.resources();
+}
+
+/// What several nodes come to.
+#[derive(Clone, Default)]
+struct Sum {
+    done: i64,
+    all: i64,
+    /// Seconds.
+    resources: BTreeMap<String, i64>,
+}
+
+impl Sum {
+    fn add(&mut self, node: &Node) {
+        if counts(node) {
+            let (done, all) = read(&node.progress);
+            self.done += done;
+            self.all += all;
+        }
+        // Those of others are sums themselves.
+        if !node.r#type.has_pod() {
+            return;
+        }
         for (name, seconds) in node.resources_duration.iter().flatten() {
-            let known = resources.get(name).and_then(Value::as_i64).unwrap_or_default();
-            resources.insert(name.clone(), json!(known + seconds.as_i64().unwrap_or_default()));
+            let seconds = seconds.as_i64().unwrap_or_default();
+            match self.resources.get_mut(name) {
+                Some(known) => *known += seconds,
+                None => {
+                    self.resources.insert(name.clone(), seconds);
+                }
+            }
         }
     }
-    status.progress = format!("{done}/{all}");
-    status.resources_duration = resources;
+
+    fn resources(&self) -> Map<String, Value> {
+        let resources = self.resources.iter();
+        resources
+            .map(|(name, seconds)| (name.clone(), json!(seconds)))
+            .collect()
+    }
 }
 
 fn counts(node: &Node) -> bool {
-    matches!(node.r#type, NodeType::Pod | NodeType::Http | NodeType::Plugin)
+    matches!(
+        node.r#type,
+        NodeType::Pod | NodeType::Http | NodeType::Plugin | NodeType::Container | NodeType::Suspend
+    )
 }
 
 fn own(node: &Node) -> String {
@@ -68,17 +104,17 @@ fn own(node: &Node) -> String {
 /// How far everything below nodes has come.
 struct Below<'s> {
     status: &'s Status,
-    known: HashMap<&'s str, (i64, i64)>,
+    known: HashMap<&'s str, Sum>,
 }
 
 impl<'s> Below<'s> {
     /// Below a node with one child is that child and what is below it, so along a chain nothing is counted twice.
-    fn of(&mut self, node: &'s Node) -> (i64, i64) {
+    fn of(&mut self, node: &'s Node) -> Sum {
         let mut chain: Vec<(&Node, &Node)> = Vec::new();
         let mut last = node;
-        let (mut done, mut all) = loop {
+        let mut sum = loop {
             if let Some(known) = self.known.get(last.id.as_str()) {
-                break *known;
+                break known.clone();
             }
             let child = match last.children.as_slice() {
                 [only] => self.status.nodes.get(only),
@@ -87,26 +123,22 @@ impl<'s> Below<'s> {
             // A chain that is longer than there are nodes goes in a circle.
             let Some(child) = child.filter(|_| chain.len() < self.status.nodes.len()) else {
                 let sum = self.gather(last);
-                self.known.insert(&last.id, sum);
+                self.known.insert(&last.id, sum.clone());
                 break sum;
             };
             chain.push((last, child));
             last = child;
         };
         for (parent, child) in chain.into_iter().rev() {
-            if counts(child) {
-                let (own_done, own_all) = read(&child.progress);
-                done += own_done;
-                all += own_all;
-            }
-            self.known.insert(&parent.id, (done, all));
+            sum.add(child);
+            self.known.insert(&parent.id, sum.clone());
         }
-        (done, all)
+        sum
     }
 
     /// Of everything below, each node once.
-    fn gather(&self, node: &Node) -> (i64, i64) {
-        let (mut done, mut all) = (0, 0);
+    fn gather(&self, node: &Node) -> Sum {
+        let mut sum = Sum::default();
         let mut seen = HashSet::new();
         let mut open: Vec<&String> = node.children.iter().collect();
         while let Some(id) = open.pop() {
@@ -116,14 +148,10 @@ impl<'s> Below<'s> {
             let Some(child) = self.status.nodes.get(id) else {
                 continue;
             };
-            if counts(child) {
-                let (own_done, own_all) = read(&child.progress);
-                done += own_done;
-                all += own_all;
-            }
+            sum.add(child);
             open.extend(&child.children);
         }
-        (done, all)
+        sum
     }
 }
 

@@ -6,21 +6,14 @@ use super::{
 };
 use crate::{
     duration,
-    model::Parameter,
+    model::{Parameter, Template},
     node::{NodeOutputs, NodeType, Phase},
 };
 
 impl Walk<'_> {
     pub(super) fn execute_suspend(&mut self, used: &Use<'_>) -> Result<(), Halt> {
         if self.node(used.name).is_none() {
-            let supplied: Vec<Parameter> = used
-                .template
-                .outputs
-                .parameters
-                .iter()
-                .filter(|parameter| parameter.value_from.is_some())
-                .cloned()
-                .collect();
+            let supplied = supplied(used.template);
             let node = self.add_node(used.new_node(NodeType::Suspend, Phase::Running));
             if !supplied.is_empty() {
                 node.outputs = Some(NodeOutputs {
@@ -80,4 +73,29 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+/// What somebody is to supply. Where nobody does, the default of the input of the same name will do too.
+fn supplied(template: &Template) -> Vec<Parameter> {
+    let is_supplied = |parameter: &&Parameter| {
+        let source = parameter.value_from.as_ref();
+        source.is_some_and(|source| source.supplied.is_some())
+    };
+    let mut supplied: Vec<Parameter> = template
+        .outputs
+        .parameters
+        .iter()
+        .filter(is_supplied)
+        .cloned()
+        .collect();
+    for parameter in &mut supplied {
+        let mut inputs = template.inputs.parameters.iter();
+        let input = inputs.find(|input| input.name == parameter.name);
+        if let Some(source) = &mut parameter.value_from
+            && source.default.is_none()
+        {
+            source.default = input.and_then(|input| input.default.clone());
+        }
+    }
+    supplied
 }

@@ -5,6 +5,7 @@ mod cluster;
 mod graphs;
 mod limits;
 mod locks;
+mod others;
 mod random;
 mod stories;
 

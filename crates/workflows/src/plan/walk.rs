@@ -97,6 +97,8 @@ pub(super) struct Walk<'a> {
     pub(super) depth: usize,
     /// Pods whose nodes nobody could note.
     pub(super) strays: Vec<&'a Pod>,
+    /// Ids of nodes that were forgotten so that they are begun again, and whose pods from before are still there.
+    pub(super) left_behind: HashSet<&'a str>,
     /// Of the templates that were gone through so far, by node id.
     pub(super) limits: HashMap<String, Limits>,
     /// Names of steps whose results others in the same template speak of, by the id of its node; none where the
@@ -148,25 +150,17 @@ impl<'a> Walk<'a> {
             shutdown: Shutdown::None,
             deadline: None,
             templates: HashMap::new(),
-            pods: observed
-                .pods
-                .iter()
-                .map(|pod| (pod.node_id.as_str(), pod))
-                .collect(),
+            pods: HashMap::new(),
             active_pods: 0,
             depth: 0,
             strays: Vec::new(),
+            left_behind: HashSet::new(),
             limits: HashMap::new(),
             wanted_results: HashMap::new(),
             labels: map(&meta["labels"]),
             annotations: map(&meta["annotations"]),
         };
-        let nodes = &walk.status.nodes;
-        let strays = observed
-            .pods
-            .iter()
-            .filter(|pod| !nodes.contains_key(&pod.node_id));
-        walk.strays = strays.collect();
+        walk.sort_pods();
         match walk.read_spec() {
             Ok(()) => Ok(walk),
             Err(Halt::Later) => Err(Box::new(walk.plan)),

@@ -9,7 +9,7 @@ use super::super::{
 };
 use crate::{
     model::{Number, Template, TemplateType},
-    report::{HttpOrder, Order, OutputParameter, ResourceOrder, Script, Transfer},
+    report::{HttpOrder, Order, OutputParameter, ResourceOrder, Script, Transfer, key_in_store},
     settings::Artifacts,
 };
 
@@ -153,7 +153,7 @@ impl Walk<'_> {
             if !has_location(artifact) {
                 let is_plain = !artifact["archive"]["none"].is_null();
                 let end = if is_plain { "" } else { ".tgz" };
-                placed["trainyard"] = json!({"key": format!("{pod}/{name}{end}")});
+                placed["s3"] = json!({"key": format!("{pod}/{name}{end}")});
             }
             order.outputs.push(Transfer {
                 name,
@@ -166,7 +166,7 @@ impl Walk<'_> {
             .inputs
             .iter()
             .chain(&order.outputs)
-            .any(|transfer| !transfer.artifact["trainyard"].is_null());
+            .any(|transfer| key_in_store(&transfer.artifact).is_some());
         if uses_store {
             self.open_store(order)?;
         }
