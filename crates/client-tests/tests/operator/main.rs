@@ -17,6 +17,7 @@ mod rights;
 mod simulation;
 mod starting;
 mod work;
+mod workflows;
 
 use std::time::{Duration, Instant};
 
