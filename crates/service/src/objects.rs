@@ -260,6 +260,11 @@ impl Refusal {
         matches!(self, Self::Said(status) if (400..500).contains(&status.code) && status.code != 408)
     }
 
+    /// Whether it says that the cluster failed, or somebody it asked.
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(self, Self::Said(status) if status.code >= 500)
+    }
+
     pub(crate) fn reason(&self) -> &str {
         match self {
             Self::Said(status) => &status.reason,
