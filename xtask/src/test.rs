@@ -15,7 +15,8 @@ use crate::{
 
 #[derive(Default, clap::Args)]
 pub(crate) struct Arguments {
-    /// The API that black-box tests run against. With `real`, those of the operator unless others are named
+    /// The API that black-box tests run against. With `real`, those of the operator, the task service
+    /// and packages unless others are named
     #[arg(long, value_enum, value_name = "SERVER", default_value_t)]
     against: Against,
 
@@ -43,6 +44,9 @@ const REAL: [Component; 6] = [
     Component::Kwok,
 ];
 
+/// The tests that say most about a cluster of another make.
+const AGAINST_REAL: [&str; 3] = ["operator", "service", "packages"];
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut tests = cargo_test();
     tests.args(&arguments.cargo);
@@ -52,7 +56,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
         tests.env("TRAINYARD_TESTS_AGAINST", "real");
         if arguments.cargo.is_empty() {
-            tests.args(["--test", "operator"]);
+            for name in AGAINST_REAL {
+                tests.args(["--test", name]);
+            }
         }
     } else if arguments.cargo.is_empty() && std::env::var_os(PROGRAM).is_none() {
         // For the tests of `trainyard` cargo builds the program, before any test runs. When only some are

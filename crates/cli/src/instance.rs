@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
@@ -30,6 +29,9 @@ pub(crate) struct Instance {
     /// What stands in the way of a better one.
     #[serde(default)]
     pub(crate) tier_reasons: Vec<String>,
+    /// What was not there yet when it said that it is ready.
+    #[serde(default)]
+    pub(crate) late: Vec<String>,
 }
 
 /// What is found of a server in a directory.
@@ -45,21 +47,17 @@ pub(crate) enum Found {
 const FILE: &str = "instance.json";
 
 impl Instance {
-    pub(crate) fn new(
-        dir: &Path,
-        address: &str,
-        service: Option<SocketAddr>,
-        tier: Option<&cluster::Decision>,
-    ) -> Self {
+    pub(crate) fn new(dir: &Path, address: &str, tier: Option<&cluster::Decision>) -> Self {
         Self {
             pid: std::process::id(),
             address: address.to_owned(),
             kubeconfig: kubeconfig::path(dir),
-            service: service.map(|address| format!("http://{address}")),
+            service: None,
             since: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             tier: tier.map(|decision| decision.tier.name().to_owned()),
             tier_reasons: tier.map(|decision| decision.reasons.clone()).unwrap_or_default(),
+            late: Vec::new(),
         }
     }
 

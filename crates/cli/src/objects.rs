@@ -30,6 +30,17 @@ use sources::Object;
 
 /// Who the fields belong to that are applied here.
 const MANAGER: &str = "trainyard";
+
+/// How often an object is looked at again that somebody has changed between the look at what it is and the answer what
+/// becomes of it: what others change is none of our doing.
+const TRIES: usize = 4;
+
+/// An object is applied to what was seen of it, or not at all.
+fn pin(object: &mut Value, seen: &Value) {
+    if let Some(version) = seen["metadata"]["resourceVersion"].as_str() {
+        object["metadata"]["resourceVersion"] = Value::from(version);
+    }
+}
 /// Which package an object was applied with.
 const PACKAGE: &str = "trainyard.dev/package";
 

@@ -64,6 +64,10 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
             value["running"] = true.into();
             value["memoryBytes"] = memory.into();
             value["dataDir"] = json!(dir.path);
+            // That was so when it started.
+            if let Some(fields) = value.as_object_mut() {
+                fields.remove("late");
+            }
             println!("{value:#}");
         }
         (None, Output::Text) => {

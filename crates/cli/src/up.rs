@@ -187,12 +187,17 @@ async fn serve(dir: &ClusterDir, arguments: &Arguments, surroundings: &Surroundi
     let mut running = cluster::start(options).await.map_err(explain)?;
     let address = format!("https://{}", reachable(running.address()));
     kubeconfig::write(&dir.path, &address, running.ca_pem(), running.admin_token())?;
-    let service = if arguments.api_only || arguments.no_service {
-        None
-    } else {
-        Some(start_service(&mut running, dir, arguments).await?)
-    };
-    let instance = Instance::new(&dir.path, &address, service, running.tier());
+    let mut instance = Instance::new(&dir.path, &address, running.tier());
+    if !(arguments.api_only || arguments.no_service) {
+        let started = start_service(&mut running, dir, arguments).await?;
+        instance.service = Some(format!("http://{}", started.address));
+        if !started.has_token {
+            instance.late.push("the token of the task service".to_owned());
+        }
+    }
+    instance
+        .late
+        .extend(running.late().iter().map(ToString::to_string));
     instance.write(&dir.path)?;
     print_ready(&instance, dir, "Ctrl-C");
     tokio::select! {
@@ -205,12 +210,18 @@ async fn serve(dir: &ClusterDir, arguments: &Arguments, surroundings: &Surroundi
     Ok(ExitCode::SUCCESS)
 }
 
+/// A task service that answers.
+struct Started {
+    address: SocketAddr,
+    has_token: bool,
+}
+
 /// The task service, and a token for whoever may read the cluster's directory.
 async fn start_service(
     running: &mut cluster::Cluster,
     dir: &ClusterDir,
     arguments: &Arguments,
-) -> Result<SocketAddr> {
+) -> Result<Started> {
     const USUAL: u16 = 6480;
     let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
     // Where any port will do for the cluster it does for its service.
@@ -223,23 +234,28 @@ async fn start_service(
     options.writes = service::Rate::per_second(arguments.service_rate);
     options.reads = service::Rate::per_second(arguments.service_rate * 2);
     options.logs = Some(cluster::task_logs(&dir.path));
+    options.awaits_templates = true;
     let namespace = options.system_namespace.clone();
     let is_tried = keep_token(running.service_client(), namespace, tasks::token_file(&dir.path));
-    let _ = tokio::time::timeout(TOKEN_PATIENCE, is_tried).await;
-    Ok(running.start_service(options).await?)
+    let has_token = tokio::time::timeout(TOKEN_PATIENCE, is_tried).await;
+    Ok(Started {
+        address: running.start_service(options).await?,
+        has_token: has_token.is_ok_and(|kept| kept == Ok(true)),
+    })
 }
 
-/// Tries until the admin's token is in its file; resolves when it has been tried once, whatever came of it. Where a
-/// disk has no room, or the machine no time, everything else works already.
-fn keep_token(client: kube::Client, namespace: String, file: PathBuf) -> oneshot::Receiver<()> {
+/// Tries until the admin's token is in its file; tells when it has been tried once whether it is. Where a disk has no
+/// room, or the machine no time, everything else works already.
+fn keep_token(client: kube::Client, namespace: String, file: PathBuf) -> oneshot::Receiver<bool> {
     let (tried, is_tried) = oneshot::channel();
     tokio::spawn(async move {
         let mut waiting = Some(tried);
+        let mut token = tasks::service::AdminToken::new(client, namespace, file);
         loop {
-            let kept = tasks::service::keep_admin_token(&client, &namespace, &file).await;
+            let kept = token.keep().await;
             if let Some(waiting) = waiting.take() {
                 // Whoever waits may have lost their patience.
-                let _ = waiting.send(());
+                let _ = waiting.send(kept.is_ok());
             }
             let Err(error) = kept else { return };
             tracing::warn!(
@@ -326,7 +342,7 @@ fn print_ready(instance: &Instance, dir: &ClusterDir, stop: &str) {
 
   address     {address}
   kubeconfig  {kubeconfig}
-{service}
+{service}{late}
 Try:
   export KUBECONFIG={pasteable}
   kubectl get namespaces
@@ -344,11 +360,20 @@ Stop it with {stop}; what it stores stays.
                 tasks::token_file(&dir.path).display()
             ))
             .unwrap_or_default(),
+        late = late(&instance.late),
         pasteable = pasteable(&instance.kubeconfig),
         status = dir.command("status"),
     );
     // Whoever started the server may have stopped reading, which is no reason to stop serving.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+/// What is promised and not there yet, on a machine that has no time or no room for it.
+fn late(what: &[String]) -> String {
+    if what.is_empty() {
+        return String::new();
+    }
+    format!("  not yet     {} (still being made)\n", what.join(", "))
 }
 
 fn socket_address(text: &str) -> Result<SocketAddr, String> {

@@ -25,6 +25,9 @@ pub use simulated_nodes::Options as SimulatedNodes;
 /// So long the cluster is not said to be ready because of the training kinds.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// What the task service waits for.
+const TEMPLATES: &str = "task templates";
+
 /// Where the cluster keeps its state, where it listens, and what of it runs.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -66,6 +69,8 @@ pub struct Cluster {
     engines: Engines,
     tier: Option<Decision>,
     service: Option<service::Service>,
+    /// What was not there in time.
+    late: Vec<&'static str>,
     _thrift: JoinSet<()>,
 }
 
@@ -77,8 +82,8 @@ struct Engines {
     _informers: Option<Informers>,
 }
 
-/// Starts everything. When this returns the API is ready and has every kind; engines get ready in the
-/// background.
+/// Starts everything. When this returns the API is ready and has every kind but those that are late; engines get
+/// ready in the background.
 pub async fn start(options: Options) -> Result<Cluster, StartError> {
     let server = Box::pin(apiserver::start(apiserver::Options {
         data_dir: options.data_dir.clone(),
@@ -92,6 +97,7 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
         engines: Engines::default(),
         tier: None,
         service: None,
+        late: Vec::new(),
         _thrift: thrift::start(),
     };
     if let Some(node) = options.node {
@@ -101,12 +107,22 @@ pub async fn start(options: Options) -> Result<Cluster, StartError> {
                 None => operator::Definitions::Await,
             }
         };
-        let (tier, definitions, (), ()) = tokio::join!(
+        let (tier, definitions, knows_tasks, knows_workflows) = tokio::join!(
             find_tier(node.tier),
             definitions,
             know_tasks(&cluster.server),
             know_workflows(&cluster.server, node.pipelines),
         );
+        let is_late = [
+            (
+                matches!(definitions, operator::Definitions::Install),
+                "the kinds of training jobs",
+            ),
+            (!knows_tasks, TEMPLATES),
+            (!knows_workflows, "the kinds of workflows"),
+        ];
+        let late = is_late.into_iter().filter(|(is_late, _)| *is_late);
+        cluster.late.extend(late.map(|(_, what)| what));
         cluster.engines = start_engines(&cluster.server, options.data_dir, node, tier.clone(), definitions);
         cluster.tier = Some(tier);
     }
@@ -137,26 +153,31 @@ async fn know_kinds(server: &apiserver::Running) -> operator::Definitions {
 }
 
 /// The same for tasks, and for the templates and node groups that every cluster begins with; the engine installs what
-/// took too long.
-async fn know_tasks(server: &apiserver::Running) {
+/// took too long. Whether they are there.
+async fn know_tasks(server: &apiserver::Running) -> bool {
     let client = client(server, identities::tasks());
     let installed = async {
         tasks::install(&client).await;
         tasks::install_objects(&client).await
     };
-    if let Ok(Err(error)) = tokio::time::timeout(PATIENCE, Box::pin(installed)).await {
-        tracing::warn!(%error, "templates and node groups cannot be made yet");
+    match tokio::time::timeout(PATIENCE, Box::pin(installed)).await {
+        Ok(Ok(())) => true,
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "templates and node groups cannot be made yet");
+            false
+        }
+        Err(_) => false,
     }
 }
 
 /// The same for workflows, where they are looked after.
-async fn know_workflows(server: &apiserver::Running, are_wanted: bool) {
+async fn know_workflows(server: &apiserver::Running, are_wanted: bool) -> bool {
     if !are_wanted {
-        return;
+        return true;
     }
     let client = client(server, identities::pipelines());
     let installed = pipelines::install(&client);
-    let _ = tokio::time::timeout(PATIENCE, Box::pin(installed)).await;
+    tokio::time::timeout(PATIENCE, Box::pin(installed)).await.is_ok()
 }
 
 /// How workflows are run here: this program is on the machine pods are on, and artifacts lie in a volume of it.
@@ -318,6 +339,11 @@ impl Cluster {
         self.server.admin_token()
     }
 
+    /// What this promises and was not there in time; somebody goes on trying.
+    pub fn late(&self) -> &[&'static str] {
+        &self.late
+    }
+
     /// A way to the API as the task service.
     pub fn service_client(&self) -> Client {
         client(&self.server, identities::service())
@@ -327,7 +353,9 @@ impl Cluster {
     pub async fn start_service(&mut self, options: ServiceOptions) -> Result<SocketAddr, ServiceError> {
         let service = service::start(self.service_client(), options).await?;
         let address = service.address();
-        let _ = tokio::time::timeout(PATIENCE, service.known()).await;
+        if tokio::time::timeout(PATIENCE, service.known()).await.is_ok() {
+            self.late.retain(|what| *what != TEMPLATES);
+        }
         self.service = Some(service);
         Ok(address)
     }

@@ -18,6 +18,8 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::Value;
+use templates::BuiltIn;
+use tokio::sync::watch;
 
 use self::staying::Stay;
 use crate::{
@@ -43,7 +45,7 @@ const FAILURES: Rate = Rate {
 };
 
 /// So long a request waits for the service to know the cluster, and the question whether it does.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 const READY_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Everything a request is answered with.
@@ -71,6 +73,8 @@ pub(crate) struct App {
     started: Instant,
     /// Whether everything that was there at the start is known.
     knows: AtomicBool,
+    /// Whether the templates that come with the program have been there, where somebody brings them.
+    has_templates: watch::Sender<bool>,
 }
 
 /// What an app is made of.
@@ -161,6 +165,7 @@ impl App {
             failures: Buckets::new(FAILURES),
             started: Instant::now(),
             knows: AtomicBool::new(false),
+            has_templates: watch::Sender::new(false),
         }
     }
 
@@ -264,10 +269,11 @@ impl App {
                 StatusCode::OK,
                 Content::Written(self.document.clone(), "application/json"),
             )),
-            Operation::Ready => self
-                .check_known(READY_PATIENCE)
-                .await
-                .map(|()| Answer::text("ok\n")),
+            Operation::Ready => {
+                self.check_known(READY_PATIENCE).await?;
+                self.check_templates(READY_PATIENCE).await?;
+                Ok(Answer::text("ok\n"))
+            }
             _ => Ok(Answer::text("ok\n")),
         }
     }
@@ -292,6 +298,35 @@ impl App {
         known.map_err(|_| Problem {
             retry_after: Some(1),
             ..Problem::new(Code::Unavailable, "the service does not know the cluster yet")
+        })
+    }
+
+    /// Waits until each of these templates has been there; whoever deletes one later is right.
+    pub(crate) async fn await_templates(&self, templates: &[BuiltIn]) {
+        for template in templates {
+            let mut changes = self.templates.follow("", template.name);
+            while self.templates.get("", template.name).is_none() {
+                changes.changed().await;
+            }
+        }
+        self.has_templates.send_replace(true);
+    }
+
+    /// Resolves when the templates that come with the program have been there.
+    pub(crate) async fn has_templates(&self) {
+        // The sender is here, so there is no end of it to wait for in vain.
+        let _ = self.has_templates.subscribe().wait_for(|has| *has).await;
+    }
+
+    /// What is not there yet is not missing: whoever asks for it is to ask again.
+    pub(crate) async fn check_templates(&self, patience: Duration) -> Outcome<()> {
+        let known = tokio::time::timeout(patience, self.has_templates()).await;
+        known.map_err(|_| Problem {
+            retry_after: Some(1),
+            ..Problem::new(
+                Code::Unavailable,
+                "the templates that come with the program are not there yet",
+            )
         })
     }
 

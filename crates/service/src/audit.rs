@@ -1,11 +1,13 @@
 //! The log of every change: who did what to what, and when. That a change is about to be made is stored before it is
 //! made, and its record before it is answered, those of the same moment together; later small chunks of records
 //! are put together to large ones. A change that was begun and never recorded, because somebody was killed or cut
-//! off between, is told as one whose outcome is unknown.
+//! off between, is told as one whose outcome is unknown, until somebody has looked at what it was about.
 
 mod begun;
 mod chunk;
+mod looking;
 mod store;
+mod target;
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,20 +19,25 @@ use tokio::{
     task::JoinSet,
 };
 
-pub(crate) use self::begun::Begun;
+pub(crate) use self::{begun::Begun, target::Target};
 use self::{begun::Sheet, chunk::Chunk, store::Store};
 use crate::{
     answer::Change,
     app::Asked,
-    objects::{About as _, Earnest, Objects},
+    objects::{About as _, Earnest, Folder, Objects, Refusal},
     problem::{Code, Outcome, Problem},
 };
 
 /// How often old records are looked for.
 const EVERY: Duration = Duration::from_hours(1);
+/// How often what was begun and not recorded is looked at, as long as there is such.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
 /// So long a request waits for its record. Without one that it is begun no change is made; a change that is made
 /// stays, whatever becomes of the record of its end.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Who did what nobody asked for.
+const SYSTEM: &str = "trainyard";
 
 /// One change.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,31 +49,44 @@ pub(crate) struct Record {
 
 impl Record {
     /// What is known before a change is made.
-    fn begun(now: Timestamp, asked: &Asked, change: &Change) -> Self {
+    fn begun(now: Timestamp, asked: &Asked, change: &Change, target: &Target) -> Self {
+        let mut record = Self::new(now, &asked.identity.name, asked.operation_id, &asked.request_id);
+        record.json["address"] = json!(asked.address);
+        if let Some(token) = asked.identity.token() {
+            record.json["token"] = json!(token);
+        }
+        record.describe(change);
+        record.aim(target);
+        record
+    }
+
+    fn new(now: Timestamp, who: &str, operation: &str, request_id: &str) -> Self {
         let mut random = [0; 4];
         // Without random bytes two records of a millisecond might be told apart by their request.
         let _ = ring::rand::SystemRandom::new().fill(&mut random);
         let id = format!("{}{}", backwards(now), crate::hex(&random));
-        let mut json = json!({
+        let json = json!({
             "id": id,
             "time": now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
-            "who": asked.identity.name,
-            "operation": asked.operation_id,
-            "address": asked.address,
-            "request_id": asked.request_id,
+            "who": who,
+            "operation": operation,
+            "request_id": request_id,
             "outcome": chunk::UNKNOWN,
         });
-        if let Some(token) = asked.identity.token() {
-            json["token"] = json!(token);
-        }
-        let mut record = Self { id, json };
-        record.describe(change);
-        record
+        Self { id, json }
+    }
+
+    /// What to look at if nobody says what became of it.
+    fn aim(&mut self, target: &Target) {
+        self.json[chunk::TARGET] = json!(target);
     }
 
     /// The change was made, and this is what it was.
     fn done(&mut self, change: &Change) {
         self.json["outcome"] = json!(chunk::DONE);
+        if let Some(fields) = self.json.as_object_mut() {
+            fields.remove(chunk::TARGET);
+        }
         self.describe(change);
     }
 
@@ -110,10 +130,11 @@ impl Audit {
         let (done, records) = mpsc::channel(1024);
         let kept = jiff::SignedDuration::from_hours(24 * i64::from(kept_days));
         let store = Arc::new(Store::new(objects, namespace, kept));
-        tasks.spawn(begun::write_all(store.clone(), about_to_be));
-        let many = Arc::new(Notify::new());
+        let (left, many) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        tasks.spawn(begun::write_all(store.clone(), about_to_be, left.clone()));
         tasks.spawn(write_all(store.clone(), records, many.clone()));
         tasks.spawn(keep(store.clone(), many));
+        tasks.spawn(look(store.clone(), left));
         Self {
             store,
             beginning,
@@ -123,8 +144,8 @@ impl Audit {
 
     /// Returns when it is stored that a change is about to be made. What cannot be written down is not done;
     /// what is only tried need not be.
-    pub(crate) async fn begin(&self, asked: &Asked, change: &Change) -> Outcome<Begun> {
-        let record = Record::begun(Timestamp::now(), asked, change);
+    pub(crate) async fn begin(&self, asked: &Asked, change: &Change, target: &Target) -> Outcome<Begun> {
+        let record = Record::begun(Timestamp::now(), asked, change, target);
         if asked.earnest() == Earnest::DryRun {
             return Ok(Begun::tried(record));
         }
@@ -192,7 +213,13 @@ impl Audit {
         let is_more = page.len() > limit;
         page.truncate(limit);
         let next = page.last().map(|(id, _)| id.clone()).filter(|_| is_more);
-        Ok((page.into_iter().map(|(_, record)| record).collect(), next))
+        let shown = page.into_iter().map(|(_, mut record)| {
+            if let Some(fields) = record.as_object_mut() {
+                fields.remove(chunk::TARGET);
+            }
+            record
+        });
+        Ok((shown.collect(), next))
     }
 }
 
@@ -215,6 +242,43 @@ async fn keep(store: Arc<Store>, many: Arc<Notify>) {
             tracing::warn!(?refusal, "chunks of the audit log could not be put together");
         }
     }
+}
+
+/// Looks at what was begun and never recorded: what an earlier process has left, and what this one does.
+async fn look(store: Arc<Store>, left: Arc<Notify>) {
+    loop {
+        let is_more = store.look(Timestamp::now()).await.unwrap_or_else(|refusal| {
+            tracing::warn!(?refusal, "it could not be looked at what was begun");
+            true
+        });
+        let pause = if is_more { LOOK_AGAIN } else { EVERY };
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = left.notified(), if !is_more => {}
+        }
+    }
+}
+
+/// Makes something that the system needs before anybody can ask for it; it is in the log as what others make.
+pub(crate) async fn create_own(
+    objects: &Objects,
+    namespace: &str,
+    (folder, mut object): (&Folder, Value),
+    (operation, change): (&str, &Change),
+) -> Result<(), Refusal> {
+    let store = Store::new(objects.clone(), namespace, jiff::SignedDuration::ZERO);
+    let mut record = Record::new(Timestamp::now(), SYSTEM, operation, &crate::random_hex::<8>());
+    record.describe(change);
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    record.aim(&Target::made(folder, name));
+    target::mark(&mut object, &record.id);
+    let begun = store
+        .write(std::slice::from_ref(&record), chunk::Kind::Begun)
+        .await?;
+    objects.create(folder, &object, Earnest::Really).await?;
+    record.done(change);
+    store.write(&[record], chunk::Kind::Loose).await?;
+    store.remove(&begun).await
 }
 
 async fn write_all(

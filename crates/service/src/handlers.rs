@@ -23,6 +23,7 @@ use crate::{
 };
 
 pub(crate) use tasks::{has_ended, is_forgotten};
+pub(crate) use tokens::change as token_change;
 
 /// Whether an operation finds out itself who may: where what it is about says so.
 pub(crate) fn asks_itself(operation: Operation) -> bool {
@@ -37,7 +38,7 @@ pub(crate) async fn handle(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         // Answered before anybody is asked who they are.
         Operation::OpenApi | Operation::Health | Operation::Ready => Ok(Answer::text("ok\n")),
         Operation::WhoAmI => Ok(Answer::json(asked.identity.json())),
-        Operation::ListTemplates => templates::list(app, asked),
+        Operation::ListTemplates => templates::list(app, asked).await,
         Operation::CreateTemplate => templates::create(app, asked).await,
         Operation::GetTemplate => templates::get(app, asked).await,
         Operation::ReplaceTemplate => templates::replace(app, asked).await,

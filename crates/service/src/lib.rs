@@ -44,7 +44,7 @@ use crate::{
     app::{App, Parts},
     audit::Audit,
     index::Index,
-    objects::{Earnest, Folder, Objects, Refusal, api_resource},
+    objects::{Folder, Objects, Refusal, api_resource},
     rendering::Renderer,
     roles::{EVERYWHERE, Grant, Role},
     tokens::Token,
@@ -71,6 +71,9 @@ pub struct Options {
     pub audit_days: u32,
     /// The folder of logs that outlive their pods, where this machine has it.
     pub logs: Option<PathBuf>,
+    /// Whether somebody brings the templates that come with the program, so that lists without them are not
+    /// complete. On a cluster of others nobody need.
+    pub awaits_templates: bool,
 }
 
 impl Options {
@@ -84,6 +87,7 @@ impl Options {
             writes: Rate::per_second(500),
             audit_days: 90,
             logs: None,
+            awaits_templates: false,
         }
     }
 }
@@ -150,6 +154,13 @@ pub async fn start(client: Client, options: Options) -> Result<Service, StartErr
     });
     let (stop, stopped) = watch::channel(false);
     let app = Arc::new(app);
+    let complete = app.clone();
+    let awaited = if options.awaits_templates {
+        ::templates::built_in()
+    } else {
+        &[]
+    };
+    tasks.spawn(async move { complete.await_templates(awaited).await });
     let serving = tokio::spawn(server::serve(app.clone(), listener, stopped));
     Ok(Service {
         address,
@@ -165,9 +176,11 @@ impl Service {
         self.address
     }
 
-    /// Resolves when the service knows the cluster; until then it asks to be asked later.
+    /// Resolves when the service knows the cluster, and the cluster what comes with the program; until then it asks
+    /// to be asked later.
     pub async fn known(&self) {
         self.app.synced().await;
+        self.app.has_templates().await;
     }
 
     /// Takes no more requests, and lets those that are open finish.
@@ -219,8 +232,8 @@ pub async fn admin_token(client: Client, namespace: &str, known: Option<&str>) -
         expires_at: None,
     };
     let secret = tokens::to_secret(&token, &text, namespace);
-    objects
-        .create(&folder, &secret, Earnest::Really)
+    let change = handlers::token_change(&token);
+    audit::create_own(&objects, namespace, (&folder, secret), ("createToken", &change))
         .await
         .map_err(refused)?;
     Ok(text)

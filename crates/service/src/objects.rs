@@ -44,7 +44,8 @@ impl Folder {
         }
     }
 
-    fn item(&self, name: &str) -> String {
+    /// The path of one of them.
+    pub(crate) fn item(&self, name: &str) -> String {
         format!("{}/{}", self.path, escaped(name))
     }
 }
@@ -90,7 +91,12 @@ impl Objects {
 
     /// What may not be there.
     pub(crate) async fn find(&self, folder: &Folder, name: &str) -> Result<Option<Value>, Refusal> {
-        match self.get(folder, name).await {
+        self.find_at(&folder.item(name)).await
+    }
+
+    /// The same by its path.
+    pub(crate) async fn find_at(&self, path: &str) -> Result<Option<Value>, Refusal> {
+        match self.ask(Method::GET, path, None, "").await {
             Ok(object) => Ok(Some(object)),
             Err(refusal) if refusal.is(404) => Ok(None),
             Err(refusal) => Err(refusal),
@@ -252,6 +258,11 @@ impl Refusal {
     /// Whether it says that nothing was done. After no answer, or one that it failed, something may have been.
     pub(crate) fn is_certain(&self) -> bool {
         matches!(self, Self::Said(status) if (400..500).contains(&status.code) && status.code != 408)
+    }
+
+    /// Whether it says that the cluster failed, or somebody it asked.
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(self, Self::Said(status) if status.code >= 500)
     }
 
     pub(crate) fn reason(&self) -> &str {

@@ -90,10 +90,10 @@ async fn install_policies(client: &Client) {
 }
 
 /// Makes the templates and node groups that every cluster begins with, where they are not there. The engine does so,
-/// too; whoever starts it may want them before anybody asks.
+/// too; whoever starts it may want them before anybody asks. Where there are the templates there are the groups.
 pub async fn install_objects(client: &Client) -> kube::Result<()> {
-    built_in::install(client).await?;
-    node_groups::install(client).await
+    node_groups::install(client).await?;
+    built_in::install(client).await
 }
 
 /// Resolves when the cluster has the kinds.

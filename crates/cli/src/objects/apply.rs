@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    Label, MANAGER, Patience, Placed,
+    Label, MANAGER, Patience, Placed, TRIES,
     discovery::Discovery,
     order,
     prune::{self, Scope},
@@ -155,16 +155,36 @@ impl Work<'_> {
 
     /// Applies one; that it is refused is told, and the others have their turn.
     async fn apply(&mut self, object: &Object) -> Result<(), ApiError> {
-        let Some(mut placed) = self.place(object).await? else {
+        let Some(placed) = self.place(object).await? else {
             self.without_kind(object);
             return Ok(());
         };
+        let mut tries = TRIES;
+        loop {
+            match self.try_to_apply(object, placed.clone(), tries > 0).await {
+                // Somebody was faster, or has fields that are wanted here: then it is so again.
+                Err(error) if error.is_conflict() && tries > 0 => tries -= 1,
+                other => return other,
+            }
+        }
+    }
+
+    /// Applies one as it is now, or only if nobody changes it meanwhile: then what is told of it is of this change alone.
+    async fn try_to_apply(
+        &mut self,
+        object: &Object,
+        mut placed: Placed,
+        is_pinned: bool,
+    ) -> Result<(), ApiError> {
         let before = self.cluster.api.find(&placed.path).await?;
         if let Some((why, hint)) = before.as_ref().and_then(|before| self.objection(before)) {
             self.refuse(object, &why, Some(hint));
             return Ok(());
         }
         self.arguments.label.put_on(&mut placed.object, before.as_ref());
+        if let Some(before) = before.as_ref().filter(|_| is_pinned) {
+            super::pin(&mut placed.object, before);
+        }
         let dry_run = if self.arguments.dry_run { "&dryRun=All" } else { "" };
         let path = format!(
             "{}?fieldManager={MANAGER}&force={}{dry_run}",

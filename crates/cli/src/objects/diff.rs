@@ -13,7 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
-    Label, MANAGER, Placed,
+    Label, MANAGER, Placed, TRIES,
     discovery::Discovery,
     order,
     prune::{self, Scope},
@@ -141,7 +141,7 @@ async fn compare(
     label: &Label,
 ) -> Result<(Option<Value>, Placed), Obstacle> {
     let told = |error: ApiError| Obstacle::new(object, error);
-    let Some(mut placed) = super::place(cluster, discovery, object).await.map_err(told)? else {
+    let Some(placed) = super::place(cluster, discovery, object).await.map_err(told)? else {
         if super::has_definition(all, object) {
             let mut value = object.value.clone();
             label.put_on(&mut value, None);
@@ -152,19 +152,24 @@ async fn compare(
             "the definition of the kind must be applied first",
         )));
     };
-    let live = cluster.api.find(&placed.path).await.map_err(told)?;
-    label.put_on(&mut placed.object, live.as_ref());
     let dry_run = format!("{}?fieldManager={MANAGER}&force=true&dryRun=All", placed.path);
-    match cluster.api.apply(&dry_run, &placed.object).await {
-        Ok(merged) => Ok((
-            live,
-            Placed {
-                object: merged,
-                ..placed
-            },
-        )),
-        Err(error) if error.is_absent() && super::has_namespace(all, &placed.object) => Ok((None, placed)),
-        Err(error) => Err(told(error)),
+    let mut tries = TRIES;
+    loop {
+        let live = cluster.api.find(&placed.path).await.map_err(told)?;
+        let mut wanted = placed.object.clone();
+        label.put_on(&mut wanted, live.as_ref());
+        if let Some(live) = live.as_ref().filter(|_| tries > 0) {
+            super::pin(&mut wanted, live);
+        }
+        match cluster.api.apply(&dry_run, &wanted).await {
+            Ok(object) => return Ok((live, Placed { object, ..placed })),
+            Err(error) if error.is_conflict() && tries > 0 => tries -= 1,
+            Err(error) if error.is_absent() && super::has_namespace(all, &wanted) => {
+                let object = wanted;
+                return Ok((None, Placed { object, ..placed }));
+            }
+            Err(error) => return Err(told(error)),
+        }
     }
 }
 

@@ -96,7 +96,9 @@ async fn serve(arguments: &Arguments, surroundings: &Surroundings) -> Result<()>
         .map_err(operator_command::explain_connection)?;
     let client = connection.client.clone();
     if let Some(file) = &arguments.admin_token_file {
-        keep_admin_token(&client, &arguments.system_namespace, file).await?;
+        AdminToken::new(client.clone(), arguments.system_namespace.clone(), file.clone())
+            .keep()
+            .await?;
     }
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut options = service::Options::new(arguments.listen, program);
@@ -132,19 +134,38 @@ fn tell(words: &str) {
     let _ = writeln!(std::io::stdout().lock(), "{words}");
 }
 
-/// Sees to it that a file has a token that may do everything, readable by its owner only.
-pub(crate) async fn keep_admin_token(
-    client: &kube::Client,
-    namespace: &str,
-    file: &std::path::Path,
-) -> Result<()> {
-    let known = fs::read_to_string(file).ok();
-    let known = known.as_deref().map(str::trim);
-    let token = service::admin_token(client.clone(), namespace, known).await?;
-    if known == Some(&*token) {
-        return Ok(());
+/// A file with a token that may do everything, readable by its owner only.
+pub(crate) struct AdminToken {
+    client: kube::Client,
+    namespace: String,
+    file: PathBuf,
+    /// One that was made and could not be written: nobody needs a second.
+    made: Option<String>,
+}
+
+impl AdminToken {
+    pub(crate) fn new(client: kube::Client, namespace: String, file: PathBuf) -> Self {
+        Self {
+            client,
+            namespace,
+            file,
+            made: None,
+        }
     }
-    crate::kubeconfig::write_private(file, &format!("{token}\n"))
+
+    /// Sees to it that the file has one that holds.
+    pub(crate) async fn keep(&mut self) -> Result<()> {
+        let written = fs::read_to_string(&self.file).ok();
+        let written = written.as_deref().map(str::trim);
+        let known = self.made.as_deref().or(written);
+        let token = service::admin_token(self.client.clone(), &self.namespace, known).await?;
+        if written == Some(&*token) {
+            return Ok(());
+        }
+        let text = format!("{token}\n");
+        self.made = Some(token);
+        crate::kubeconfig::write_private(&self.file, &text)
+    }
 }
 
 fn whereabouts(arguments: &Arguments, surroundings: &Surroundings) -> Whereabouts {

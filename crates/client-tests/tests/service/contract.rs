@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use client_tests::{environment, needed, run};
+use client_tests::{environment, is_real, needed, run};
 
 use crate::Service;
 
@@ -24,7 +24,12 @@ fn every_answer_is_documented_and_none_is_a_failure_of_the_service() {
     };
     let service = Service::start();
     service.register_countdown("countdown");
-    service.countdown("countdown", 1);
+    if is_real() {
+        // Its nodes only seem to be there, and answer nobody who wants logs.
+        service.endless();
+    } else {
+        service.countdown("countdown", 1);
+    }
     let folder = service.server.home().join("schemathesis");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("schemathesis.toml"), CONFIGURATION).unwrap();

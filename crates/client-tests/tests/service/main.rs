@@ -17,6 +17,7 @@ mod pages;
 mod previews;
 mod replicas;
 mod secrets;
+mod starting;
 mod streams;
 mod tokens;
 mod versions;
@@ -63,14 +64,9 @@ impl Service {
             "0",
         ];
         let server = Server::start_with_options(User::Us, &options);
-        let status = server.status();
-        let address = status["service"]
-            .as_str()
-            .expect("`status` says where the service is");
-        let token = fs::read_to_string(server.data_dir().join("service-token")).expect("there is a token");
         Self {
-            address: address.to_owned(),
-            token: token.trim().to_owned(),
+            address: address(&server),
+            token: admin_token(&server),
             server,
             processes: Vec::new(),
         }
@@ -87,9 +83,9 @@ impl Service {
         let (operator, _) = start(&mut operator, &server, "");
         let mut service = Self::process(server, &[]);
         service.processes.push(operator);
-        // The operator brings them; nobody waits for it but who is told to.
+        // The operator brings them, this one last; nobody waits for it but who is told to.
         until("the templates that come with the program", || {
-            let found = service.get("/v1/templates/non-distributed-task");
+            let found = service.get("/v1/templates/single-gpu-task");
             (found.status == 200).then_some(()).ok_or(found.body)
         });
         service
@@ -98,24 +94,31 @@ impl Service {
     /// A service as a process beside a cluster.
     #[track_caller]
     pub(crate) fn process(server: Server, options: &[&str]) -> Self {
-        let token = server.home().join("service-token");
-        let mut service = Command::new(binary());
-        service
-            .args(["service", "--listen", "127.0.0.1:0"])
-            .args(["--writes-per-second", "0", "--reads-per-second", "0"])
-            .args(options)
-            .arg("--admin-token-file")
-            .arg(&token);
-        let (service, line) = start(&mut service, &server, " answers on ");
-        let (_, address) = line.rsplit_once(' ').expect("the line ends with the address");
+        let (service, address) = start_service(&server, options);
         Self {
-            address: address.to_owned(),
-            token: fs::read_to_string(token)
+            address,
+            token: fs::read_to_string(server.home().join("service-token"))
                 .expect("there is a token")
                 .trim()
                 .to_owned(),
             server,
             processes: vec![service],
+        }
+    }
+
+    /// Ends the service as a power cut would, and starts it again on what it left.
+    #[track_caller]
+    pub(crate) fn restart(&mut self) {
+        if is_real() {
+            let mut service = self.processes.remove(0);
+            let _ = service.kill();
+            let _ = service.wait();
+            let (process, address) = start_service(&self.server, &[]);
+            self.processes.insert(0, process);
+            self.address = address;
+        } else {
+            self.server.start_again();
+            self.address = address(&self.server);
         }
     }
 
@@ -155,7 +158,7 @@ impl Service {
     /// Registers a definition that counts down from `number` in its values.
     #[track_caller]
     pub(crate) fn register_countdown(&self, name: &str) -> Value {
-        // On a machine that has no time for it, the program says that it is ready without its templates.
+        // Beside a cluster of others nobody says when the templates are there.
         until("the template", || {
             let found = self.get("/v1/templates/countdown-task");
             (found.status == 200).then_some(()).ok_or(found.body)
@@ -239,6 +242,46 @@ pub(crate) fn countdown(definition: &str, number: u32) -> Value {
         "creator": "ducta",
         "process": {"train": {"number": number}},
     })
+}
+
+/// Where the service of an embedded cluster is, once it is ready: a machine that has no time for it says so.
+#[track_caller]
+pub(crate) fn address(server: &Server) -> String {
+    let status = server.status();
+    let address = status["service"].as_str();
+    let address = address.expect("`status` says where the service is");
+    until("the service to be ready", || {
+        let ready = curl::ask(&format!("{address}/readyz"), &[], None);
+        (ready.status == 200).then_some(()).ok_or(ready.body)
+    });
+    address.to_owned()
+}
+
+/// The token of its admin, as soon as it is written.
+#[track_caller]
+pub(crate) fn admin_token(server: &Server) -> String {
+    let mut token = String::new();
+    until("the token of the admin", || {
+        let text = fs::read_to_string(server.data_dir().join("service-token"));
+        text.map(|text| text.trim().clone_into(&mut token))
+            .map_err(|error| error.to_string())
+    });
+    token
+}
+
+/// Starts the service beside a cluster; where it answers.
+#[track_caller]
+fn start_service(server: &Server, options: &[&str]) -> (Child, String) {
+    let mut service = Command::new(binary());
+    service
+        .args(["service", "--listen", "127.0.0.1:0"])
+        .args(["--writes-per-second", "0", "--reads-per-second", "0"])
+        .args(options)
+        .arg("--admin-token-file")
+        .arg(server.home().join("service-token"));
+    let (service, line) = start(&mut service, server, " answers on ");
+    let (_, address) = line.rsplit_once(' ').expect("the line ends with the address");
+    (service, address.to_owned())
 }
 
 /// Starts a process and waits until it says something.

@@ -158,8 +158,13 @@ impl OpenStream {
     /// Returns when the stream has begun.
     #[track_caller]
     pub(crate) fn begin(url: &str, token: &str) -> Self {
+        Self::try_begin(url, token).unwrap_or_else(|| panic!("{url}: it did not begin"))
+    }
+
+    /// None where it is refused.
+    fn try_begin(url: &str, token: &str) -> Option<Self> {
         let mut process = Command::new("curl")
-            .args(["--silent", "--fail", "--no-buffer", "--max-time", "120"])
+            .args(["--silent", "--fail", "--no-buffer", "--max-time", "600"])
             .args(["-H", "Accept: text/event-stream"])
             .args(["-H", &format!("Authorization: Bearer {token}"), url])
             .stdin(Stdio::null())
@@ -169,8 +174,10 @@ impl OpenStream {
         let mut output = BufReader::new(process.stdout.take().unwrap());
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
+        let stream = Self { process, output };
+        (!line.is_empty()).then_some(())?;
         assert_eq!(line, "retry: 1000\n", "{url}");
-        Self { process, output }
+        Some(stream)
     }
 
     /// The stream is ended by the server, and has not told of any end of what it is about.
@@ -181,6 +188,13 @@ impl OpenStream {
         let status = self.process.wait().unwrap();
         assert!(status.success(), "curl gave up before the stream ended: {rest}");
         assert!(!rest.contains("event: end"), "{rest}");
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
@@ -197,28 +211,31 @@ fn streams_end_with_the_token_they_were_begun_with() {
         let text = |field: &str| made[field].as_str().unwrap().to_owned();
         (text("id"), text("token"))
     };
-    let begin = |token: &str| {
-        ["status", "events", "logs"]
-            .map(|what| OpenStream::begin(&format!("{}/v1/tasks/{task}/{what}", service.address), token))
+    let begin = |token: &str| -> Option<Vec<OpenStream>> {
+        let url = |what: &str| format!("{}/v1/tasks/{task}/{what}", service.address);
+        let begun = ["status", "events", "logs"].map(|what| OpenStream::try_begin(&url(what), token));
+        begun.into_iter().collect()
     };
 
     let ((_, holds), (id, revoked)) = (token(None), token(None));
-    let (kept, cut) = (begin(&holds), begin(&revoked));
+    let (kept, cut) = (begin(&holds).unwrap(), begin(&revoked).unwrap());
     service
         .curl(&["-X", "DELETE"], &format!("/v1/tokens/{id}"), None)
         .expect(204);
     cut.into_iter().for_each(OpenStream::ends);
 
-    // So long that there is time to begin the streams, on however busy a machine.
-    let (_, brief) = token(Some(15));
-    begin(&brief).into_iter().for_each(OpenStream::ends);
+    // On a machine that is so busy that the token has ended before they begin, with one that lives longer.
+    let begun_in_time = (2..8).find_map(|power| {
+        let (_, brief) = token(Some(1 << power));
+        Some((begin(&brief)?, brief))
+    });
+    let (streams, brief) = begun_in_time.expect("some token lives long enough");
+    streams.into_iter().for_each(OpenStream::ends);
     let reply = service.curl_as(&brief, &[], &format!("/v1/tasks/{task}/status"), None);
     reply.problem(401, "unauthenticated");
 
     // Those of others go on.
     for mut stream in kept {
         assert!(stream.process.try_wait().unwrap().is_none());
-        stream.process.kill().unwrap();
-        stream.process.wait().unwrap();
     }
 }

@@ -6,9 +6,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use tokio::sync::{mpsc, oneshot};
+use serde_json::Value;
+use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::{Record, chunk, next_batch, store::Store};
+use super::{Record, chunk, next_batch, store::Store, target};
 use crate::objects::Refusal;
 
 /// A change of which it is stored that it is about to be made. Dropped without being settled, it stays in the log.
@@ -35,6 +36,12 @@ impl Begun {
             sheet: None,
             is_settled: true,
         }
+    }
+
+    /// Makes an object, or a patch of one, say that this change is what it comes from: so it is known as made also to
+    /// those who were not told.
+    pub(crate) fn mark(&self, object: &mut Value) {
+        target::mark(object, &self.record.id);
     }
 
     pub(super) fn record(&self) -> &Record {
@@ -71,12 +78,16 @@ pub(crate) struct Sheet {
     /// Whether there is one on it of which nobody knows what became of it.
     is_left: AtomicBool,
     remover: mpsc::UnboundedSender<String>,
+    /// Who looks at what is left.
+    looker: Arc<Notify>,
 }
 
 impl Drop for Sheet {
     fn drop(&mut self) {
-        if !self.is_left.load(Ordering::Relaxed) {
-            // Where nobody removes it any more the next to tidy up finds that all of it is recorded.
+        if self.is_left.load(Ordering::Relaxed) {
+            self.looker.notify_one();
+        } else {
+            // Where nobody removes it any more the next to look finds that all of it is recorded.
             let _ = self.remover.send(std::mem::take(&mut self.name));
         }
     }
@@ -86,6 +97,7 @@ impl Drop for Sheet {
 pub(super) async fn write_all(
     store: Arc<Store>,
     mut records: mpsc::Receiver<(Record, oneshot::Sender<Arc<Sheet>>)>,
+    looker: Arc<Notify>,
 ) {
     let (remover, mut settled) = mpsc::unbounded_channel::<String>();
     let removing = async {
@@ -103,6 +115,7 @@ pub(super) async fn write_all(
                         name,
                         is_left: AtomicBool::new(false),
                         remover: remover.clone(),
+                        looker: looker.clone(),
                     });
                     for waiting in waiting {
                         // Whoever does not wait any more does not make the change either.
@@ -120,7 +133,6 @@ pub(super) async fn write_all(
 mod tests {
     use futures_util::FutureExt as _;
     use http::StatusCode;
-    use serde_json::Value;
 
     use super::*;
 
@@ -138,6 +150,7 @@ mod tests {
             name: "sheet".to_owned(),
             is_left: AtomicBool::new(false),
             remover,
+            looker: Arc::default(),
         };
         (Arc::new(sheet), removed)
     }

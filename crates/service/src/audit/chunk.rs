@@ -9,9 +9,15 @@ use serde_json::{Value, json};
 pub(super) const LABEL: &str = "trainyard.dev/audit";
 const LAST: &str = "trainyard.dev/audit-last";
 
-/// What is known of a change: that it was made, or only that it was begun.
+/// What is known of a change: that it was made, that it was not, or only that it was begun.
 pub(super) const DONE: &str = "done";
+pub(super) const NOT_DONE: &str = "not_done";
 pub(super) const UNKNOWN: &str = "unknown";
+
+/// In records: the object that a change is about, as long as nobody knows what became of it; and what was seen of it
+/// by whoever looked.
+pub(super) const TARGET: &str = "target";
+pub(super) const FOUND: &str = "found";
 
 /// Records by their id.
 pub(super) type Chunk = BTreeMap<String, Value>;
@@ -24,6 +30,8 @@ pub(super) enum Kind {
     Begun,
     /// As they were written.
     Loose,
+    /// Of changes that were begun, when somebody has looked what became of them.
+    Found,
     /// Of many that were loose.
     Merged,
 }
@@ -32,28 +40,40 @@ impl Kind {
     pub(super) fn label(self) -> &'static str {
         match self {
             Self::Begun => "begun",
-            Self::Loose => "loose",
+            Self::Loose | Self::Found => "loose",
             Self::Merged => "merged",
         }
     }
 
-    /// Chunks of what was begun have the same records as those of what was done.
+    /// Chunks of different kinds may begin with the same record and have as many.
     fn suffix(self) -> &'static str {
         match self {
             Self::Begun => "-begun",
-            Self::Loose | Self::Merged => "",
+            Self::Loose => "",
+            Self::Found => "-found",
+            Self::Merged => "-merged",
         }
     }
 }
 
-/// Adds records to others. Of two that are of one change the one that knows what became of it counts.
+/// Adds records to others. Of two that are of one change the one that knows more of what became of it counts.
 pub(super) fn join(records: &mut Chunk, more: impl IntoIterator<Item = (String, Value)>) {
     for (id, record) in more {
-        if record["outcome"] == UNKNOWN {
-            records.entry(id).or_insert(record);
-        } else {
+        if records
+            .get(&id)
+            .is_none_or(|known| weight(known) < weight(&record))
+        {
             records.insert(id, record);
         }
+    }
+}
+
+/// Whoever made a change knows best, then whoever has looked.
+fn weight(record: &Value) -> u8 {
+    match record["outcome"].as_str() {
+        _ if record[FOUND].is_string() => 1,
+        Some(UNKNOWN) => 0,
+        _ => 2,
     }
 }
 
@@ -139,5 +159,13 @@ mod tests {
         let mut joined = Chunk::new();
         join(&mut joined, from_config_map(&begun));
         assert_eq!(joined["a"]["outcome"], UNKNOWN);
+        // Whoever has looked knows more than whoever has begun, and less than whoever has made it.
+        let looked = json!({"id": "a", "outcome": NOT_DONE, FOUND: "it is as it was"});
+        join(&mut joined, [("a".to_owned(), looked.clone())]);
+        assert_eq!(joined["a"], looked);
+        join(&mut joined, from_config_map(&begun));
+        assert_eq!(joined["a"], looked);
+        join(&mut joined, from_config_map(&done));
+        assert_eq!(joined["a"]["outcome"], DONE);
     }
 }

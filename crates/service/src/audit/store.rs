@@ -18,11 +18,9 @@ pub(super) const TOGETHER: usize = 200;
 pub(super) const MERGE_AT: usize = 100;
 /// A merged chunk has at most so many bytes; a ConfigMap has room for twice as many.
 const CHUNK_BYTES: usize = 512 * 1024;
-/// No request takes so long.
-const ATTEMPTED: SignedDuration = SignedDuration::from_mins(10);
 
 pub(super) struct Store {
-    objects: Objects,
+    pub(super) objects: Objects,
     folder: Folder,
     namespace: String,
     /// Records are kept so long.
@@ -48,7 +46,7 @@ impl Store {
         self.write_chunk(&chunk, kind).await
     }
 
-    async fn write_chunk(&self, chunk: &Chunk, kind: Kind) -> Result<String, Refusal> {
+    pub(super) async fn write_chunk(&self, chunk: &Chunk, kind: Kind) -> Result<String, Refusal> {
         let object = chunk::to_config_map(chunk, &self.namespace, kind);
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         match self.objects.create(&self.folder, &object, Earnest::Really).await {
@@ -84,11 +82,10 @@ impl Store {
         Ok(object.map(|object| chunk::from_config_map(&object)))
     }
 
-    /// Puts loose chunks together, makes records of changes that were begun and never recorded, and lets go of
-    /// what is old. Several may do this at once: a record that is in two chunks is one.
+    /// Puts loose chunks together, and lets go of what is old. Several may do this at once: a record that is in two
+    /// chunks is one.
     pub(super) async fn tidy(&self, now: Timestamp) -> Result<(), Refusal> {
         self.merge().await?;
-        self.record_begun(now).await?;
         self.let_go(now).await
     }
 
@@ -118,29 +115,6 @@ impl Store {
             for name in sources {
                 self.remove(name).await?;
             }
-        }
-        Ok(())
-    }
-
-    /// What was begun so long ago that whoever began it has ended, one way or the other.
-    async fn record_begun(&self, now: Timestamp) -> Result<(), Refusal> {
-        let long_ago = backwards(now.checked_sub(ATTEMPTED).unwrap_or(Timestamp::UNIX_EPOCH));
-        let begun = self.spans(Some(Kind::Begun)).await?;
-        let left: Vec<Span> = begun.into_iter().filter(|span| span.first > long_ago).collect();
-        for span in left {
-            let Some(mut unknown) = self.read(&span.name).await? else {
-                continue;
-            };
-            for other in self.spans(None).await? {
-                let is_beside = other.name == span.name || other.first > span.last || other.last < span.first;
-                if !is_beside && let Some(known) = self.read(&other.name).await? {
-                    unknown.retain(|id, _| !known.contains_key(id));
-                }
-            }
-            if !unknown.is_empty() {
-                self.write_chunk(&unknown, Kind::Loose).await?;
-            }
-            self.remove(&span.name).await?;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use super::{after, hash, page, templates};
 use crate::{
     answer::{Answer, Change},
     app::{App, Asked},
+    audit::Target,
     etag::{self, Need},
     objects::{About as _, Earnest, Folder, escaped},
     problem::{Code, Mistake, Outcome, Problem},
@@ -175,16 +176,21 @@ pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
             ),
         ));
     }
-    let object = json!({
+    let folder = folder(&asked.namespace);
+    let slug = ::templates::definition_slug(&name);
+    let mut object = json!({
         "apiVersion": TASK_DEFINITION.api_version(),
         "kind": TASK_DEFINITION.kind,
-        "metadata": {"name": ::templates::definition_slug(&name), "namespace": asked.namespace},
+        "metadata": {"name": slug, "namespace": asked.namespace},
         "spec": spec,
     });
     let earnest = asked.earnest();
-    let mut begun = app.audit.begin(asked, &change(asked, &name, None, None)).await?;
+    let target = Target::made(&folder, &slug);
+    let change_of = |made| change(asked, &name, None, made);
+    let mut begun = app.audit.begin(asked, &change_of(None), &target).await?;
+    begun.mark(&mut object);
     let made = begun
-        .attempt(app.objects.create(&folder(&asked.namespace), &object, earnest))
+        .attempt(app.objects.create(&folder, &object, earnest))
         .await
         .about("definition", &name)?;
     let mut shown = shown(&made);
@@ -201,7 +207,7 @@ pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
             escaped(&name),
             asked.namespace
         ))
-        .changed(begun, change(asked, &name, None, Some(&made))))
+        .changed(begun, change_of(Some(&made))))
 }
 
 pub(super) async fn replace(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
@@ -221,15 +227,13 @@ pub(super) async fn replace(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     object["spec"] = spec;
     let earnest = asked.earnest();
     let own = text(&before["metadata"], "name");
-    let mut begun = app
-        .audit
-        .begin(asked, &change(asked, &name, Some(&before), None))
-        .await?;
+    let folder = folder(&asked.namespace);
+    let target = Target::changed(&folder, &before);
+    let change_of = |made| change(asked, &name, Some(&before), made);
+    let mut begun = app.audit.begin(asked, &change_of(None), &target).await?;
+    begun.mark(&mut object);
     let made = begun
-        .attempt(
-            app.objects
-                .replace(&folder(&asked.namespace), own, &object, earnest),
-        )
+        .attempt(app.objects.replace(&folder, own, &object, earnest))
         .await
         .about("definition", &name)?;
     let mut shown = shown(&made);
@@ -239,7 +243,7 @@ pub(super) async fn replace(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         return Ok(answer);
     }
     app.definitions.wrote(&made);
-    Ok(answer.changed(begun, change(asked, &name, Some(&before), Some(&made))))
+    Ok(answer.changed(begun, change_of(Some(&made))))
 }
 
 pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
@@ -266,9 +270,11 @@ pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     }
     let options = json!({"preconditions": {"resourceVersion": version(&object)}});
     let change = change(asked, name, Some(&object), None);
-    let mut begun = app.audit.begin(asked, &change).await?;
+    let folder = folder(&asked.namespace);
+    let target = Target::gone(&folder, &object);
+    let mut begun = app.audit.begin(asked, &change, &target).await?;
     begun
-        .attempt(app.objects.delete(&folder(&asked.namespace), own, &options))
+        .attempt(app.objects.delete(&folder, own, &options))
         .await
         .about("definition", name)?;
     app.definitions.removed(&object);

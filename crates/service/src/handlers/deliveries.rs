@@ -15,6 +15,7 @@ use super::{after, page};
 use crate::{
     answer::{Answer, Change},
     app::{App, Asked},
+    audit::Target,
     objects::{About as _, Earnest, Folder},
     problem::{Code, Outcome, Problem},
     rows,
@@ -47,7 +48,7 @@ pub(super) async fn replay(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let folder = Folder::of(&CALLBACK_DELIVERY, &asked.namespace);
     let object = app.objects.get(&folder, name).await.about("delivery", name)?;
     let replay = object["spec"]["replay"].as_i64().unwrap_or_default() + 1;
-    let patch = json!({
+    let mut patch = json!({
         "metadata": {"resourceVersion": object["metadata"]["resourceVersion"]},
         "spec": {"replay": replay},
     });
@@ -57,7 +58,9 @@ pub(super) async fn replay(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         name: name.to_owned(),
         ..Change::default()
     };
-    let mut begun = app.audit.begin(asked, &change).await?;
+    let target = Target::changed(&folder, &object);
+    let mut begun = app.audit.begin(asked, &change, &target).await?;
+    begun.mark(&mut patch);
     let object = begun
         .attempt(app.objects.merge(&folder, name, &patch))
         .await

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::page;
 use crate::{
     answer::Answer,
-    app::{App, Asked},
+    app::{self, App, Asked},
     cursor,
     objects::{About as _, Folder},
     problem::Outcome,
@@ -17,6 +17,7 @@ use crate::{
 
 pub(super) async fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let after: Option<String> = asked.text("cursor").map(cursor::decode).transpose()?;
+    app.check_templates(app::PATIENCE).await?;
     let list = app
         .objects
         .list(&Folder::of(&NODE_GROUP, ""), "")

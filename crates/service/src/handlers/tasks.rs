@@ -19,6 +19,7 @@ use super::{after, page};
 use crate::{
     answer::{Answer, Change},
     app::{App, Asked},
+    audit::Target,
     etag::{self, Need},
     objects::{About as _, Folder, Refusal},
     problem::{Code, Outcome, Problem},
@@ -124,7 +125,9 @@ async fn alter(
         };
         patch["metadata"] = json!({"resourceVersion": version(&task)});
         let change = change(asked, name);
-        let mut begun = app.audit.begin(asked, &change).await?;
+        let target = Target::changed(&folder, &task);
+        let mut begun = app.audit.begin(asked, &change, &target).await?;
+        begun.mark(&mut patch);
         match begun.attempt(app.objects.merge(&folder, name, &patch)).await {
             Err(refusal) if refusal.is(409) && tries < TRIES => tries += 1,
             answer => {
@@ -175,7 +178,8 @@ pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     etag::check(&asked.headers, version(&task), Need::Optional)?;
     idempotency::remember(app, &task).await.about("task", name)?;
     let change = change(asked, name);
-    let mut begun = app.audit.begin(asked, &change).await?;
+    let target = Target::gone(&folder, &task);
+    let mut begun = app.audit.begin(asked, &change, &target).await?;
     if let Some(claims) = asked.text("claims") {
         let patch = json!({"spec": {"claims": claims}});
         task = begun

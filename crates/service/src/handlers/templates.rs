@@ -14,8 +14,8 @@ use templates::BuiltIn;
 use super::{after, hash, page};
 use crate::{
     answer::{Answer, Change},
-    app::{App, Asked},
-    audit::Begun,
+    app::{self, App, Asked},
+    audit::{Begun, Target},
     etag::{self, Need},
     objects::{About as _, Earnest, Folder, Refusal},
     problem::{Code, Outcome, Problem},
@@ -82,7 +82,8 @@ fn change(name: &str, before: Option<&Value>, after: Option<&Value>) -> Change {
     }
 }
 
-pub(super) fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
+pub(super) async fn list(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
+    app.check_templates(app::PATIENCE).await?;
     let (found, beside) = app
         .templates
         .page(None, after(asked)?.as_ref(), asked.limit(), |_| true);
@@ -100,28 +101,31 @@ pub(super) async fn get(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
 
 /// A template by its name, with what may have been meant where there is none.
 pub(super) async fn find(app: &App, name: &str) -> Outcome<Value> {
-    let object = app.objects.find(&folder(), name).await.about("template", name)?;
-    object.ok_or_else(|| {
-        let mut problem = Problem::not_found("template", name);
-        let known = app.templates.all(None, |_| true);
-        if let Some(nearest) = crate::checking::nearest(name, known.iter().map(|row| row.name())) {
-            problem.detail.push_str(&format!("; did you mean `{nearest}`?"));
-        }
-        problem
-    })
+    if let Some(object) = app.objects.find(&folder(), name).await.about("template", name)? {
+        return Ok(object);
+    }
+    app.check_templates(app::PATIENCE).await?;
+    let mut problem = Problem::not_found("template", name);
+    let known = app.templates.all(None, |_| true);
+    if let Some(nearest) = crate::checking::nearest(name, known.iter().map(|row| row.name())) {
+        problem.detail.push_str(&format!("; did you mean `{nearest}`?"));
+    }
+    Err(problem)
 }
 
 pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let name = text(&asked.body, "name");
     let warnings = inspect(app, asked).await?;
-    let object = json!({
+    let mut object = json!({
         "apiVersion": TASK_TEMPLATE.api_version(),
         "kind": TASK_TEMPLATE.kind,
         "metadata": {"name": name},
         "spec": spec(&asked.body),
     });
     let earnest = asked.earnest();
-    let mut begun = app.audit.begin(asked, &change(name, None, None)).await?;
+    let target = Target::made(&folder(), name);
+    let mut begun = app.audit.begin(asked, &change(name, None, None), &target).await?;
+    begun.mark(&mut object);
     let made = begun
         .attempt(app.objects.create(&folder(), &object, earnest))
         .await
@@ -197,7 +201,10 @@ async fn overwrite(app: &App, asked: &Asked, name: &str, earnest: Earnest) -> Ou
         etag::check(&asked.headers, &published(&before), Need::Required)?;
         let mut object = before.clone();
         object["spec"] = spec(&asked.body);
-        let mut begun = app.audit.begin(asked, &change(name, Some(&before), None)).await?;
+        let target = Target::changed(&folder(), &before);
+        let change = change(name, Some(&before), None);
+        let mut begun = app.audit.begin(asked, &change, &target).await?;
+        begun.mark(&mut object);
         let answer = begun
             .attempt(app.objects.replace(&folder(), name, &object, earnest))
             .await;
@@ -253,7 +260,8 @@ pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         ));
     }
     let change = change(name, Some(&object), None);
-    let mut begun = app.audit.begin(asked, &change).await?;
+    let target = Target::gone(&folder(), &object);
+    let mut begun = app.audit.begin(asked, &change, &target).await?;
     remove(app, &mut begun, &object).await?;
     app.templates.removed(&object);
     Ok(Answer::nothing(StatusCode::NO_CONTENT).changed(begun, change))

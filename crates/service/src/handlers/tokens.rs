@@ -10,6 +10,7 @@ use super::page;
 use crate::{
     answer::{Answer, Change},
     app::{App, Asked},
+    audit::Target,
     cursor,
     objects::{About as _, Earnest, Folder},
     problem::{Code, Outcome, Problem},
@@ -54,9 +55,11 @@ pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         created_at: now,
         expires_at: life.and_then(|life| now.checked_add(life).ok()),
     };
-    let secret = tokens::to_secret(&token, &text, &app.system_namespace);
+    let mut secret = tokens::to_secret(&token, &text, &app.system_namespace);
     let earnest = asked.earnest();
-    let mut begun = app.audit.begin(asked, &change(&token)).await?;
+    let target = Target::made(&folder(app), &tokens::secret_name(&token.id));
+    let mut begun = app.audit.begin(asked, &change(&token), &target).await?;
+    begun.mark(&mut secret);
     begun
         .attempt(app.objects.create(&folder(app), &secret, earnest))
         .await
@@ -71,7 +74,7 @@ pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         .changed(begun, change(&token)))
 }
 
-fn change(token: &Token) -> Change {
+pub(crate) fn change(token: &Token) -> Change {
     let namespace = match token.grants.as_slice() {
         [only] if only.namespace != EVERYWHERE => only.namespace.clone(),
         _ => String::new(),
@@ -141,12 +144,13 @@ pub(super) async fn get(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
 
 pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let token = find(app, asked, Verb::Delete).await?;
-    let mut begun = app.audit.begin(asked, &change(&token)).await?;
+    let folder = folder(app);
+    let name = tokens::secret_name(&token.id);
+    // Its name is nobody else's.
+    let target = Target::gone(&folder, &json!({"metadata": {"name": name}}));
+    let mut begun = app.audit.begin(asked, &change(&token), &target).await?;
     begun
-        .attempt(
-            app.objects
-                .delete(&folder(app), &tokens::secret_name(&token.id), &json!({})),
-        )
+        .attempt(app.objects.delete(&folder, &name, &json!({})))
         .await
         .about("token", &token.id)?;
     app.doorkeeper.forget();

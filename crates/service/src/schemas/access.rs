@@ -100,9 +100,10 @@ pub(super) fn audit_record() -> Value {
             "request_id": {"type": "string"},
             "outcome": {
                 "type": "string",
-                "enum": ["done", "unknown"],
-                "description": "`unknown`: it was begun, and the service was stopped or cut off before it knew what became of it",
+                "enum": ["done", "not_done", "unknown"],
+                "description": "`unknown`: it was begun, and the service was stopped or cut off before it knew what became of it; somebody looks at what it was about and says in `found` what there is to see",
             },
+            "found": text("What was seen of what it was about by whoever looked later, where the record of its end is missing"),
         },
     })
 }

@@ -10,8 +10,8 @@ use crate::{
     app::{App, Asked},
     cursor,
     logs::{self, Follower, Place, Positions, Told},
-    objects::About as _,
-    problem::{Outcome, Problem},
+    objects::Refusal,
+    problem::{Code, Outcome, Problem},
     sse::{self, Event, Next},
     streams,
 };
@@ -31,7 +31,9 @@ pub(crate) async fn logs(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let tail = asked.number("tail").and_then(|tail| usize::try_from(tail).ok());
     if !asked.wants_events {
         let text = logs::text(app, &place, tail).await;
-        return Ok(Answer::text(text.about("logs of the task", name(asked))?));
+        return Ok(Answer::text(
+            text.map_err(|refusal| unread(&refusal, name(asked)))?,
+        ));
     }
     let positions: Positions = match asked.text("Last-Event-ID") {
         None => Positions::default(),
@@ -48,6 +50,21 @@ pub(crate) async fn logs(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
         (reading, next)
     });
     Ok(Answer::events(stream))
+}
+
+/// Whoever asks a cluster for logs asks a node through it, and is told of a failure where that does not answer.
+fn unread(refusal: &Refusal, task: &str) -> Problem {
+    if !refusal.is_failure() {
+        return refusal.about("logs of the task", task);
+    }
+    tracing::warn!(%refusal, task, "logs cannot be read");
+    Problem {
+        retry_after: Some(5),
+        ..Problem::new(
+            Code::Unavailable,
+            format!("the node that has the logs of the task `{task}` does not answer; try again"),
+        )
+    }
 }
 
 /// A stream between two events.
@@ -86,5 +103,27 @@ impl Reading {
                 Err(_) => return Next::Events(events),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_of_a_node_that_does_not_answer_are_asked_for_again() {
+        let said = |code: u16| {
+            let status = kube::core::Status::failure("dial tcp: refused", "InternalError").with_code(code);
+            unread(&Refusal::Said(Box::new(status)), "t")
+        };
+        for code in [500, 502, 503] {
+            let problem = said(code);
+            assert_eq!((problem.code, problem.retry_after), (Code::Unavailable, Some(5)));
+            assert!(
+                !problem.detail.contains("dial"),
+                "addresses are nobody's business"
+            );
+        }
+        assert_eq!(said(403).code, Code::Forbidden);
     }
 }

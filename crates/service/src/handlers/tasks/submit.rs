@@ -10,7 +10,7 @@ use super::{change, endpoints, folder, idempotency, location};
 use crate::{
     answer::Answer,
     app::{App, Asked},
-    audit::Begun,
+    audit::{Begun, Target},
     handlers::{definitions, templates},
     objects::{About as _, Earnest, Folder},
     problem::{Code, Mistake, Outcome, Problem},
@@ -254,13 +254,13 @@ async fn store(
             name = free_name(app, &asked.namespace, &judged.definition);
             continue;
         }
-        let object = task(asked, judged, &name, note);
-        let mut begun = app.audit.begin(asked, &change(asked, &name)).await?;
+        let mut object = task(asked, judged, &name, note);
+        let folder = folder(&asked.namespace);
+        let target = Target::made(&folder, &name);
+        let mut begun = app.audit.begin(asked, &change(asked, &name), &target).await?;
+        begun.mark(&mut object);
         let answer = begun
-            .attempt(
-                app.objects
-                    .create(&folder(&asked.namespace), &object, Earnest::Really),
-            )
+            .attempt(app.objects.create(&folder, &object, Earnest::Really))
             .await;
         match answer {
             Ok(made) => {
@@ -276,7 +276,7 @@ async fn store(
             Err(refusal) if refusal.is(409) && refusal.reason() == "AlreadyExists" => match note {
                 // Somebody else with the same key was faster.
                 Some(note) => {
-                    let found = app.objects.get(&folder(&asked.namespace), &name).await;
+                    let found = app.objects.get(&folder, &name).await;
                     let task = found.about("task", &name)?;
                     check_is_of(&task, note)?;
                     return Ok(Stored { task, begun: None });
