@@ -21,6 +21,7 @@ use std::{collections::BTreeMap, future::pending, sync::Arc};
 use containers::client;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
+use reconcile::Cached as _;
 use tokio::{
     sync::{Notify, mpsc, watch},
     task::JoinSet,
@@ -74,6 +75,15 @@ enum Happening {
     /// What the pod keeps in its volumes was measured, and is too much.
     TooMuchStored(String),
     Released,
+}
+
+/// How a worker ends.
+pub(crate) enum End {
+    /// Nothing is left to do for the pod, ever.
+    Done,
+    /// The pod is over and waits to be deleted. A worker takes as much memory as its longest step, so none sits
+    /// by it: the next one finds everything in the folder, when the API has something newer than this version.
+    Rest(u64),
 }
 
 /// Where the pod is in the API.
@@ -159,7 +169,7 @@ impl Worker {
         }
     }
 
-    pub(crate) async fn run(mut self) {
+    pub(crate) async fn run(mut self) -> End {
         self.recover().await;
         loop {
             self.look_again = None;
@@ -169,7 +179,10 @@ impl Worker {
             self.book.save(&self.folder);
             self.report().await;
             if self.is_finished().await {
-                return;
+                return End::Done;
+            }
+            if self.rests() {
+                return End::Rest(self.pod.version());
             }
             self.wait().await;
         }
@@ -204,6 +217,12 @@ impl Worker {
     /// Nothing runs, and nothing will.
     fn is_over(&self) -> bool {
         self.book.released || self.is_forgotten
+    }
+
+    /// All is done and told, and nobody wants the pod gone yet.
+    fn rests(&self) -> bool {
+        let is_wanted = self.pod.metadata.deletion_timestamp.is_none();
+        self.is_over() && is_wanted && self.presence == Presence::Known && self.look_again.is_none()
     }
 
     /// Finds what an agent before us has left of the pod.

@@ -1,9 +1,10 @@
-//! One worker a pod: made when a pod is first seen, told of every change, let go when its pod is no more.
+//! One worker a pod: made when a pod is first seen, told of every change, let go when its pod is over, and made again
+//! when something is to be done for it after that.
 
 use std::{collections::HashMap, sync::Arc};
 
 use k8s_openapi::api::core::v1::Pod;
-use reconcile::Key;
+use reconcile::{Cached as _, Key};
 use tokio::{
     sync::{Notify, mpsc, watch},
     task::{Id, JoinSet},
@@ -13,7 +14,7 @@ use crate::{
     admission::{self, Ground, Rejection},
     agent::Agent,
     node,
-    worker::{Content, Seen, Worker, is_terminal},
+    worker::{Content, End, Seen, Worker, is_terminal},
 };
 
 /// What may be of interest to a worker.
@@ -76,9 +77,20 @@ struct Handle {
     refresh: Arc<Notify>,
     /// The node does not take the pod; it holds nothing.
     is_rejected: bool,
+    /// The version of the pod that its worker has left it at, while it has none.
+    rests_at: Option<u64>,
 }
 
 impl Handle {
+    /// Whether a pod without a worker needs one: what its last worker wrote itself comes back as news.
+    fn is_woken(&self) -> bool {
+        let newer = |version| match &*self.seen.borrow() {
+            Seen::Pod(pod) => pod.version() > version,
+            Seen::Gone(_) => true,
+        };
+        self.rests_at.is_some_and(newer)
+    }
+
     /// The pod, unless it is over or gone.
     fn active(&self) -> Option<Arc<Pod>> {
         match &*self.seen.borrow() {
@@ -90,7 +102,7 @@ impl Handle {
 
 struct Workers {
     agent: Arc<Agent>,
-    tasks: JoinSet<()>,
+    tasks: JoinSet<End>,
     by_uid: HashMap<String, Handle>,
     uids: HashMap<Id, String>,
 }
@@ -118,6 +130,7 @@ impl Workers {
         match self.by_uid.get(&uid) {
             Some(worker) => {
                 worker.seen.send_replace(seen);
+                self.wake(uid);
             }
             None if matches!(seen, Seen::Pod(_)) => {
                 let rejection = self.rejection(seen.pod());
@@ -156,8 +169,24 @@ impl Workers {
             seen: sender,
             refresh,
             is_rejected,
+            rests_at: None,
         };
         self.by_uid.insert(uid, handle);
+    }
+
+    /// Gives a pod a worker again that has none and needs one.
+    fn wake(&mut self, uid: String) {
+        if self.by_uid.get(&uid).is_some_and(Handle::is_woken)
+            && let Some(handle) = self.by_uid.remove(&uid)
+        {
+            self.replace(uid, &handle);
+        }
+    }
+
+    /// The next worker of a pod. It finds everything in the folder.
+    fn replace(&mut self, uid: String, handle: &Handle) {
+        let seen = handle.seen.borrow().clone();
+        self.spawn(uid, seen, None);
     }
 
     fn refresh(&self, content: &Content) {
@@ -168,20 +197,29 @@ impl Workers {
         }
     }
 
-    fn ended(&mut self, ended: Result<(Id, ()), tokio::task::JoinError>) {
-        let (id, panicked) = match ended {
-            Ok((id, ())) => (id, false),
-            Err(error) => (error.id(), error.is_panic()),
+    fn ended(&mut self, ended: Result<(Id, End), tokio::task::JoinError>) {
+        let (id, end) = match ended {
+            Ok((id, end)) => (id, Some(end)),
+            Err(error) if error.is_panic() => (error.id(), None),
+            Err(error) => (error.id(), Some(End::Done)),
         };
         let Some(uid) = self.uids.remove(&id) else { return };
-        let Some(handle) = self.by_uid.remove(&uid) else {
+        let Some(mut handle) = self.by_uid.remove(&uid) else {
             return;
         };
-        // A bug in one worker costs its pod nothing: the next one finds everything in the folder.
-        if panicked {
-            tracing::error!(uid, "the worker of a pod panicked and is replaced");
-            let seen = handle.seen.borrow().clone();
-            self.spawn(uid, seen, None);
+        match end {
+            Some(End::Done) => {}
+            Some(End::Rest(version)) => {
+                handle.rests_at = Some(version);
+                self.by_uid.insert(uid.clone(), handle);
+                // It may have been told of something that it did not hear any more.
+                self.wake(uid);
+            }
+            // A bug in one worker costs its pod nothing.
+            None => {
+                tracing::error!(uid, "the worker of a pod panicked and is replaced");
+                self.replace(uid, &handle);
+            }
         }
     }
 }

@@ -3,10 +3,13 @@
 use std::time::Instant;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::{Api, api::DeleteParams};
+use kube::{
+    Api,
+    api::{DeleteParams, Patch, PatchParams},
+};
 use serde_json::json;
 
-use crate::cluster::{as_everybody, container, shared_folder};
+use crate::cluster::{Cluster, as_everybody, container, eventually, shared_folder};
 
 #[tokio::test]
 async fn a_deleted_pod_runs_its_hook_hears_the_signal_and_goes() {
@@ -88,6 +91,54 @@ async fn a_failed_first_hook_ends_its_container() {
         let failed = cluster.until_phase("hooked", "Failed").await;
         assert_ne!(container(&failed, "main")["state"]["terminated"]["exitCode"], 0);
         cluster.until_event("hooked", "FailedPostStartHook").await;
+    })
+    .await;
+}
+
+/// What the server works on or waits for.
+async fn tasks(cluster: &Cluster) -> usize {
+    let request = http::Request::get("/metrics").body(Vec::new()).unwrap();
+    let metrics = cluster.client().request_text(request).await.unwrap();
+    let line = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("trainyard_tasks "));
+    line.unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn pods_that_have_ended_are_waited_for_by_nobody_and_still_go() {
+    const PODS: usize = 12;
+    as_everybody(async |cluster| {
+        let before = tasks(&cluster).await;
+        for number in 0..PODS {
+            cluster.run(&format!("short-{number}"), "true", json!({})).await;
+        }
+        for number in 0..PODS {
+            cluster.until_phase(&format!("short-{number}"), "Succeeded").await;
+        }
+        // Connections come and go.
+        eventually("nothing sits by pods that have ended", async || {
+            tasks(&cluster).await < before + PODS / 2
+        })
+        .await;
+        // Whatever happens to it later, it is over, and goes when it is told to.
+        let pods: Api<Pod> = cluster.api();
+        let label = Patch::Merge(json!({"metadata": {"labels": {"seen": "yes"}}}));
+        pods.patch("short-0", &PatchParams::default(), &label)
+            .await
+            .unwrap();
+        for number in 0..PODS {
+            pods.delete(&format!("short-{number}"), &DeleteParams::default())
+                .await
+                .unwrap();
+        }
+        for number in 0..PODS {
+            cluster.until_gone::<Pod>(&format!("short-{number}")).await;
+        }
+        eventually("their logs are gone", async || {
+            std::fs::read_dir(cluster.data_dir().join("logs")).map_or(0, Iterator::count) == 0
+        })
+        .await;
     })
     .await;
 }
