@@ -40,6 +40,7 @@ impl Controller {
             delete,
             delete_workflow,
             events,
+            left_queue: _,
             wake_at: _,
         } = plan;
         if let Some(held) = plan.newly_held(object) {

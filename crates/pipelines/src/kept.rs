@@ -17,6 +17,8 @@ pub(crate) struct KeptWorkflow {
     pub is_being_stopped: bool,
     /// Another controller's.
     pub is_foreign: bool,
+    /// So many pods of it have not ended, as it was last stored.
+    pub unfinished: u32,
 }
 
 impl KeptWorkflow {
@@ -40,9 +42,17 @@ impl<'de> Deserialize<'de> for KeptWorkflow {
             is_being_deleted: meta["deletionTimestamp"].is_string(),
             is_being_stopped: object["spec"]["shutdown"].is_string(),
             is_foreign: meta["labels"][names::INSTANCE].is_string(),
+            unfinished: unfinished(status["progress"].as_str().unwrap_or_default()),
             text: (!is_settled(&object)).then(|| object.to_string().into_boxed_str()),
         })
     }
+}
+
+/// What is left of `3/10`.
+fn unfinished(progress: &str) -> u32 {
+    let parts = progress.split_once('/');
+    let numbers = parts.and_then(|(done, all)| Some((done.parse::<u32>().ok()?, all.parse::<u32>().ok()?)));
+    numbers.map_or(0, |(done, all)| all.saturating_sub(done))
 }
 
 /// Whether everything is done that can be without somebody changing it, but for pods that are to be labelled.
@@ -52,6 +62,7 @@ fn is_settled(object: &Value) -> bool {
     let has = |field: &str| !spec[field].is_null() || !stored[field].is_null();
     object["metadata"]["labels"][names::COMPLETED] == "true"
         && status["finishedAt"].is_string()
+        && status["synchronization"].is_null()
         && !has("ttlStrategy")
         && !has("podGC")
         && !has("volumeClaimTemplates")
@@ -153,6 +164,9 @@ mod tests {
         assert!(known.object().is_none());
         assert_eq!(known.phase, Phase::Succeeded);
         assert!(known.finished_at.is_some());
+        let mut holding = ended.clone();
+        holding["status"]["synchronization"] = json!({"mutex": {"holding": [{}]}});
+        assert!(kept(holding).object().is_some(), "its locks are to be given back");
         ended["spec"]["ttlStrategy"] = json!({"secondsAfterCompletion": 5});
         assert_eq!(kept(ended.clone()).object(), Some(ended));
     }
@@ -160,9 +174,11 @@ mod tests {
     #[test]
     fn a_workflow_that_runs_is_remembered_without_what_nobody_reads() {
         let known = kept(json!({
-            "metadata": {"name": "w", "managedFields": [{}]}, "spec": {"shutdown": "Stop"}, "status": {"phase": "Running"},
+            "metadata": {"name": "w", "managedFields": [{}]}, "spec": {"shutdown": "Stop"},
+            "status": {"phase": "Running", "progress": "3/10"},
         }));
         assert!(known.is_being_stopped);
+        assert_eq!(known.unfinished, 7);
         assert_eq!(known.object().unwrap()["metadata"], json!({"name": "w"}));
     }
 }

@@ -18,8 +18,11 @@ use crate::{kept::KeptWorkflow, lookups::look_up, places::folder, world::World};
 
 /// So many workflows are worked on at a time.
 const WORKERS: usize = 16;
-/// Pods come and go together; their workflow looks at them together.
+/// Pods come and go together; their workflow looks at them together, and the longer the more of them are still to end:
+/// a workflow is as large as the number of its pods, and would be stored as often.
 const GATHERING: Duration = Duration::from_millis(10);
+const GATHERING_EACH: Duration = Duration::from_micros(200);
+const LONGEST_GATHERING: Duration = Duration::from_millis(500);
 /// Looks in a row at one workflow; more would be a circle.
 const LOOKS: usize = 64;
 const SOON: Duration = Duration::from_millis(100);
@@ -70,7 +73,7 @@ pub(crate) async fn follow(world: Arc<World>, settings: Settings, closing: Closi
 fn held(world: &World) -> Locks {
     let mut locks = Locks::default();
     for kept in world.workflows.all() {
-        if kept.is_foreign || kept.phase.is_completed() {
+        if kept.is_foreign {
             continue;
         }
         if let Some(object) = kept.object() {
@@ -87,13 +90,19 @@ fn wake(queue: &Queue<Key>, world: &World) {
             woken.add(Key::of(&**workflow));
         }
     });
-    let woken = queue.clone();
+    let (woken, workflows) = (queue.clone(), world.workflows.clone());
     world.pods.on_change(move |change| {
         let pod = change.object().filter(|seen| seen.pod.is_some());
         if let Some(key) = pod.and_then(|pod| Key::of_controller(&**pod, WORKFLOW.kind)) {
-            woken.add_after(key, GATHERING);
+            let unfinished = workflows.get(&key).map_or(0, |kept| kept.unfinished);
+            woken.add_after(key, gathering(unfinished));
         }
     });
+}
+
+/// How long a workflow of which so many pods have not ended lets news of them come together.
+fn gathering(unfinished: u32) -> Duration {
+    (GATHERING + GATHERING_EACH * unfinished).min(LONGEST_GATHERING)
 }
 
 impl Controller {
@@ -156,7 +165,11 @@ impl Controller {
                 )
             })
         };
-        apart().unwrap_or_else(decide)
+        let planned = apart().unwrap_or_else(decide);
+        if planned.left_queue {
+            self.wake_waiting(&self.locks.lock(), None);
+        }
+        planned
     }
 
     /// The workflow, where there may be something to do for it.
@@ -204,19 +217,19 @@ impl Controller {
         let before = locks.clone();
         locks.release_all(&key.namespace, &key.name);
         if *locks != before {
-            self.wake_waiting(&locks, key);
+            self.wake_waiting(&locks, Some(key));
         }
     }
 
     /// Locks have passed on; whoever waits for one looks whether it is its turn.
     pub(crate) fn locks_changed(&self, key: &Key) {
-        self.wake_waiting(&self.locks.lock(), key);
+        self.wake_waiting(&self.locks.lock(), Some(key));
     }
 
-    fn wake_waiting(&self, locks: &Locks, but: &Key) {
+    fn wake_waiting(&self, locks: &Locks, but: Option<&Key>) {
         for (namespace, name) in locks.waiting() {
             let key = Key::new(&namespace, &name);
-            if key != *but {
+            if but != Some(&key) {
                 self.queue.add(key);
             }
         }
@@ -241,4 +254,16 @@ fn next(plan: &Plan, now: Timestamp) -> Next {
     let Some(at) = plan.wake_at else { return Next::Wait };
     let wait = Duration::try_from(at.duration_since(now)).unwrap_or_default();
     Next::After(wait.max(SOON))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wide_workflow_is_stored_less_often_and_its_last_step_is_not_waited_for() {
+        assert!(gathering(1) < GATHERING * 2);
+        assert!(gathering(1000) > GATHERING * 20);
+        assert_eq!(gathering(u32::MAX), LONGEST_GATHERING);
+    }
 }

@@ -18,6 +18,7 @@ mod resolve;
 mod retry;
 mod steps;
 mod suspend;
+mod unlock;
 mod walk;
 
 #[cfg(test)]
@@ -59,6 +60,9 @@ pub struct Plan {
     /// The workflow itself has outlived its time.
     pub delete_workflow: bool,
     pub events: Vec<Event>,
+    /// Somebody stands in a queue no more: whoever waits there, of this workflow or another, is to look at once
+    /// whether it is his turn.
+    pub left_queue: bool,
     /// When to look again though nothing happens.
     pub wake_at: Option<Timestamp>,
 }
@@ -151,7 +155,9 @@ pub fn plan(
         }
     };
     if status.is_fulfilled() && is_labelled_completed(object) {
-        return finish::after(object, &status, observed, now);
+        let mut plan = finish::after(object, &status, observed, now);
+        plan.object = unlock::after(object, &status, observed, locks);
+        return plan;
     }
     let mut walk = match Walk::begin(object, status, observed, locks, settings, now) {
         Ok(walk) => walk,

@@ -151,7 +151,7 @@ impl Walk<'_> {
         {
             let is_done = self.hooks_of_task(dag, task, &node)?;
             if node.phase.is_fulfilled() {
-                self.locks.release(&self.namespace, &self.name, &node.id);
+                self.unlock(&node.name);
             }
             if !is_done || node.is_fulfilled() {
                 // A daemon is still looked after.

@@ -79,7 +79,7 @@ impl Walk<'_> {
         options: Options,
     ) -> Result<(), Halt> {
         if self.node(name).is_some_and(|node| node.phase.is_fulfilled()) {
-            self.locks.release(&self.namespace, &self.name, &self.id(name));
+            self.unlock(name);
             return Ok(());
         }
         if self.depth >= DEEPEST {
@@ -116,7 +116,7 @@ impl Walk<'_> {
                     self.stop_pod(pod);
                 }
             }
-            self.locks.release(&self.namespace, &self.name, &self.id(name));
+            self.unlock(name);
         }
         outcome
     }
@@ -171,7 +171,7 @@ impl Walk<'_> {
             return Ok(());
         }
         if template.memoize.is_some() && self.recall(&used)? {
-            self.locks.release(&self.namespace, &self.name, &self.id(name));
+            self.unlock(name);
             return Ok(());
         }
         if let Some(node) = self.node_mut(name)
@@ -186,7 +186,7 @@ impl Walk<'_> {
             None => self.perform(&used),
         };
         if self.node(name).is_some_and(|node| node.phase.is_fulfilled()) {
-            self.locks.release(&self.namespace, &self.name, &self.id(name));
+            self.unlock(name);
         }
         outcome
     }

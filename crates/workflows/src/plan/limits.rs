@@ -78,6 +78,7 @@ impl Walk<'_> {
         if !limits.is_fail_fast || !self.has_unsuccessful_children(id) {
             return Ok(());
         }
+        self.leave_queues_below(id);
         if self.count_active_pods(Some(id)) == 0 {
             self.fail_fast(id);
         }
@@ -98,6 +99,10 @@ impl Walk<'_> {
             if let Some(last) = last {
                 self.mark(&last, Phase::Failed, Some(FAIL_FAST));
             }
+        }
+        // Nobody comes by again to see whether they have their locks.
+        for waiting in self.waiting_below(id) {
+            self.mark(&waiting.name, Phase::Failed, Some(FAIL_FAST));
         }
         self.mark(&node.name, Phase::Failed, Some(FAIL_FAST));
     }
@@ -210,7 +215,7 @@ impl Walk<'_> {
 }
 
 /// Whether a node is the other one or something inside of it, as their names tell.
-fn is_below(name: &str, around: &str) -> bool {
+pub(super) fn is_below(name: &str, around: &str) -> bool {
     name.strip_prefix(around)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', '(']))
 }

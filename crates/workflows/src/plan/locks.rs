@@ -3,13 +3,13 @@
 //! What is held is written into the status of its holder before it is relied upon, so a controller that
 //! starts anew finds out from the workflows who holds what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
 use super::{
     execute::Use,
-    walk::{Halt, Walk, later},
+    walk::{Halt, Walk},
 };
 use crate::{
     model::{Synchronization, TemplateType},
@@ -143,6 +143,27 @@ impl Locks {
         self.forget(|known| known == who);
     }
 
+    /// The nodes of a workflow that hold something; empty is the workflow as a whole.
+    pub(crate) fn held_by(&self, namespace: &str, workflow: &str) -> BTreeSet<String> {
+        let whole = holder(namespace, workflow, "");
+        let holders = self.locks.values().flat_map(|lock| &lock.holders);
+        let own = holders.filter_map(|who| who.strip_prefix(&whole));
+        own.filter(|rest| rest.is_empty() || rest.starts_with('/'))
+            .map(|rest| rest.trim_start_matches('/').to_owned())
+            .collect()
+    }
+
+    /// A workflow waits for nothing more.
+    pub(crate) fn leave_all_queues(&mut self, namespace: &str, workflow: &str) {
+        let whole = holder(namespace, workflow, "");
+        let start = format!("{whole}/");
+        let is_own = |who: &str| who == whole || who.starts_with(&start);
+        for lock in self.locks.values_mut() {
+            lock.waiting.retain(|waiting| !is_own(&waiting.who));
+        }
+        self.forget_unused();
+    }
+
     /// Everything a workflow holds or waits for.
     pub fn release_all(&mut self, namespace: &str, workflow: &str) {
         let whole = holder(namespace, workflow, "");
@@ -155,6 +176,10 @@ impl Locks {
             lock.holders.retain(|holder| !is_meant(holder));
             lock.waiting.retain(|waiting| !is_meant(&waiting.who));
         }
+        self.forget_unused();
+    }
+
+    fn forget_unused(&mut self) {
         self.locks
             .retain(|_, lock| !lock.holders.is_empty() || !lock.waiting.is_empty());
     }
@@ -255,10 +280,7 @@ impl Walk<'_> {
     /// Who could not begin if he had a lock stands before nobody who can: the one who has the room may wait for it.
     pub(super) fn leave_queues(&mut self, name: &str) {
         let who = holder(&self.namespace, &self.name, &self.id(name));
-        if self.locks.leave_queues(&who) {
-            // It may be the turn of somebody who was looked at before.
-            self.wake_at(later(self.now, 1));
-        }
+        self.plan.left_queue |= self.locks.leave_queues(&who);
     }
 
     /// Names of locks and how many may hold each, in one order for all.

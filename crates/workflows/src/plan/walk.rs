@@ -404,7 +404,7 @@ impl<'a> Walk<'a> {
             .set_condition(json!({"type": "Completed", "status": "True"}));
         self.status
             .set_condition(json!({"type": "PodRunning", "status": "False"}));
-        self.locks.release_all(&self.namespace, &self.name);
+        self.locks.leave_all_queues(&self.namespace, &self.name);
         let entry = self.name.clone();
         if phase == Phase::Error && self.node(&entry).is_some_and(|node| node.phase == Phase::Running) {
             self.mark(&entry, Phase::Error, Some("Workflow operation error"));
@@ -464,10 +464,12 @@ impl<'a> Walk<'a> {
             // Nothing is done by halves.
             return Plan {
                 unknown: self.plan.unknown,
+                left_queue: self.plan.left_queue,
                 ..Plan::default()
             };
         }
         progress::update(&mut self.status);
+        self.unlock_what_is_over();
         self.locks
             .write(&self.namespace, &self.name, &mut self.status.synchronization);
         finish::clean(&mut self);

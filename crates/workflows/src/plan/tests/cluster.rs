@@ -261,7 +261,7 @@ impl Cluster {
             }
             self.run_pods();
             self.advance(1);
-            let is_waiting = self.last.wake_at.is_some();
+            let is_waiting = self.last.wake_at.is_some() || self.last.left_queue;
             if before == (self.workflow.clone(), self.made.len()) && !is_waiting && self.is_quiet() {
                 return self;
             }

@@ -1,0 +1,103 @@
+//! When locks are let go: not before the last pod under them has ended, whatever was decided of it before.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::{Locks, limits::is_below, walk::Walk};
+use crate::{names, node::Node, observed::Observed, status::Status};
+
+impl Walk<'_> {
+    /// The node has ended and gives back what it holds, once nothing of it runs any more.
+    pub(super) fn unlock(&mut self, name: &str) {
+        let id = self.id(name);
+        let is_held = self.locks.has_holder(&self.namespace, &self.name, &id);
+        if !is_held || !runs(self.observed, name) {
+            self.locks.release(&self.namespace, &self.name, &id);
+        }
+    }
+
+    /// The same for whatever has ended and is not gone through any more.
+    pub(super) fn unlock_what_is_over(&mut self) {
+        unlock(
+            self.locks,
+            &self.namespace,
+            &self.name,
+            &self.status,
+            self.observed,
+        );
+    }
+
+    /// What waits for a lock somewhere below a node will not need it.
+    pub(super) fn leave_queues_below(&mut self, id: &str) {
+        for node in self.waiting_below(id) {
+            self.leave_queues(&node.name);
+        }
+    }
+
+    pub(super) fn waiting_below(&self, id: &str) -> Vec<Node> {
+        let Some(around) = self.status.nodes.get(id) else {
+            return Vec::new();
+        };
+        let nodes = self.status.nodes.values().filter(|node| {
+            let waits = node.synchronization_status.is_some() && !node.phase.is_fulfilled();
+            waits && is_below(&node.name, &around.name)
+        });
+        nodes.cloned().collect()
+    }
+}
+
+/// A workflow that had ended with pods that were still to hear of it: the object with what is held now, if that has
+/// changed.
+pub(super) fn after(
+    object: &Value,
+    status: &Status,
+    observed: &Observed,
+    locks: &mut Locks,
+) -> Option<Value> {
+    if status.synchronization.is_null() {
+        return None;
+    }
+    let meta = &object["metadata"];
+    let text = |field: &str| meta[field].as_str().unwrap_or_default();
+    let (namespace, name) = (text("namespace"), text("name"));
+    unlock(locks, namespace, name, status, observed);
+    let mut held = Value::Null;
+    locks.write(namespace, name, &mut held);
+    if held == status.synchronization {
+        return None;
+    }
+    let mut object = object.clone();
+    let fields = object["status"].as_object_mut();
+    let set = |fields: &mut Map<String, Value>| match held {
+        Value::Null => fields.remove("synchronization"),
+        held => fields.insert("synchronization".to_owned(), held),
+    };
+    fields.and_then(set);
+    Some(object)
+}
+
+/// Gives back what is held by what has ended.
+fn unlock(locks: &mut Locks, namespace: &str, workflow: &str, status: &Status, observed: &Observed) {
+    let holders: BTreeSet<String> = locks.held_by(namespace, workflow);
+    for id in holders {
+        let node = status.nodes.get(&id);
+        let is_over = status.is_fulfilled() || node.is_some_and(|node| node.phase.is_fulfilled());
+        // The workflow as a whole, or something that nobody could note, ends with the last pod of all.
+        let runs = node.map_or_else(
+            || observed.pods.iter().any(|pod| !pod.has_ended()),
+            |node| runs(observed, &node.name),
+        );
+        if is_over && !runs {
+            locks.release(namespace, workflow, &id);
+        }
+    }
+}
+
+/// Whether a pod of a node, or of something inside of it, has not ended. Its handlers run when it is over.
+fn runs(observed: &Observed, name: &str) -> bool {
+    let handlers = [names::on_exit(name), names::hook(name, "")];
+    let is_part = |pod: &str| is_below(pod, name) && !handlers.iter().any(|handler| pod.starts_with(handler));
+    let mut running = observed.pods.iter().filter(|pod| !pod.has_ended());
+    running.any(|pod| is_part(&pod.node_name))
+}
