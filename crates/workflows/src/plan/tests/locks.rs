@@ -164,8 +164,9 @@ fn end_stopped(cluster: &mut Cluster, plan: &Plan) {
 #[test]
 fn a_lock_is_held_until_the_pod_that_was_stopped_has_ended() {
     let spec = json!({"entrypoint": "main", "templates": [
-        {"name": "main", "dag": {"tasks": [{"name": "a", "template": "locked"}, {"name": "b", "template": "locked"}]}},
-        {"name": "locked", "timeout": "5s", "synchronization": {"mutex": {"name": "m"}}, "container": container()},
+        {"name": "main", "dag": {"tasks": [{"name": "a", "template": "timed"}, {"name": "b", "template": "locked"}]}},
+        {"name": "timed", "timeout": "5s", "synchronization": {"mutex": {"name": "m"}}, "container": container()},
+        {"name": "locked", "synchronization": {"mutex": {"name": "m"}}, "container": container()},
     ]});
     let mut cluster = Cluster::new(spec, |_, _| End::Never);
     cluster.step();
