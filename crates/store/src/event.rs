@@ -53,6 +53,12 @@ impl Event {
         (self.kind != Kind::Deleted).then_some(&self.object)
     }
 
+    /// The memory that a watcher holds while it hands this event on: the states it is made from.
+    pub(crate) fn size(&self) -> usize {
+        let previous = self.previous.as_ref().map_or(0, |previous| previous.json().len());
+        previous + self.object.json().len()
+    }
+
     /// The memory that is held only because this event is remembered: the state it replaced, and for a
     /// delete the object itself.
     pub(crate) fn weight(&self) -> usize {

@@ -128,7 +128,7 @@ impl Partition {
         let mut bytes = 0;
         let batch = covered.take(BATCH).take_while(|event| {
             let fits = bytes < BATCH_BYTES;
-            bytes += event.weight();
+            bytes += event.size();
             fits
         });
         let events: Vec<_> = batch.cloned().collect();
