@@ -34,6 +34,9 @@ pub(super) struct Volumes {
 impl Worker {
     /// Looks after volumes that have to change by themselves.
     pub(super) fn keep_volumes(&mut self) {
+        if self.is_over() {
+            return;
+        }
         match self.volumes.expire {
             Some(when) if when <= Timestamp::now() => self.refresh_volumes(),
             when => self.look_at(when),
