@@ -49,15 +49,15 @@ impl fmt::Display for Notice {
                 beside,
                 gang,
             } => {
-                let beside = beside.map(|name| format!(", {name}")).unwrap_or_default();
+                let followed: Vec<&str> = kinds.iter().map(String::as_str).chain(*beside).collect();
                 let place = match namespaces.as_slice() {
                     [] => "all namespaces".to_owned(),
                     names => format!("namespace {}", names.join(", ")),
                 };
                 write!(
                     formatter,
-                    "looking after {}{beside} in {place} of {address}; pods are placed together by {gang}",
-                    kinds.join(", ")
+                    "looking after {} in {place} of {address}; pods are placed together by {gang}",
+                    followed.join(", ")
                 )
             }
             Self::StandsBy { by } => write!(formatter, "standing by: {by} leads"),
