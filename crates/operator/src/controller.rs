@@ -217,7 +217,10 @@ impl Controller {
         let job = StoredJob::of(kept);
         let mut decided = self.decide(&key, &job);
         let refusals = match self.make(&job, &decided.plan.make).await? {
-            Made::All { but } => but,
+            Made::All { but } => {
+                self.pods_first.forget(&key);
+                but
+            }
             Made::PodsOnly => return Ok(Next::After(pods_first::PAUSE)),
         };
         if self.closing.is_said() {

@@ -61,6 +61,7 @@ impl PodsFirst {
         state.patient.contains_key(key) && state.gives_way(key, now)
     }
 
+    /// All of the job is made, or it is gone.
     pub(crate) fn forget(&self, key: &Key) {
         self.state.lock().patient.remove(key);
     }
@@ -77,12 +78,9 @@ impl State {
     }
 
     fn gives_way(&mut self, key: &Key, now: Instant) -> bool {
+        // Patience that has ended stays so until all is made: who begins anew at each look would never have any.
         let until = *self.patient.entry(key.clone()).or_insert(now + LONGEST);
-        let gives_way = (self.making > 0 || self.has_lately_made_for_another(key, now)) && now < until;
-        if !gives_way {
-            self.patient.remove(key);
-        }
-        gives_way
+        (self.making > 0 || self.has_lately_made_for_another(key, now)) && now < until
     }
 
     fn has_lately_made_for_another(&self, key: &Key, now: Instant) -> bool {
@@ -139,6 +137,8 @@ mod tests {
         assert!(order.gives_way(&job(), now));
         assert!(order.gives_way(&job(), now + LONGEST / 2));
         assert!(!order.still_gives_way(&job(), now + LONGEST));
+        assert!(!order.gives_way(&job(), now + LONGEST));
+        order.forget(&job());
         assert!(order.state.lock().patient.is_empty());
     }
 }

@@ -115,7 +115,10 @@ impl Controller {
             return Ok(Next::Wait);
         }
         if kept.is_being_deleted {
-            self.forget(&key);
+            // Its pods wake it when they end; what they hold is theirs until then.
+            if !self.has_running_pods(kept.uid()) {
+                self.forget(&key);
+            }
             return Ok(Next::Wait);
         }
         let Some(mut object) = self.object(&key, &kept).await? else {
@@ -126,6 +129,9 @@ impl Controller {
             self.observe(&key, kept.uid(), &mut observed);
             let now = Timestamp::now();
             let planned = self.plan(&object, &observed, now);
+            if planned.left_queue {
+                self.wake_waiting(&self.locks.lock(), None);
+            }
             if !planned.unknown.is_empty() {
                 look_up(
                     &self.world.client,
@@ -165,11 +171,13 @@ impl Controller {
                 )
             })
         };
-        let planned = apart().unwrap_or_else(decide);
-        if planned.left_queue {
-            self.wake_waiting(&self.locks.lock(), None);
-        }
-        planned
+        apart().unwrap_or_else(decide)
+    }
+
+    fn has_running_pods(&self, uid: &str) -> bool {
+        let pods = self.world.pods.controlled_by(uid);
+        let mut pods = pods.iter().filter_map(|seen| seen.pod.as_deref());
+        pods.any(|pod| !pod.has_ended())
     }
 
     /// The workflow, where there may be something to do for it.

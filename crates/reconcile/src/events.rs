@@ -17,7 +17,7 @@ use kube::{
 };
 use serde_json::json;
 use tokio::{
-    sync::{mpsc, watch},
+    sync::{Notify, mpsc, watch},
     time::Instant,
 };
 
@@ -44,6 +44,7 @@ pub struct Recorder {
     /// Its other end goes when everything is written.
     writing: watch::Receiver<()>,
     work: watch::Sender<Work>,
+    crowded: Arc<Notify>,
 }
 
 /// Somebody at work: until it goes, events wait, and those that have waited long are written one at a time.
@@ -90,12 +91,18 @@ impl Recorder {
         let (told, heard) = mpsc::channel(WAITING);
         let (written, writing) = watch::channel(());
         let work = watch::Sender::new(Work::default());
-        let turns = Turns::new(work.subscribe());
+        let crowded = Arc::new(Notify::new());
+        let turns = Turns::new(work.subscribe(), crowded.clone());
         tokio::spawn(async move {
             write_down(client, reporter, heard, turns).await;
             drop(written);
         });
-        Self { told, writing, work }
+        Self {
+            told,
+            writing,
+            work,
+            crowded,
+        }
     }
 
     /// Telling gives way to the work that begins with this.
@@ -134,6 +141,9 @@ impl Recorder {
             at: Timestamp::now(),
             patience: Instant::now() + PATIENCE,
         };
+        if self.told.capacity() < WAITING / 2 {
+            self.crowded.notify_waiters();
+        }
         if self.told.try_send(told).is_err() {
             tracing::warn!(reason, "an event was lost: too many at a time");
         }

@@ -41,7 +41,7 @@ pub struct Child {
 pub enum Make {
     /// If there is none of that name.
     Create,
-    /// Whole, also over the one that is there.
+    /// With these fields, also over the one that is there.
     Apply,
     /// If there is none of that name, with a new SSH key pair in its data: `ssh-privatekey` (PEM) and
     /// `ssh-publickey` (one line of an `authorized_keys` file).

@@ -1,9 +1,9 @@
 //! Whose turn it is: events wait while there is work, so that what is done is done first and then told of.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{Mutex, MutexGuard, watch},
+    sync::{Mutex, MutexGuard, Notify, watch},
     time::{Instant, sleep_until, timeout_at},
 };
 
@@ -29,29 +29,35 @@ impl Work {
 
     /// When it is calm if nobody begins anything; never while somebody works.
     fn calm(&self) -> Option<Instant> {
-        let long_past = Instant::now();
-        let calm = self.ended.map_or(long_past, |ended| ended + CALM);
+        let calm = self.ended.map_or_else(Instant::now, |ended| ended + CALM);
         (self.working == 0).then_some(calm)
     }
 }
 
 pub(super) struct Turns {
     work: watch::Receiver<Work>,
+    /// Told when so many wait that the next might find no room.
+    crowded: Arc<Notify>,
     single_file: Mutex<()>,
 }
 
 impl Turns {
-    pub(super) fn new(work: watch::Receiver<Work>) -> Self {
+    pub(super) fn new(work: watch::Receiver<Work>, crowded: Arc<Notify>) -> Self {
         Self {
             work,
+            crowded,
             single_file: Mutex::new(()),
         }
     }
 
-    /// Resolves when nobody works; after the patience has ended also while somebody does, for one at a time.
+    /// Resolves when nobody works; after the patience has ended, or where it is crowded, also while somebody does,
+    /// for one at a time.
     pub(super) async fn next(&self, patience: Instant) -> Option<MutexGuard<'_, ()>> {
         let impatient = async {
-            sleep_until(patience).await;
+            tokio::select! {
+                () = sleep_until(patience) => {}
+                () = self.crowded.notified() => {}
+            }
             self.single_file.lock().await
         };
         tokio::select! {

@@ -104,6 +104,9 @@ impl Walk<'_> {
         // Nobody comes by again to see whether they have their locks.
         for waiting in self.waiting_below(id) {
             self.mark(&waiting.name, Phase::Failed, Some(FAIL_FAST));
+            if let Some(ended) = self.node_mut(&waiting.name) {
+                ended.synchronization_status = None;
+            }
         }
         self.mark(&node.name, Phase::Failed, Some(FAIL_FAST));
     }
@@ -202,11 +205,13 @@ impl Walk<'_> {
             let is_noted = self.status.nodes.contains_key(&pod.node_id);
             if !is_noted && pod.is_labelled_completed {
                 self.left_behind.insert(pod.node_id.as_str());
-                self.plan.delete.push(Gone {
-                    kind: "Pod",
-                    name: pod.name.clone(),
-                    uid: pod.uid.clone(),
-                });
+                if !pod.is_being_deleted {
+                    self.plan.delete.push(Gone {
+                        kind: "Pod",
+                        name: pod.name.clone(),
+                        uid: pod.uid.clone(),
+                    });
+                }
                 continue;
             }
             self.pods.insert(pod.node_id.as_str(), pod);

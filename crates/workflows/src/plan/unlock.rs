@@ -12,7 +12,7 @@ impl Walk<'_> {
     pub(super) fn unlock(&mut self, name: &str) {
         let id = self.id(name);
         let is_held = self.locks.has_holder(&self.namespace, &self.name, &id);
-        if !is_held || !runs(self.observed, name) {
+        if !is_held || !runs(self.observed, &self.plan.make, name) {
             self.locks.release(&self.namespace, &self.name, &id);
         }
     }
@@ -25,6 +25,7 @@ impl Walk<'_> {
             &self.name,
             &self.status,
             self.observed,
+            &self.plan.make,
         );
     }
 
@@ -61,7 +62,7 @@ pub(super) fn after(
     let meta = &object["metadata"];
     let text = |field: &str| meta[field].as_str().unwrap_or_default();
     let (namespace, name) = (text("namespace"), text("name"));
-    unlock(locks, namespace, name, status, observed);
+    unlock(locks, namespace, name, status, observed, &[]);
     let mut held = Value::Null;
     locks.write(namespace, name, &mut held);
     if held == status.synchronization {
@@ -78,15 +79,22 @@ pub(super) fn after(
 }
 
 /// Gives back what is held by what has ended.
-fn unlock(locks: &mut Locks, namespace: &str, workflow: &str, status: &Status, observed: &Observed) {
+fn unlock(
+    locks: &mut Locks,
+    namespace: &str,
+    workflow: &str,
+    status: &Status,
+    observed: &Observed,
+    made: &[Value],
+) {
     let holders: BTreeSet<String> = locks.held_by(namespace, workflow);
     for id in holders {
         let node = status.nodes.get(&id);
         let is_over = status.is_fulfilled() || node.is_some_and(|node| node.phase.is_fulfilled());
         // The workflow as a whole, or something that nobody could note, ends with the last pod of all.
         let runs = node.map_or_else(
-            || observed.pods.iter().any(|pod| !pod.has_ended()),
-            |node| runs(observed, &node.name),
+            || running(observed, made).next().is_some(),
+            |node| runs(observed, made, &node.name),
         );
         if is_over && !runs {
             locks.release(namespace, workflow, &id);
@@ -95,9 +103,17 @@ fn unlock(locks: &mut Locks, namespace: &str, workflow: &str, status: &Status, o
 }
 
 /// Whether a pod of a node, or of something inside of it, has not ended. Its handlers run when it is over.
-fn runs(observed: &Observed, name: &str) -> bool {
-    let handlers = [names::on_exit(name), names::hook(name, "")];
-    let is_part = |pod: &str| is_below(pod, name) && !handlers.iter().any(|handler| pod.starts_with(handler));
-    let mut running = observed.pods.iter().filter(|pod| !pod.has_ended());
-    running.any(|pod| is_part(&pod.node_name))
+fn runs(observed: &Observed, made: &[Value], name: &str) -> bool {
+    let (exit, hooks) = (names::on_exit(name), names::hook(name, ""));
+    let is_part = |pod: &str| is_below(pod, name) && !is_below(pod, &exit) && !pod.starts_with(&hooks);
+    running(observed, made).any(is_part)
+}
+
+/// The nodes of the pods that have not ended, those that are only now to be made among them.
+fn running<'a>(observed: &'a Observed, made: &'a [Value]) -> impl Iterator<Item = &'a str> {
+    let running = observed.pods.iter().filter(|pod| !pod.has_ended());
+    let begun = made
+        .iter()
+        .filter_map(|object| object["metadata"]["annotations"][names::NODE_NAME].as_str());
+    running.map(|pod| pod.node_name.as_str()).chain(begun)
 }

@@ -219,3 +219,39 @@ fn a_workflow_that_was_ended_holds_its_locks_until_its_pods_have_ended() {
         assert_eq!(decide(&mut cluster).object, None);
     }
 }
+
+#[test]
+fn a_pod_that_is_only_now_made_holds_the_lock_around_it() {
+    let spec = json!({"entrypoint": "main", "templates": [
+        {"name": "main", "synchronization": {"mutex": {"name": "m"}}, "steps": [[
+            {"name": "a", "template": "t"}, {"name": "b", "template": "broken"},
+        ]]},
+        {"name": "t", "container": container()},
+        {"name": "broken", "podSpecPatch": "{", "container": container()},
+    ]});
+    let mut cluster = Cluster::new(spec, |_, _| End::Never);
+    let plan = decide(&mut cluster);
+    assert_eq!(cluster.phase(), Phase::Error, "the other is broken");
+    assert_eq!(plan.make.len(), 1);
+    assert_eq!(cluster.locks.held_by("n", "w").len(), 1);
+}
+
+#[test]
+fn a_task_named_like_a_handler_holds_the_lock_around_it() {
+    let spec = json!({"entrypoint": "main", "templates": [
+        {"name": "main", "synchronization": {"mutex": {"name": "m"}}, "dag": {"tasks": [
+            {"name": "onExit-report", "template": "t"},
+        ]}},
+        {"name": "t", "container": container()},
+    ]});
+    let mut cluster = Cluster::new(spec, |_, _| End::Never);
+    cluster.step();
+    cluster.run_pods();
+    cluster.step();
+    cluster.workflow["spec"]["shutdown"] = json!("Terminate");
+    let stopping = decide(&mut cluster);
+    assert_eq!(cluster.locks.held_by("n", "w").len(), 1);
+    end_stopped(&mut cluster, &stopping);
+    decide(&mut cluster);
+    assert_eq!(cluster.locks, Locks::default());
+}
