@@ -31,16 +31,9 @@ use sources::Object;
 /// Who the fields belong to that are applied here.
 const MANAGER: &str = "trainyard";
 
-/// How often an object is looked at again that somebody has changed between the look at what it is and the answer what
-/// becomes of it: what others change is none of our doing.
+/// How often an object is looked at once more, because somebody has changed it since it was looked at: their change is
+/// not to be told as ours.
 const TRIES: usize = 4;
-
-/// An object is applied to what was seen of it, or not at all.
-fn pin(object: &mut Value, seen: &Value) {
-    if let Some(version) = seen["metadata"]["resourceVersion"].as_str() {
-        object["metadata"]["resourceVersion"] = Value::from(version);
-    }
-}
 /// Which package an object was applied with.
 const PACKAGE: &str = "trainyard.dev/package";
 
@@ -85,6 +78,25 @@ impl Label {
         let package = self.package.as_deref()?;
         package_of(live).filter(|other| *other != package)
     }
+}
+
+/// An object is applied to what was seen of it, or not at all. Which version it is for may be said by itself already.
+fn pin(object: &mut Value, seen: &Value) {
+    if !is_for_one_version(object)
+        && let Some(version) = seen["metadata"]["resourceVersion"].as_str()
+    {
+        object["metadata"]["resourceVersion"] = version.into();
+    }
+}
+
+/// How often an object may be looked at once more. Whoever says which version they mean wants to know that it is
+/// another by now.
+fn tries(object: &Value) -> usize {
+    if is_for_one_version(object) { 0 } else { TRIES }
+}
+
+fn is_for_one_version(object: &Value) -> bool {
+    !object["metadata"]["resourceVersion"].is_null()
 }
 
 /// The package that an object was applied with.
@@ -191,4 +203,27 @@ fn has_namespace(objects: &[Object], object: &Value) -> bool {
 fn unknown_kind(object: &Object) -> String {
     let (kind, version) = (&object.value["kind"], &object.value["apiVersion"]);
     format!("no matches for kind {kind} in version {version}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_is_for_the_version_that_was_seen_or_for_the_one_it_names() {
+        let seen = json!({"metadata": {"resourceVersion": "7"}});
+        for unnamed in [json!({}), json!({"metadata": {"resourceVersion": null}})] {
+            let mut object = unnamed;
+            assert_eq!(tries(&object), TRIES);
+            pin(&mut object, &seen);
+            assert_eq!(object, seen);
+        }
+        let named = json!({"metadata": {"resourceVersion": "5"}});
+        let mut object = named.clone();
+        assert_eq!(tries(&object), 0);
+        pin(&mut object, &seen);
+        assert_eq!(object, named);
+    }
 }

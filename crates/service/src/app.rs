@@ -14,7 +14,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, future::join_all};
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::Value;
@@ -303,13 +303,16 @@ impl App {
 
     /// Waits until each of these templates has been there; whoever deletes one later is right.
     pub(crate) async fn await_templates(&self, templates: &[BuiltIn]) {
-        for template in templates {
-            let mut changes = self.templates.follow("", template.name);
-            while self.templates.get("", template.name).is_none() {
-                changes.changed().await;
-            }
-        }
+        // All at once: one that has been there and was deleted while another was waited for has been there.
+        join_all(templates.iter().map(|it| self.await_template(it.name))).await;
         self.has_templates.send_replace(true);
+    }
+
+    async fn await_template(&self, name: &str) {
+        let mut changes = self.templates.follow("", name);
+        while self.templates.get("", name).is_none() {
+            changes.changed().await;
+        }
     }
 
     /// Resolves when the templates that come with the program have been there.

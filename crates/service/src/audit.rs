@@ -275,10 +275,42 @@ pub(crate) async fn create_own(
     let begun = store
         .write(std::slice::from_ref(&record), chunk::Kind::Begun)
         .await?;
-    objects.create(folder, &object, Earnest::Really).await?;
+    if let Err(refusal) = objects.create(folder, &object, Earnest::Really).await {
+        if refusal.is_certain() {
+            remove_begun(&store, &begun).await;
+        }
+        return Err(refusal);
+    }
     record.done(change);
-    store.write(&[record], chunk::Kind::Loose).await?;
-    store.remove(&begun).await
+    finish_own(&store, &record, &begun).await;
+    Ok(())
+}
+
+/// Stores that a change was made. Whoever made it needs what came of it also where that cannot be stored; then it
+/// stays in the log as begun, and whoever looks finds the mark of it.
+async fn finish_own(store: &Store, record: &Record, begun: &str) {
+    let text = record.json.to_string();
+    tracing::info!(target: "audit", "{text}");
+    match store
+        .write(std::slice::from_ref(record), chunk::Kind::Loose)
+        .await
+    {
+        Ok(_) => remove_begun(store, begun).await,
+        Err(refusal) => {
+            tracing::error!(
+                ?refusal,
+                record = text,
+                "a change could not be written to the audit log"
+            );
+        }
+    }
+}
+
+/// What is left of a chunk is seen to by whoever looks next.
+async fn remove_begun(store: &Store, name: &str) {
+    if let Err(refusal) = store.remove(name).await {
+        tracing::error!(?refusal, name, "a chunk of the audit log could not be removed");
+    }
 }
 
 async fn write_all(

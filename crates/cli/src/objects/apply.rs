@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    Label, MANAGER, Patience, Placed, TRIES,
+    Label, MANAGER, Patience, Placed,
     discovery::Discovery,
     order,
     prune::{self, Scope},
@@ -159,7 +159,7 @@ impl Work<'_> {
             self.without_kind(object);
             return Ok(());
         };
-        let mut tries = TRIES;
+        let mut tries = super::tries(&placed.object);
         loop {
             match self.try_to_apply(object, placed.clone(), tries > 0).await {
                 // Somebody was faster, or has fields that are wanted here: then it is so again.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
-    Label, MANAGER, Placed, TRIES,
+    Label, MANAGER, Placed,
     discovery::Discovery,
     order,
     prune::{self, Scope},
@@ -153,7 +153,7 @@ async fn compare(
         )));
     };
     let dry_run = format!("{}?fieldManager={MANAGER}&force=true&dryRun=All", placed.path);
-    let mut tries = TRIES;
+    let mut tries = super::tries(&placed.object);
     loop {
         let live = cluster.api.find(&placed.path).await.map_err(told)?;
         let mut wanted = placed.object.clone();

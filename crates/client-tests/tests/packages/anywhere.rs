@@ -102,9 +102,9 @@ fn examples_are_applied_compared_pruned_and_deleted() {
             .partition::<Vec<&str>, _>(|line| line.ends_with(" deleted"));
         assert_eq!((gone.len(), absent.len()), (made - 1, 1), "{package}: {deleted}");
         // What belonged to them goes a moment later.
-        let left = "\"$(kubectl get pods,pvc,pv,mpijobs -o name)\"";
+        let is_gone = "left=$(kubectl get pods,pvc,pv,mpijobs -o name) && [ -z \"$left\" ]";
         shell.ok(&format!(
-            "timeout 120 sh -c 'until [ -z {left} ]; do sleep 0.1; done'"
+            "timeout 120 sh -c 'until {is_gone}; do sleep 0.1; done'"
         ));
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Reply {
 #[track_caller]
 pub(crate) fn ask(url: &str, arguments: &[&str], body: Option<&str>) -> Reply {
     let mut command = Command::new("curl");
-    command.args(["--silent", "--show-error", "--include", "--max-time", "600"]);
+    command.args(["--silent", "--show-error", "--include", "--max-time", "120"]);
     command.args(arguments);
     let has_form = arguments
         .iter()

@@ -98,6 +98,26 @@ impl Detached {
         curl::ask(&format!("{address}{path}"), &["-H", &authorization], None)
     }
 
+    /// Returns when everything is there that comes with the program.
+    #[track_caller]
+    fn await_ready(&self) {
+        until("the service to be ready", || {
+            let ready = self.get("", "/readyz");
+            (ready.status == 200).then_some(()).ok_or(ready.body)
+        });
+    }
+
+    /// The token, as soon as it is written.
+    #[track_caller]
+    fn await_token(&self) -> String {
+        let mut token = String::new();
+        until("the token", || {
+            token = self.token()?;
+            Ok(())
+        });
+        token
+    }
+
     /// The token in the file that the start block names.
     fn token(&self) -> Result<String, String> {
         let text = fs::read_to_string(self.data_dir().join("service-token"));
@@ -110,6 +130,12 @@ impl Drop for Detached {
     fn drop(&mut self) {
         self.down();
     }
+}
+
+/// Whether a start block says that this is still to come, alone or beside others.
+fn says_late(block: &str, what: &str) -> bool {
+    let mut lines = block.lines();
+    lines.any(|line| line.starts_with("  not yet ") && line.contains(what))
 }
 
 /// Nobody may make templates.
@@ -136,9 +162,9 @@ fn templates_that_are_not_there_yet_are_not_said_to_be_missing() {
         return;
     }
     let cluster = Detached::new();
-    let block = cluster.up();
-    assert!(!block.contains("not yet"), "{block}");
-    let token = cluster.token().unwrap();
+    cluster.up();
+    cluster.await_ready();
+    let token = cluster.await_token();
     cluster.trainyard(&["apply", "-f", "-"], POLICY).success();
     let template = |name: &str| {
         let spec = json!({"template": "kind: Job\n"});
@@ -160,10 +186,7 @@ fn templates_that_are_not_there_yet_are_not_said_to_be_missing() {
 
     // Whoever starts it next brings back what comes with the program, and cannot yet.
     let block = cluster.up();
-    assert!(
-        block.contains("\n  not yet     task templates (still being made)\n"),
-        "{block}"
-    );
+    assert!(says_late(&block, "task templates"), "{block}");
     for path in ["/v1/templates", "/v1/templates/countdown-task", "/v1/node-groups"] {
         let reply = cluster.get(&token, path);
         reply.problem(503, "unavailable");
@@ -175,10 +198,7 @@ fn templates_that_are_not_there_yet_are_not_said_to_be_missing() {
     cluster.get(&token, "/v1/tasks").expect(200);
 
     cluster.trainyard(&["delete", "-f", "-"], POLICY).success();
-    until("the service to be ready", || {
-        let ready = cluster.get("", "/readyz");
-        (ready.status == 200).then_some(()).ok_or(ready.body)
-    });
+    cluster.await_ready();
     cluster.get(&token, "/v1/templates/countdown-task").expect(200);
 }
 
@@ -189,28 +209,21 @@ fn a_token_that_cannot_be_written_is_tried_again_and_made_once() {
     }
     let cluster = Detached::new();
     cluster.up();
-    let first = cluster.token().unwrap();
+    let first = cluster.await_token();
     assert_eq!(cluster.down().code, 0);
     // Nothing can be written where a folder is.
     let file = cluster.data_dir().join("service-token");
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
     let block = cluster.up();
-    assert!(
-        block.contains("\n  not yet     the token of the task service (still being made)\n"),
-        "{block}"
-    );
+    assert!(says_late(&block, "the token of the task service"), "{block}");
     until("a second try", || {
         let log = fs::read_to_string(cluster.data_dir().join("server.log")).unwrap_or_default();
         let tries = log.matches("has no token for its admin yet").count();
         (tries > 1).then_some(()).ok_or(log)
     });
     fs::remove_dir(&file).unwrap();
-    let mut second = String::new();
-    until("the token", || {
-        second = cluster.token()?;
-        Ok(())
-    });
+    let second = cluster.await_token();
     assert_ne!(second, first);
     let tokens = cluster.get(&second, "/v1/tokens?namespace=*").expect(200);
     assert_eq!(tokens["items"].as_array().unwrap().len(), 2, "{tokens}");

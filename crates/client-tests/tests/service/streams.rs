@@ -34,7 +34,8 @@ fn a_stream_tells_everything_once_also_when_it_was_cut() {
     let name = service.countdown("countdown", 3);
     let stream = |path: &str, after: Option<&str>| {
         let after = after.map(|id| format!("Last-Event-ID: {id}"));
-        let mut arguments = vec!["-N", "-H", "Accept: text/event-stream"];
+        // A busy machine takes its time for a whole task.
+        let mut arguments = vec!["-N", "--max-time", "600", "-H", "Accept: text/event-stream"];
         if let Some(after) = &after {
             arguments.extend(["-H", after]);
         }
@@ -158,13 +159,14 @@ impl OpenStream {
     /// Returns when the stream has begun.
     #[track_caller]
     pub(crate) fn begin(url: &str, token: &str) -> Self {
-        Self::try_begin(url, token).unwrap_or_else(|| panic!("{url}: it did not begin"))
+        Self::try_begin(url, token, 120).unwrap_or_else(|| panic!("{url}: it did not begin"))
     }
 
-    /// None where it is refused.
-    fn try_begin(url: &str, token: &str) -> Option<Self> {
+    /// None where it is refused. It is read for so many seconds at most.
+    fn try_begin(url: &str, token: &str, seconds: u32) -> Option<Self> {
         let mut process = Command::new("curl")
-            .args(["--silent", "--fail", "--no-buffer", "--max-time", "600"])
+            .args(["--silent", "--fail", "--no-buffer"])
+            .args(["--max-time", &seconds.to_string()])
             .args(["-H", "Accept: text/event-stream"])
             .args(["-H", &format!("Authorization: Bearer {token}"), url])
             .stdin(Stdio::null())
@@ -213,7 +215,8 @@ fn streams_end_with_the_token_they_were_begun_with() {
     };
     let begin = |token: &str| -> Option<Vec<OpenStream>> {
         let url = |what: &str| format!("{}/v1/tasks/{task}/{what}", service.address);
-        let begun = ["status", "events", "logs"].map(|what| OpenStream::try_begin(&url(what), token));
+        // Longer than all of the tokens together that are tried below.
+        let begun = ["status", "events", "logs"].map(|what| OpenStream::try_begin(&url(what), token, 600));
         begun.into_iter().collect()
     };
 

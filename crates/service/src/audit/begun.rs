@@ -17,6 +17,8 @@ pub(crate) struct Begun {
     record: Record,
     /// None for what is only tried.
     sheet: Option<Arc<Sheet>>,
+    /// Whether a part of it was made already.
+    is_made: bool,
     /// Whether it is known what became of it: it is recorded, or was refused.
     is_settled: bool,
 }
@@ -26,6 +28,7 @@ impl Begun {
         Self {
             record,
             sheet: Some(sheet),
+            is_made: false,
             is_settled: false,
         }
     }
@@ -34,6 +37,7 @@ impl Begun {
         Self {
             record,
             sheet: None,
+            is_made: false,
             is_settled: true,
         }
     }
@@ -52,14 +56,16 @@ impl Begun {
         self.is_settled = true;
     }
 
-    /// Makes the change. What the cluster refuses was not made; of what it does not answer nobody knows.
+    /// Makes the change, or a part of it. What the cluster refuses was not made, unless a part of it was before; of
+    /// what it does not answer nobody knows.
     pub(crate) async fn attempt<T>(
         &mut self,
         change: impl Future<Output = Result<T, Refusal>>,
     ) -> Result<T, Refusal> {
         self.is_settled = false;
         let answer = change.await;
-        self.is_settled = answer.as_ref().is_err_and(Refusal::is_certain);
+        self.is_settled = !self.is_made && answer.as_ref().is_err_and(Refusal::is_certain);
+        self.is_made |= answer.is_ok();
         answer
     }
 }
@@ -204,6 +210,19 @@ mod tests {
             .attempt(std::future::pending::<Result<(), Refusal>>())
             .now_or_never();
         assert!(cut_off.is_none());
+        drop(left);
+        assert!(removed.try_recv().is_err());
+    }
+
+    #[tokio::test]
+    async fn a_sheet_stays_where_a_part_was_made_and_the_rest_refused() {
+        let (sheet, mut removed) = sheet();
+        let mut left = begun(&sheet);
+        drop(sheet);
+        let _ = left.attempt(async { Ok(()) }).await;
+        let _ = left
+            .attempt(async { Err::<(), _>(refusal(StatusCode::CONFLICT)) })
+            .await;
         drop(left);
         assert!(removed.try_recv().is_err());
     }

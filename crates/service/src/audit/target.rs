@@ -83,6 +83,9 @@ impl Target {
             (Effect::Gone, Some(object)) if object["metadata"]["deletionTimestamp"].is_string() => {
                 Verdict::Done("it is being deleted")
             }
+            (Effect::Gone, Some(object)) if mark_of(object) == Some(record) => {
+                Verdict::Open("it is still there, and was changed for this")
+            }
             (Effect::Gone, Some(_)) => Verdict::NotDone("it is still there"),
             (_, Some(object)) if mark_of(object) == Some(record) => Verdict::Done("it bears this record"),
             (Effect::Changed, Some(object)) if mark_of(object) == self.before.as_deref() => {
@@ -151,7 +154,9 @@ mod tests {
         assert!(matches!(judge(None), Verdict::Done(_)));
         assert!(matches!(judge(Some(object("v", None))), Verdict::Done(_)));
         assert!(matches!(judge(Some(object("u", Some("q")))), Verdict::NotDone(_)));
-        let mut going = object("u", None);
+        // It was told what is to become of its claims before it was to go.
+        assert!(matches!(judge(Some(object("u", Some("r")))), Verdict::Open(_)));
+        let mut going = object("u", Some("r"));
         going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         assert!(matches!(judge(Some(going)), Verdict::Done(_)));
     }

@@ -181,7 +181,8 @@ pub(super) async fn delete(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     let target = Target::gone(&folder, &task);
     let mut begun = app.audit.begin(asked, &change, &target).await?;
     if let Some(claims) = asked.text("claims") {
-        let patch = json!({"spec": {"claims": claims}});
+        let mut patch = json!({"spec": {"claims": claims}});
+        begun.mark(&mut patch);
         task = begun
             .attempt(app.objects.merge(&folder, name, &patch))
             .await

@@ -101,16 +101,24 @@ pub(super) async fn get(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
 
 /// A template by its name, with what may have been meant where there is none.
 pub(super) async fn find(app: &App, name: &str) -> Outcome<Value> {
-    if let Some(object) = app.objects.find(&folder(), name).await.about("template", name)? {
+    if let Some(object) = look_for(app, name).await? {
         return Ok(object);
     }
     app.check_templates(app::PATIENCE).await?;
+    // It may have come while it was waited for.
+    if let Some(object) = look_for(app, name).await? {
+        return Ok(object);
+    }
     let mut problem = Problem::not_found("template", name);
     let known = app.templates.all(None, |_| true);
     if let Some(nearest) = crate::checking::nearest(name, known.iter().map(|row| row.name())) {
         problem.detail.push_str(&format!("; did you mean `{nearest}`?"));
     }
     Err(problem)
+}
+
+async fn look_for(app: &App, name: &str) -> Outcome<Option<Value>> {
+    app.objects.find(&folder(), name).await.about("template", name)
 }
 
 pub(super) async fn create(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {

@@ -52,7 +52,7 @@ pub(crate) async fn logs(app: &Arc<App>, asked: &Asked) -> Outcome<Answer> {
     Ok(Answer::events(stream))
 }
 
-/// Whoever asks a cluster for logs asks a node through it, and is told of a failure where that does not answer.
+/// Whoever asks a cluster for logs asks a node through it, and is told of a failure whichever of them does not answer.
 fn unread(refusal: &Refusal, task: &str) -> Problem {
     if !refusal.is_failure() {
         return refusal.about("logs of the task", task);
@@ -62,7 +62,9 @@ fn unread(refusal: &Refusal, task: &str) -> Problem {
         retry_after: Some(5),
         ..Problem::new(
             Code::Unavailable,
-            format!("the node that has the logs of the task `{task}` does not answer; try again"),
+            format!(
+                "the cluster, or the node that has the logs of the task `{task}`, does not answer; try again"
+            ),
         )
     }
 }
