@@ -231,7 +231,7 @@ fn a_pod_that_is_only_now_made_holds_the_lock_around_it() {
     ]});
     let mut cluster = Cluster::new(spec, |_, _| End::Never);
     let plan = decide(&mut cluster);
-    assert_eq!(cluster.phase(), Phase::Error, "the other is broken");
+    assert_eq!(cluster.phase(), Phase::Failed, "the other is broken");
     assert_eq!(plan.make.len(), 1);
     assert_eq!(cluster.locks.held_by("n", "w").len(), 1);
 }
