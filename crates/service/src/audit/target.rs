@@ -17,6 +17,9 @@ pub(crate) struct Target {
     uid: Option<String>,
     /// The record of the change before.
     before: Option<String>,
+    /// What its specification was: the mark of ours may be taken off by whoever writes the whole object next.
+    #[serde(default)]
+    generation: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,12 +46,14 @@ impl Target {
             effect: Effect::Made,
             uid: None,
             before: None,
+            generation: None,
         }
     }
 
     pub(crate) fn changed(folder: &Folder, object: &Value) -> Self {
         Self {
             before: mark_of(object).map(str::to_owned),
+            generation: generation_of(object),
             ..Self::of(folder, object, Effect::Changed)
         }
     }
@@ -64,6 +69,7 @@ impl Target {
             effect,
             uid: meta["uid"].as_str().map(str::to_owned),
             before: None,
+            generation: None,
         }
     }
 
@@ -88,12 +94,16 @@ impl Target {
             }
             (Effect::Gone, Some(_)) => Verdict::NotDone("it is still there"),
             (_, Some(object)) if mark_of(object) == Some(record) => Verdict::Done("it bears this record"),
-            (Effect::Changed, Some(object)) if mark_of(object) == self.before.as_deref() => {
+            (Effect::Changed, Some(object)) if self.is_as_before(object) => {
                 Verdict::NotDone("it is as it was")
             }
             (_, Some(_)) => Verdict::Open("it was changed once more since, or made by another"),
             (_, None) => Verdict::Open("it is not there: it was not made, or has gone since"),
         }
+    }
+
+    fn is_as_before(&self, object: &Value) -> bool {
+        mark_of(object) == self.before.as_deref() && generation_of(object) == self.generation
     }
 }
 
@@ -104,6 +114,10 @@ pub(super) fn mark(object: &mut Value, record: &str) {
 
 fn mark_of(object: &Value) -> Option<&str> {
     object["metadata"]["annotations"][CHANGE].as_str()
+}
+
+fn generation_of(object: &Value) -> Option<i64> {
+    object["metadata"]["generation"].as_i64()
 }
 
 #[cfg(test)]
@@ -145,6 +159,18 @@ mod tests {
             assert!(matches!(judge(Some(object("v", Some("r")))), Verdict::Open(_)));
             assert!(matches!(judge(None), Verdict::Open(_)));
         }
+    }
+
+    #[test]
+    fn whoever_takes_the_mark_off_does_not_make_a_change_undone() {
+        let of = |generation: i64| {
+            let mut object = object("u", None);
+            object["metadata"]["generation"] = json!(generation);
+            object
+        };
+        let target = Target::changed(&folder(), &of(1));
+        assert!(matches!(target.judge("r", Some(&of(1))), Verdict::NotDone(_)));
+        assert!(matches!(target.judge("r", Some(&of(3))), Verdict::Open(_)));
     }
 
     #[test]

@@ -154,6 +154,17 @@ fn decide(cluster: &mut Cluster) -> Plan {
     plan
 }
 
+/// A workflow whose pods run, and the plan that ends it in the midst of it.
+fn terminated(spec: Value) -> (Cluster, Plan) {
+    let mut cluster = Cluster::new(spec, |_, _| End::Never);
+    cluster.step();
+    cluster.run_pods();
+    cluster.step();
+    cluster.workflow["spec"]["shutdown"] = json!("Terminate");
+    let stopping = decide(&mut cluster);
+    (cluster, stopping)
+}
+
 fn end_stopped(cluster: &mut Cluster, plan: &Plan) {
     for stopped in &plan.stop {
         let pod = cluster.pods.get_mut(&stopped.name).unwrap();
@@ -200,12 +211,7 @@ fn a_workflow_that_was_ended_holds_its_locks_until_its_pods_have_ended() {
             &mut spec["templates"][1]
         };
         locked["synchronization"] = lock;
-        let mut cluster = Cluster::new(spec, |_, _| End::Never);
-        cluster.step();
-        cluster.run_pods();
-        cluster.step();
-        cluster.workflow["spec"]["shutdown"] = json!("Terminate");
-        let stopping = decide(&mut cluster);
+        let (mut cluster, stopping) = terminated(spec);
         assert_eq!(cluster.phase(), Phase::Failed);
         // Another controller begins with what is stored.
         cluster.locks = Locks::default();
@@ -244,12 +250,7 @@ fn a_task_named_like_a_handler_holds_the_lock_around_it() {
         ]}},
         {"name": "t", "container": container()},
     ]});
-    let mut cluster = Cluster::new(spec, |_, _| End::Never);
-    cluster.step();
-    cluster.run_pods();
-    cluster.step();
-    cluster.workflow["spec"]["shutdown"] = json!("Terminate");
-    let stopping = decide(&mut cluster);
+    let (mut cluster, stopping) = terminated(spec);
     assert_eq!(cluster.locks.held_by("n", "w").len(), 1);
     end_stopped(&mut cluster, &stopping);
     decide(&mut cluster);
