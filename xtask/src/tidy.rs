@@ -65,7 +65,7 @@ const ROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("documents", &["manifests", "spdy", "websocket"]),
-    ("trust", &["verified-tls"]),
+    ("ground", &["this-program", "verified-tls"]),
 ];
 
 /// Crates that may not know of time, files, network or threads.

@@ -272,7 +272,7 @@ fn keep_token(client: kube::Client, namespace: String, file: PathBuf) -> oneshot
 const TOKEN_PATIENCE: Duration = Duration::from_secs(3);
 const TOKEN_AGAIN: Duration = Duration::from_secs(5);
 
-/// The path is kept open by nobody: a program that is replaced is started anew by its name.
+/// Its name: pods that want it find it by that, a cluster goes on without (crate `this-program`).
 fn program() -> Result<PathBuf> {
     std::env::current_exe().context("cannot find this program")
 }

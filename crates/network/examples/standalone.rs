@@ -53,7 +53,8 @@ fn start(binary: &Path, folder: &Path) -> io::Result<()> {
         .enable_all()
         .build()?;
     let options = network::Options::default();
-    let start = network::Network::start(binary, folder, &options);
+    let program = this_program::Program::at(binary);
+    let start = network::Network::start(&program, folder, &options);
     runtime.block_on(start).map_err(io::Error::other)?;
     say("started")?;
     io::stdin().read_to_string(&mut String::new()).map(drop)

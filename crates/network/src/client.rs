@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use this_program::Program;
 use tokio::{
     net::{TcpStream, UdpSocket},
-    process::Command,
     time::sleep,
 };
 
@@ -76,8 +76,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Runs `BINARY __network FOLDER` and waits until it answers.
-    pub async fn start(binary: &Path, folder: &Path, options: &Options) -> Result<Self, Error> {
+    /// Runs `PROGRAM __network FOLDER` and waits until it answers.
+    pub async fn start(program: &Program, folder: &Path, options: &Options) -> Result<Self, Error> {
         let unprepared = |source| Error::Folder {
             folder: folder.to_owned(),
             source,
@@ -85,7 +85,8 @@ impl Network {
         folder::create(folder).map_err(unprepared)?;
         options.write(folder).map_err(unprepared)?;
         let log = folder::log(folder).map_err(unprepared)?;
-        let mut child = Command::new(binary)
+        let mut child = program
+            .command()
             .arg("__network")
             .arg(folder)
             .stdin(Stdio::null())
@@ -93,7 +94,7 @@ impl Network {
             .stderr(log)
             .spawn()
             .map_err(|source| Error::Start {
-                binary: binary.to_owned(),
+                binary: program.path().to_owned(),
                 source,
             })?;
         let started = Instant::now();

@@ -14,6 +14,7 @@ use k8s_openapi::api::{
 };
 use kube::{Client, core::PartialObjectMeta};
 use reconcile::{Informer, Informers};
+use this_program::Program;
 use tokio::task::JoinSet;
 
 use crate::{
@@ -89,6 +90,8 @@ pub(crate) struct Agent {
     pub(crate) tier: Decision,
     pub(crate) facts: Facts,
     pub(crate) networking: Networking,
+    /// As `settings` names it, and as it was when this process was started.
+    pub(crate) program: Program,
     pub(crate) followed: Followed,
     pub(crate) tokens: Tokens,
 }
@@ -154,6 +157,7 @@ async fn run(
 impl Agent {
     async fn new(client: Client, followed: Followed, settings: Settings) -> Self {
         let tier = settings.tier.clone();
+        let program = Program::at(&settings.program);
         let images = open_images(settings.clone()).await;
         let folders = Folders::new(&settings.data_dir);
         let gpus = open_gpus(&folders).await;
@@ -165,7 +169,8 @@ impl Agent {
                 folder: folders.syscall_profiles(),
             },
             facts: Facts::read(&settings.data_dir),
-            networking: Networking::new(tier.tier, &settings.program),
+            networking: Networking::new(tier.tier, program.clone()),
+            program,
             tier,
             folders,
             followed,

@@ -2,6 +2,7 @@
 
 mod admission;
 mod agent;
+mod causes;
 mod container;
 mod container_id;
 pub mod environment;

@@ -15,18 +15,19 @@ use std::{
 use containers::tier::Tier;
 use network::{Namespace, Network, Options};
 use parking_lot::{Mutex, RwLock};
+use this_program::Program;
 use tokio::{
     net::TcpStream,
     sync::{Notify, watch},
 };
 
-use crate::{agent::Agent, folders::Folders};
+use crate::{agent::Agent, causes::with_causes, folders::Folders};
 
 /// How often the network is asked whether it lives.
 const LOOK: Duration = Duration::from_secs(5);
 
 pub(crate) struct Networking {
-    program: PathBuf,
+    program: Program,
     tier: Tier,
     present: RwLock<Result<Network, String>>,
     /// Counts the networks there were; pods must be attached to each anew.
@@ -39,9 +40,9 @@ pub(crate) struct Networking {
 }
 
 impl Networking {
-    pub(crate) fn new(tier: Tier, program: &std::path::Path) -> Self {
+    pub(crate) fn new(tier: Tier, program: Program) -> Self {
         Self {
-            program: program.to_owned(),
+            program,
             tier,
             present: RwLock::new(Err("it has not been started yet".to_owned())),
             generation: watch::Sender::new(0),
@@ -125,9 +126,9 @@ impl Networking {
             Network::start(&self.program, &folder, &options).await
         };
         if let Err(error) = &found {
-            tracing::error!(%error, "pods have no network");
+            tracing::error!(error = with_causes(error), "pods have no network");
         }
-        self.replace(found.map_err(|error| error.to_string()));
+        self.replace(found.map_err(|error| with_causes(&error)));
     }
 
     /// Nobody sees the new network under the number of the old one.

@@ -11,9 +11,10 @@ use std::{
 use nix::sys::signal::Signal;
 use parking_lot::Mutex;
 use templates::{Code, Finding, Problem, Rendered};
+use this_program::Program;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    process::{Child, ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStdin, ChildStdout},
     sync::Semaphore,
     time::{Instant, sleep, timeout},
 };
@@ -58,7 +59,7 @@ pub struct Pool {
 
 #[derive(Debug)]
 struct Shared {
-    program: PathBuf,
+    program: Program,
     limits: Limits,
     turns: Semaphore,
     idle: Mutex<Idle>,
@@ -101,7 +102,7 @@ impl Pool {
     pub fn with_limits(program: PathBuf, limits: Limits) -> Self {
         Self {
             shared: Arc::new(Shared {
-                program,
+                program: Program::at(program),
                 limits,
                 turns: Semaphore::new(limits.workers),
                 idle: Mutex::new(Idle::default()),
@@ -190,7 +191,10 @@ impl Pool {
 
     fn start(&self) -> std::io::Result<Worker> {
         let limits = self.shared.limits;
-        let mut child = Command::new(&self.shared.program)
+        let mut child = self
+            .shared
+            .program
+            .command()
             .arg("__render")
             .arg(limits.memory.to_string())
             .arg(limits.processor.as_millis().to_string())
@@ -228,7 +232,7 @@ impl Pool {
         match failure {
             Failure::Start(error) => worker(format!(
                 "cannot start `{}`: {error}",
-                self.shared.program.display()
+                self.shared.program.path().display()
             )),
             Failure::Slow => worker(format!(
                 "rendering had no result after {} s",

@@ -10,7 +10,8 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use tokio::{fs, process::Command};
+use this_program::Program;
+use tokio::fs;
 
 use super::{Sandbox, error::Error};
 use crate::{
@@ -21,9 +22,9 @@ use crate::{
 };
 
 impl Sandbox {
-    /// Runs `binary __sandbox DIR ASKED_BY` and returns when the sandbox listens. It is no child of this
+    /// Runs `PROGRAM __sandbox DIR ASKED_BY` and returns when the sandbox listens. It is no child of this
     /// process and outlives it.
-    pub async fn start(binary: &Path, dir: &Path, spec: &spec::Sandbox) -> Result<Self, Error> {
+    pub async fn start(program: &Program, dir: &Path, spec: &spec::Sandbox) -> Result<Self, Error> {
         let write = |path: &Path| {
             let path = path.to_owned();
             move |source| Error::Write { path, source }
@@ -42,10 +43,10 @@ impl Sandbox {
         fs::write(&file, text).await.map_err(write(&file))?;
 
         let run = |source| Error::Run {
-            binary: binary.to_owned(),
+            binary: program.path().to_owned(),
             source,
         };
-        let mut command = Command::new(binary);
+        let mut command = program.command();
         command
             .arg("__sandbox")
             .arg(dir)

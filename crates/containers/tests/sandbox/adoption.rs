@@ -7,6 +7,8 @@ use containers::{
     spec,
 };
 
+use this_program::Program;
+
 use super::pod::{Pod, binary, tier, within};
 
 #[tokio::test]
@@ -51,8 +53,8 @@ async fn starts_of_one_folder_that_overlap_leave_one_sandbox() {
     let pod = Pod::new().await;
     let dir = pod.sandbox.dir();
     let spec: spec::Sandbox = serde_json::from_slice(&fs::read(dir.join("sandbox.json")).unwrap()).unwrap();
-    let binary = binary();
-    let start = || Sandbox::start(&binary, dir, &spec);
+    let program = Program::at(binary());
+    let start = || Sandbox::start(&program, dir, &spec);
     // One of them may find its own gone by the time it asks for it.
     let _ = within(async { tokio::join!(start(), start(), start()) }).await;
     let place = dir.display().to_string();
@@ -123,6 +125,8 @@ async fn long_paths_are_no_obstacle() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("x".repeat(100)).join("y".repeat(100));
     let spec = containers::spec::Sandbox::new("long", super::pod::tier());
-    let sandbox = Sandbox::start(&super::pod::binary(), &dir, &spec).await.unwrap();
+    let sandbox = Sandbox::start(&Program::at(super::pod::binary()), &dir, &spec)
+        .await
+        .unwrap();
     sandbox.stop().await.unwrap();
 }

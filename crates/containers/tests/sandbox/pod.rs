@@ -10,6 +10,7 @@ use containers::{
     tier::{self, Tier},
 };
 use tempfile::TempDir;
+use this_program::Program;
 use tokio::{io::AsyncReadExt as _, time::timeout};
 
 /// Nothing here takes longer, however busy the machine is.
@@ -52,7 +53,9 @@ impl Pod {
         let mut spec = spec::Sandbox::new(id.replace('.', ""), tier());
         change(&mut spec);
         let dir = folder.path().join("pod");
-        let sandbox = within(Sandbox::start(&binary(), &dir, &spec)).await.unwrap();
+        let sandbox = within(Sandbox::start(&Program::at(binary()), &dir, &spec))
+            .await
+            .unwrap();
         Self { folder, sandbox }
     }
 

@@ -8,6 +8,7 @@ use containers::{
     tier,
 };
 use tar::EntryType;
+use this_program::Program;
 
 use crate::made::{Layer, Made, Place};
 
@@ -64,7 +65,9 @@ async fn an_imported_image_runs() {
         let folder = place.path(&format!("pod-{has_overlay}"));
         let id = format!("image-{}-{has_overlay}", std::process::id());
         let spec = spec::Sandbox::new(id, tier);
-        let sandbox = Sandbox::start(&binary(), &folder, &spec).await.unwrap();
+        let sandbox = Sandbox::start(&Program::at(binary()), &folder, &spec)
+            .await
+            .unwrap();
         let container = Container {
             name: "main".to_owned(),
             root: Root::image(image.layers.clone(), &folder.join("container"), has_overlay),

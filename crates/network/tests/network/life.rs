@@ -8,6 +8,7 @@ use std::{
 };
 
 use network::{Error, Network, Options, Protocol};
+use this_program::Program;
 
 use crate::world::{World, each_tier, endpoint, port, service, table};
 
@@ -15,7 +16,7 @@ use crate::world::{World, each_tier, endpoint, port, service, table};
 fn a_second_process_is_refused() {
     each_tier(async |tier| {
         let world = World::start(tier).await;
-        let refused = Network::start(&world.binary, &world.folder, &Options::default()).await;
+        let refused = Network::start(&Program::at(&world.binary), &world.folder, &Options::default()).await;
         let Err(Error::Died { last_words }) = refused else {
             panic!("two processes serve one folder")
         };
@@ -105,7 +106,7 @@ fn a_process_that_was_killed_is_followed_by_one_with_the_same_addresses() {
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
         let (binary, folder) = (world.binary.clone(), world.folder.clone());
-        let network = Network::start(&binary, &folder, &Options::default())
+        let network = Network::start(&Program::at(binary), &folder, &Options::default())
             .await
             .unwrap();
         let again = world.with_network(network);

@@ -14,6 +14,7 @@ use std::{
 pub(crate) use network::Tier;
 use network::{Endpoint, Namespace, Network, Options, Port, Protocol, Service, Table};
 use tempfile::TempDir;
+use this_program::Program;
 use tokio::{io::AsyncBufReadExt as _, net::TcpStream};
 
 /// The user who has no rights, by convention.
@@ -86,7 +87,7 @@ impl World {
 
     pub(crate) async fn with(tier: Tier, options: Options) -> Self {
         let prepared = Self::unstarted(tier);
-        let network = Network::start(&prepared.binary, &prepared.folder, &options)
+        let network = Network::start(&Program::at(&prepared.binary), &prepared.folder, &options)
             .await
             .unwrap();
         prepared.with(network)

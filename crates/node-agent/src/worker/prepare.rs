@@ -1,6 +1,6 @@
 //! What a pod needs before its first container: a sandbox, an address, its files.
 
-use std::{fs, io, net::IpAddr, net::Ipv4Addr, sync::Arc};
+use std::{error::Error, fs, io, net::IpAddr, net::Ipv4Addr, sync::Arc};
 
 use containers::{client::Sandbox, tier::Tier};
 use jiff::Timestamp;
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     admission::Rejection,
     agent::Agent,
+    causes::with_causes,
     folders::PodFolder,
     gpus,
     sandbox::{self, Ground, is_on_host_network},
@@ -56,7 +57,8 @@ impl Trouble {
         }
     }
 
-    fn sandbox(problem: impl std::fmt::Display) -> Self {
+    fn sandbox(problem: impl Into<Box<dyn Error>>) -> Self {
+        let problem = with_causes(&*problem.into());
         Self {
             reason: "FailedCreatePodSandBox",
             message: format!("Failed to create pod sandbox: {problem}"),
@@ -185,7 +187,7 @@ async fn start(agent: &Agent, pod: &Pod, folder: &PodFolder, volumes: &SetUp) ->
         memory: crate::volumes::memory(&volumes.plan, &volumes::ground(agent, folder)),
     };
     let spec = sandbox::sandbox(pod, &ground);
-    Sandbox::start(&agent.settings.program, folder.path(), &spec)
+    Sandbox::start(&agent.program, folder.path(), &spec)
         .await
         .map_err(Trouble::sandbox)
 }

@@ -39,6 +39,7 @@ pub(crate) enum Who {
 
 pub(crate) struct Cluster {
     home: TempDir,
+    program: PathBuf,
     who: Who,
     /// Further arguments of `trainyard up`.
     arguments: Vec<String>,
@@ -72,15 +73,21 @@ pub(crate) async fn as_everybody_with<F: Future<Output = ()>>(
 
 impl Cluster {
     pub(crate) async fn start_with(who: Who, arguments: &[&str]) -> Self {
+        Self::start_from(Path::new(env!("CARGO_BIN_EXE_trainyard")), who, arguments).await
+    }
+
+    /// The same, by a program that is found somewhere else.
+    pub(crate) async fn start_from(program: &Path, who: Who, arguments: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
         if who == Who::Nobody {
             chown(home.path(), Some(NOBODY), Some(NOBODY)).unwrap();
         }
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        let server = Some(serve(home.path(), who, &arguments));
+        let server = Some(serve(program, home.path(), who, &arguments));
         let client = client(home.path()).await;
         let cluster = Self {
             home,
+            program: program.to_owned(),
             who,
             arguments,
             server,
@@ -107,7 +114,7 @@ impl Cluster {
     }
 
     pub(crate) async fn start_again(&mut self) {
-        self.server = Some(serve(self.home.path(), self.who, &self.arguments));
+        self.server = Some(serve(&self.program, self.home.path(), self.who, &self.arguments));
         self.client = client(self.home.path()).await;
     }
 
@@ -308,13 +315,13 @@ fn data_dir(home: &Path) -> PathBuf {
     home.join("data")
 }
 
-fn serve(home: &Path, who: Who, arguments: &[String]) -> Child {
+fn serve(program: &Path, home: &Path, who: Who, arguments: &[String]) -> Child {
     let log = File::options()
         .append(true)
         .create(true)
         .open(home.join("server.log"))
         .unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_trainyard"));
+    let mut command = Command::new(program);
     command
         .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
         .arg(data_dir(home))

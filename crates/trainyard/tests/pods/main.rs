@@ -19,6 +19,7 @@ mod made;
 mod plain;
 mod ports;
 mod registry;
+mod replaced;
 mod restarts;
 mod running;
 mod scheduling;
