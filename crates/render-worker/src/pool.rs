@@ -198,11 +198,10 @@ impl Pool {
             .arg("__render")
             .arg(limits.memory.to_string())
             .arg(limits.processor.as_millis().to_string())
-            // Templates have no business with our environment. The allocator takes memory as it needs it: what it
-            // took in advance would count as used.
+            // Templates have no business with our environment. The allocator gives back what is free: what it
+            // kept would count as used.
             .env_clear()
-            .env("MIMALLOC_ARENA_RESERVE", "0")
-            .env("MIMALLOC_DISALLOW_ARENA_ALLOC", "1")
+            .env("_RJEM_MALLOC_CONF", "retain:false")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -6,10 +6,10 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
-// The system allocator keeps a heap per thread and gives little back: an idle server would be twice
-// as large.
+// A burst of pods has many threads for a moment, and others allocate than free. Allocators that keep a heap for each
+// thread hold several times what is in use after that (docs/decisions/0017-the-allocator.md).
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let raw: Vec<OsString> = std::env::args_os().collect();
