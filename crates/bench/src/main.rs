@@ -22,12 +22,15 @@ mod site;
 mod statistics;
 mod step;
 mod training;
+mod unaided;
 mod watch;
+
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 
-use crate::{load::Samples, server::Server, site::Site};
+use crate::{load::Samples, server::Server, site::Site, unaided::Children};
 
 /// Put work on API servers and take the time
 #[derive(Parser)]
@@ -92,6 +95,15 @@ enum Command {
         kind: training::Kind,
         server: Server,
     },
+    /// Print the first of those jobs
+    TrainingJob {
+        #[arg(long, value_enum, default_value = "pytorch")]
+        kind: training::Kind,
+        #[arg(long, default_value_t = 4)]
+        pods: usize,
+        #[arg(long, default_value = "training")]
+        namespace: String,
+    },
     /// Take the time of training jobs, for which an operator makes the pods
     Training {
         #[arg(long, value_enum, default_value = "pytorch")]
@@ -102,6 +114,9 @@ enum Command {
         pods: usize,
         #[arg(long, default_value = "training")]
         namespace: String,
+        /// Make the children of jobs, too: those of this file, for there is no operator
+        #[arg(long)]
+        children: Option<PathBuf>,
         server: Server,
     },
 }
@@ -139,13 +154,23 @@ async fn run(command: Command) -> Result<()> {
             server,
         } => print(&pipelines::run(&server, steps, workflows, round).await?)?,
         Command::TrainingReady { kind, server } => training::warm_up(&server, kind).await?,
+        Command::TrainingJob {
+            kind,
+            pods,
+            namespace,
+        } => println!("{}", training::first(kind, pods, &namespace)),
         Command::Training {
             kind,
             jobs,
             pods,
             namespace,
+            children,
             server,
-        } => print(&training::run(&server, kind, jobs, pods, &namespace).await?)?,
+        } => {
+            let children = children.as_deref().map(Children::read).transpose()?;
+            let jobs = training::Jobs { kind, jobs, pods };
+            print(&training::run(&server, jobs, &namespace, children.as_ref()).await?)?;
+        }
     }
     Ok(())
 }

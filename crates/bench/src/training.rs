@@ -9,9 +9,9 @@ use std::{
 use anyhow::{Result, bail, ensure};
 use bytes::Bytes;
 use clap::ValueEnum;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::{client::Client, load::Samples, server::Server, site::Site, watch::Watch};
+use crate::{client::Client, load::Samples, server::Server, site::Site, unaided::Children, watch::Watch};
 
 const CLIENTS: usize = 16;
 const PATIENCE: Duration = Duration::from_mins(15);
@@ -38,12 +38,12 @@ impl Kind {
     }
 
     /// A job of so many pods. The launcher of an MPIJob is a batch Job beside them.
-    fn job(self, name: &str, pods: usize) -> Bytes {
+    fn job(self, name: &str, pods: usize) -> Value {
         let replica = |count: usize, container: &str, command: &[&str]| {
             let container = json!({"name": container, "image": "none", "command": command});
             json!({"replicas": count, "template": {"spec": {"containers": [container]}}})
         };
-        let job = match self {
+        match self {
             Self::Pytorch => json!({
                 "apiVersion": "kubeflow.org/v1",
                 "kind": "PyTorchJob",
@@ -62,17 +62,35 @@ impl Kind {
                     "Worker": replica(pods, "mpi", &["/usr/sbin/sshd", "-De"]),
                 }},
             }),
-        };
-        job.to_string().into()
+        }
     }
 }
 
+fn text(job: &Value) -> Bytes {
+    job.to_string().into()
+}
+
+/// The first of the jobs that are submitted.
+pub(crate) fn first(kind: Kind, pods: usize, namespace: &str) -> Value {
+    let mut job = kind.job("job-0000", pods);
+    job["metadata"]["namespace"] = namespace.into();
+    job
+}
+
+/// So many jobs of so many pods.
+#[derive(Clone, Copy)]
+pub(crate) struct Jobs {
+    pub(crate) kind: Kind,
+    pub(crate) jobs: usize,
+    pub(crate) pods: usize,
+}
+
+/// Submits jobs and waits for their pods, which somebody makes, or this client itself where it has their children.
 pub(crate) async fn run(
     server: &Server,
-    kind: Kind,
-    jobs: usize,
-    pods: usize,
+    Jobs { kind, jobs, pods }: Jobs,
     namespace: &str,
+    children: Option<&Children>,
 ) -> Result<Samples> {
     ensure!(pods > 1, "a job has at least two pods");
     let site = Site::open(server, namespace).await?;
@@ -82,8 +100,19 @@ pub(crate) async fn run(
     let folder = kind.folder(namespace);
     let started = Instant::now();
     let submitting = site.share_out(CLIENTS, jobs, async |client, number| {
-        let job = kind.job(&format!("job-{number:04}"), pods);
-        client.post(&folder, job).await?.expect(201)?;
+        let name = format!("job-{number:04}");
+        let made = client
+            .post(&folder, text(&kind.job(&name, pods)))
+            .await?
+            .expect(201)?;
+        let Some(children) = children else { return Ok(()) };
+        let uid = made.json()?["metadata"]["uid"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        for (path, child) in children.requests(namespace, &name, &uid) {
+            client.post(&path, child).await?.expect(201)?;
+        }
         Ok(())
     });
     let watching = tokio::time::timeout(PATIENCE, follow(&mut watch, jobs * pods));
@@ -115,7 +144,10 @@ pub(crate) async fn warm_up(server: &Server, kind: Kind) -> Result<()> {
         ensure!(Instant::now() < deadline, "`{folder}` is not served");
         tokio::time::sleep(PAUSE).await;
     }
-    client.post(&folder, kind.job("first", 2)).await?.expect(201)?;
+    client
+        .post(&folder, text(&kind.job("first", 2)))
+        .await?
+        .expect(201)?;
     loop {
         let list = client.get(&site.pods()).await?.json()?;
         if list["items"].as_array().map_or(0, Vec::len) == 2 {
@@ -189,8 +221,6 @@ fn sample(line: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
 
     #[test]
@@ -208,7 +238,7 @@ mod tests {
 
     #[test]
     fn jobs_have_as_many_pods_as_wanted() {
-        let job: Value = serde_json::from_slice(&Kind::Pytorch.job("j", 4)).unwrap();
+        let job = Kind::Pytorch.job("j", 4);
         assert_eq!(job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"], 3);
     }
 }

@@ -121,6 +121,38 @@ impl Generator {
         })
     }
 
+    /// The same jobs where nobody makes their pods: the client does, from what is rendered for the first of them.
+    pub(super) fn training_unaided(
+        &self,
+        server: &str,
+        kind: &str,
+        [jobs, pods]: [u32; 2],
+        children: &Path,
+    ) -> Result<Value> {
+        let (jobs, pods) = (jobs.to_string(), pods.to_string());
+        self.figures(|command| {
+            command
+                .args(["training", "--kind", kind, "--jobs", &jobs, "--pods", &pods])
+                .arg("--children")
+                .arg(children)
+                .arg(server)
+        })
+    }
+
+    /// A training job as it is submitted.
+    pub(super) fn training_job(&self, kind: &str, pods: u32, namespace: &str) -> Result<Vec<u8>> {
+        let output = Command::new(&self.binary)
+            .args(["training-job", "--kind", kind, "--pods", &pods.to_string()])
+            .args(["--namespace", namespace])
+            .stderr(Stdio::inherit())
+            .output()
+            .context("cannot start the load generator")?;
+        if !output.status.success() {
+            bail!("the load generator failed: {}", output.status);
+        }
+        Ok(output.stdout)
+    }
+
     fn figures(&self, arguments: impl FnOnce(&mut Command) -> &mut Command) -> Result<Value> {
         let output = arguments(&mut Command::new(&self.binary))
             .stderr(Stdio::inherit())

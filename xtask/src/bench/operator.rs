@@ -6,11 +6,13 @@ mod figures;
 mod scrape;
 
 use std::{
+    fs,
     path::{Path, PathBuf},
+    process::Command,
     time::Duration,
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use clap::ValueEnum;
 
 use self::{
@@ -81,6 +83,8 @@ pub(super) enum Name {
     Ours,
     TrainingOperator,
     MpiOperator,
+    /// None: a client makes the pods
+    Client,
 }
 
 /// What is to be done, by those who are wanted.
@@ -109,6 +113,8 @@ fn all_runs(arguments: &Arguments, sides: &[Side]) -> Vec<Run> {
             add(Contender::Ours, task);
         }
         if *server == Side::Real {
+            add(Contender::Client, many("pytorch"));
+            add(Contender::Client, many("mpi"));
             add(Contender::TrainingOperator { is_raised: true }, many("pytorch"));
             add(Contender::TrainingOperator { is_raised: true }, large);
             add(Contender::TrainingOperator { is_raised: false }, few("pytorch"));
@@ -122,7 +128,7 @@ fn all_runs(arguments: &Arguments, sides: &[Side]) -> Vec<Run> {
 impl Run {
     /// Few jobs take less than the noise, and those who are throttled take too long for twice as many.
     fn shows_memory_per_job(&self) -> bool {
-        self.task.jobs >= 100
+        self.task.jobs >= 100 && self.contender != Contender::Client
     }
 
     fn title(&self) -> String {
@@ -166,6 +172,15 @@ impl Bench {
             Side::Real => Kubectl::new(kubeconfig.clone())?.until_ready()?,
         }
         let mut operator = run.contender.start(&self.binaries, &kubeconfig, folder)?;
+        let place = argument(&*server)?;
+        self.generator
+            .training_ready(&place, run.task.kind)
+            .with_context(|| format!("the operator says: {}", operator.last_words(folder)))?;
+        if run.contender == Contender::Client {
+            // It has left the definitions.
+            operator.stop()?;
+            return self.work_alone(run, &*server, folder);
+        }
         let figures = self
             .put_to_work(run, &*server, &operator)
             .with_context(|| format!("the operator says: {}", operator.last_words(folder)))?;
@@ -177,7 +192,6 @@ impl Bench {
     fn put_to_work(&self, run: Run, server: &dyn Server, operator: &Running) -> Result<Figures> {
         let Task { kind, jobs, pods } = run.task;
         let place = argument(server)?;
-        self.generator.training_ready(&place, kind)?;
         let measured = self.generator.training(&place, kind, jobs, pods, "training")?;
         let busy_once = memory_at_rest(operator)?;
         // What being busy leaves behind is there now; another thousand jobs add what they themselves take.
@@ -194,9 +208,45 @@ impl Bench {
             pods_per_second: figure("pods_per_second"),
             requests_per_job: figure("requests_per_job"),
             reconcile_p99: operator.reconcile_p99(),
-            megabytes: busy_once as f64 / 1e6,
+            megabytes: Some(busy_once as f64 / 1e6),
             kilobytes_per_job,
         })
+    }
+
+    /// What the server allows whoever makes nothing but the jobs, what their pods need, and the pods.
+    fn work_alone(&self, run: Run, server: &dyn Server, folder: &Path) -> Result<Figures> {
+        let Task { kind, jobs, pods } = run.task;
+        let children = self.children(kind, pods, folder)?;
+        let measured = self
+            .generator
+            .training_unaided(&argument(server)?, kind, [jobs, pods], &children)?;
+        let figure = |name: &str| measured[name][server.name()][0].as_f64().unwrap_or_default();
+        Ok(Figures {
+            seconds: figure("seconds"),
+            pods_per_second: figure("pods_per_second"),
+            requests_per_job: figure("requests_per_job"),
+            reconcile_p99: None,
+            megabytes: None,
+            kilobytes_per_job: None,
+        })
+    }
+
+    /// A file of what our operator would make for a job.
+    fn children(&self, kind: &str, pods: u32, folder: &Path) -> Result<PathBuf> {
+        let (job, children) = (folder.join("job.json"), folder.join("children.json"));
+        fs::write(&job, self.generator.training_job(kind, pods, "the-namespace")?)?;
+        let rendered = Command::new(self.binaries.join("trainyard"))
+            .args(["render", "--gang", "none", "-o", "json", "-f"])
+            .arg(&job)
+            .output()
+            .context("cannot start `trainyard render`")?;
+        ensure!(
+            rendered.status.success(),
+            "`trainyard render` failed: {}",
+            String::from_utf8_lossy(&rendered.stderr)
+        );
+        fs::write(&children, rendered.stdout)?;
+        Ok(children)
     }
 }
 

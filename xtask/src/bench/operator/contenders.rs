@@ -33,6 +33,8 @@ pub(super) enum Contender {
     MpiOperator {
         is_raised: bool,
     },
+    /// Nobody: the client makes the pods itself.
+    Client,
 }
 
 /// An operator that runs.
@@ -73,6 +75,7 @@ impl Contender {
             Self::Ours => Name::Ours,
             Self::TrainingOperator { .. } => Name::TrainingOperator,
             Self::MpiOperator { .. } => Name::MpiOperator,
+            Self::Client => Name::Client,
         }
     }
 
@@ -83,6 +86,7 @@ impl Contender {
             Self::TrainingOperator { is_raised: false } => "training-operator, as shipped",
             Self::MpiOperator { is_raised: true } => "mpi-operator, limits raised",
             Self::MpiOperator { is_raised: false } => "mpi-operator, as shipped",
+            Self::Client => "a client alone",
         }
     }
 
@@ -92,7 +96,7 @@ impl Contender {
             Ok(Cluster { kubeconfig, kubectl })
         };
         match self {
-            Self::Ours => start_ours(binaries, kubeconfig, logs),
+            Self::Ours | Self::Client => start_ours(binaries, kubeconfig, logs),
             Self::TrainingOperator { is_raised } => cluster()?.start_training_operator(is_raised, logs),
             Self::MpiOperator { is_raised } => cluster()?.start_mpi_operator(is_raised, logs),
         }

@@ -13,7 +13,7 @@ pub(super) struct Figures {
     pub(super) requests_per_job: f64,
     /// In milliseconds.
     pub(super) reconcile_p99: Option<f64>,
-    pub(super) megabytes: f64,
+    pub(super) megabytes: Option<f64>,
     /// What one more idle job takes, where there were enough of them to tell.
     pub(super) kilobytes_per_job: Option<f64>,
 }
@@ -61,9 +61,12 @@ impl Figures {
         let per_job = self
             .kilobytes_per_job
             .map_or_else(|| "–".to_owned(), |used| format!("{used:.1} kB"));
+        let memory = self
+            .megabytes
+            .map_or_else(|| "–".to_owned(), |used| format!("{used:.0} MB"));
         format!(
-            "{:>8.2} {:>8.0} {:>9.1} {:>9} {:>5.0} MB {:>8}",
-            self.seconds, self.pods_per_second, self.requests_per_job, p99, self.megabytes, per_job,
+            "{:>8.2} {:>8.0} {:>9.1} {:>9} {:>8} {:>8}",
+            self.seconds, self.pods_per_second, self.requests_per_job, p99, memory, per_job,
         )
     }
 }
@@ -84,6 +87,16 @@ impl Table {
         text.push('\n');
         for (bar, is_met) in self.bars() {
             text.push_str(&format!("{} {bar}\n", if is_met { "✓" } else { "✗" }));
+        }
+        for kind in ["pytorch", "mpi"] {
+            let ours = self.rate(Side::Real, Contender::Ours, kind);
+            let most = self.rate(Side::Real, Contender::Client, kind);
+            if let (Some(ours), Some(most)) = (ours, most) {
+                let share = 100.0 * ours / most;
+                text.push_str(&format!(
+                    "{kind}: {share:.0} % of what the server allows a client alone\n"
+                ));
+            }
         }
         text
     }
