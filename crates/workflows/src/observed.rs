@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::{names, report::Report};
+use crate::{names, plan::Under, report::Report};
 
 /// Everything a plan is made from but the workflow itself. What is not known is asked for in the plan
 /// ([`crate::Plan::unknown`]), which is then made again.
@@ -55,6 +55,8 @@ pub struct Pod {
     pub is_on_exit: bool,
     pub is_labelled_completed: bool,
     pub is_being_deleted: bool,
+    /// The locks that it was made under.
+    pub under: Vec<Under>,
     /// Why no node takes it.
     pub unschedulable: Option<String>,
     pub started_at: Option<Timestamp>,
@@ -116,6 +118,7 @@ impl Pod {
             is_on_exit: meta["labels"][names::ON_EXIT] == "true",
             is_labelled_completed: meta["labels"][names::COMPLETED] == "true",
             is_being_deleted: meta["deletionTimestamp"].is_string(),
+            under: Under::read(&meta["annotations"][names::LOCKS]),
             unschedulable: unschedulable.map(str::to_owned),
             started_at: time(&status["startTime"]),
             init_containers: containers(&spec["initContainers"], &status["initContainerStatuses"]),

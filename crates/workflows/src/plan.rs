@@ -6,6 +6,7 @@ mod dag;
 mod execute;
 mod finish;
 mod globals;
+mod heirs;
 mod hooks;
 mod limits;
 mod locks;
@@ -30,6 +31,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 pub use globals::over;
+pub use heirs::Under;
 pub use locks::{Lock, Locks};
 pub(crate) use resolve::has_location;
 

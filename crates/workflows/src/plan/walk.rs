@@ -464,6 +464,7 @@ impl<'a> Walk<'a> {
         }
         progress::update(&mut self.status);
         self.unlock_what_is_over();
+        self.note_locks();
         self.locks
             .write(&self.namespace, &self.name, &mut self.status.synchronization);
         finish::clean(&mut self);
