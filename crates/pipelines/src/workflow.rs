@@ -162,13 +162,8 @@ impl Controller {
                 self.wake_waiting(&self.locks.lock(), None);
             }
             if !planned.unknown.is_empty() {
-                look_up(
-                    &self.world.client,
-                    &key.namespace,
-                    &planned.unknown,
-                    &mut observed,
-                )
-                .await?;
+                let unknown = &planned.unknown;
+                look_up(&self.world, &key.namespace, kept.uid(), unknown, &mut observed).await?;
                 continue;
             }
             match self.carry_out(&key, &object, &observed, &planned).await? {

@@ -1,6 +1,6 @@
 //! What is there of a workflow beside itself, reduced to what decisions need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -12,6 +12,8 @@ use crate::{names, plan::Under, report::Report};
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     pub pods: Vec<Pod>,
+    /// Names of pods that were asked for and are not there.
+    pub absent: BTreeSet<String>,
     /// Templates that were asked for; none where there is no such object.
     pub templates: BTreeMap<TemplateSource, Option<Value>>,
     /// ConfigMaps that were asked for, by namespace and name.

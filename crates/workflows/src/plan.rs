@@ -100,6 +100,8 @@ pub enum Unknown {
     ConfigMap(String, String),
     /// What a node has reported in an object of its own.
     Report(String),
+    /// Whether a pod is really gone that should be there, by name.
+    Pod(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

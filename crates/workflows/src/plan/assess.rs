@@ -5,7 +5,7 @@ mod containers;
 use kinds::quantity::Quantity;
 use serde_json::{Map, Value, json};
 
-use super::{execute::NOT_MADE, walk::Walk};
+use super::{Unknown, execute::NOT_MADE, walk::Walk};
 use crate::{
     model::Template,
     names,
@@ -42,7 +42,7 @@ impl Walk<'_> {
                     self.control(&node.name, pod);
                 }
                 None if is_not_made(&node) => {}
-                None => self.lose(&node),
+                None => self.miss(&node),
             }
             is_running |= self
                 .node(&node.name)
@@ -51,6 +51,17 @@ impl Walk<'_> {
         let status = if is_running { "True" } else { "False" };
         self.status
             .set_condition(json!({"type": "PodRunning", "status": status}));
+    }
+
+    /// The pod of a node is not among those that are known. What is known may be late, as after a list that was begun
+    /// before the pod was made, and a step that is given up is not taken up again: somebody looks first.
+    fn miss(&mut self, node: &Node) {
+        let pod = self.pod_name(node);
+        if self.observed.absent.contains(&pod) {
+            self.lose(node);
+        } else {
+            self.unknown(Unknown::Pod(pod));
+        }
     }
 
     /// The pod is gone, and nobody knows what it did.
