@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use containers::{client, spec};
+use containers::{client, spec, tier::Tier};
 use images::policy::Waiting;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Pod};
@@ -342,6 +342,7 @@ impl Launch {
             profiles: &self.agent.profiles,
             gpus: self.gpus(),
             hostname: &sandbox::hostname(&self.pod),
+            is_plain: self.agent.tier.tier == Tier::Process,
         })
         .map_err(|unfit| (unfit.reason(), unfit.to_string()))
     }

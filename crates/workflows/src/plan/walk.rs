@@ -186,6 +186,7 @@ impl<'a> Walk<'a> {
             if let Some(problem) = problems.first() {
                 return Err(Halt::Broken(format!("invalid spec: {problem}")));
             }
+            self.check_store(&spec)?;
         }
         self.spec = serde_json::from_value(spec).map_err(|error| format!("invalid spec: {error}"))?;
         globals::set(self)?;
