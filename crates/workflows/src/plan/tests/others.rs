@@ -1,4 +1,5 @@
-//! What others write into a workflow, as Argo's command line does, is gone on from.
+//! What others write into a workflow, as Argo's command line does, is gone on from; and so is what is known late, or
+//! was done by somebody who could not note it.
 
 use serde_json::{Value, json};
 
@@ -134,4 +135,23 @@ fn a_pod_that_is_not_known_of_is_asked_for_before_its_step_is_given_up() {
     observed.absent.insert(name);
     let gone = plan_knowing(&observed);
     assert_eq!(gone.make.len(), 1, "another attempt: {gone:?}");
+}
+
+#[test]
+fn a_pod_that_was_deleted_when_its_time_was_over_has_failed_of_that() {
+    let spec = json!({"entrypoint": "main", "templates": [{
+        "name": "main", "timeout": "5s", "retryStrategy": {"limit": 1}, "container": container(),
+    }]});
+    for (seconds, expected) in [(6, Phase::Failed), (4, Phase::Error)] {
+        let mut cluster = Cluster::new(spec.clone(), |_, _| End::Never);
+        cluster.step();
+        // No node had it, so it was deleted, and whoever did that could not note why.
+        cluster.pods.clear();
+        cluster.advance(seconds);
+        cluster.step();
+        let first = cluster.node("w(0)");
+        assert_eq!(first.phase, expected, "{}", first.message);
+        let is_retried = cluster.made.len() == 2;
+        assert_eq!(is_retried, expected == Phase::Failed, "errors are not retried");
+    }
 }
