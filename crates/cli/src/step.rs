@@ -28,11 +28,11 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let code = runtime.block_on(steps::run(
-        order,
-        &arguments.command,
-        &steps::Surroundings::default(),
-    ));
+    let mut around = steps::Surroundings::default();
+    if let Some(path) = surroundings.environment.get(steps::LAST_WORDS) {
+        around.last_words = path.into();
+    }
+    let code = runtime.block_on(steps::run(order, &arguments.command, &around));
     runtime.shutdown_background();
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
 }

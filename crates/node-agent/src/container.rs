@@ -34,6 +34,8 @@ pub(crate) struct Start<'a> {
     pub(crate) gpus: Access,
     /// The host's name as programs ask the environment for it.
     pub(crate) hostname: &'a str,
+    /// Its processes see the machine as it is: nothing is mounted for them.
+    pub(crate) is_plain: bool,
 }
 
 /// Why a container cannot be run as it is specified.
@@ -67,6 +69,14 @@ pub(crate) fn container(start: Start<'_>) -> Result<spec::Container, Unfit> {
     let argv = command::argv(container, image, &start.environment)?;
     let mut env = command::variables(container, image, start.environment, start.hostname);
     command::replace(&mut env, start.gpus.env);
+    if start.is_plain {
+        let message = start.folder.termination_message(&container.name, start.attempt);
+        let message = (
+            MESSAGE_VARIABLE.to_owned(),
+            message.to_string_lossy().into_owned(),
+        );
+        command::replace(&mut env, [message]);
+    }
     let mut mounts = own_files(start.folder, container, start.attempt);
     mounts.extend(start.mounts);
     Ok(spec::Container {
@@ -112,6 +122,8 @@ fn stdin(container: &Container) -> Stdin {
     }
 }
 
+/// Where a plain process leaves its last words: the place that others have for that is the machine's.
+const MESSAGE_VARIABLE: &str = "TRAINYARD_TERMINATION_LOG";
 pub(crate) const DEFAULT_TERMINATION_MESSAGE: &str = "/dev/termination-log";
 
 /// Files every container finds, unless a volume of its own is in their place.

@@ -72,6 +72,8 @@ impl Controller {
             if !is_refused {
                 self.remember(key, BTreeMap::new());
             }
+        } else if !delete.is_empty() && !self.is_current(key, object).await? {
+            return Ok(Carried::Late);
         }
         self.tell(object, events);
         self.label(key, label_completed).await?;
@@ -79,9 +81,7 @@ impl Controller {
             self.delete(key, gone).await?;
         }
         if *delete_workflow {
-            let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-            let folder = folder(&WORKFLOW, &key.namespace);
-            delete_object(&self.world.client, &folder, &key.name, uid).await?;
+            self.delete_workflow(key, object).await?;
         }
         Ok(if is_refused {
             Carried::Refused
@@ -250,6 +250,31 @@ impl Controller {
         let kept: KeptWorkflow = serde_json::from_value(stored.clone()).map_err(kube::Error::SerdeError)?;
         self.world.workflows.wrote(kept);
         Ok(Some(stored))
+    }
+
+    /// Whether a workflow that is not stored again is still what was decided on: what is deleted for it does not come
+    /// back when somebody has it go on in this moment.
+    async fn is_current(&self, key: &Key, object: &Value) -> kube::Result<bool> {
+        let folder = folder(&WORKFLOW, &key.namespace);
+        match requests::get::<Value>(&self.world.client, &folder, &key.name).await {
+            Ok(found) => Ok(found["metadata"]["resourceVersion"] == object["metadata"]["resourceVersion"]),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whoever changes the workflow in this moment wants it to stay; it is looked at again then.
+    async fn delete_workflow(&self, key: &Key, object: &Value) -> kube::Result<()> {
+        let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
+        let parameters = DeleteParams::background().preconditions(Preconditions {
+            uid: text("uid"),
+            resource_version: text("resourceVersion"),
+        });
+        let folder = folder(&WORKFLOW, &key.namespace);
+        match requests::delete::<Value>(&self.world.client, &folder, &key.name, &parameters).await {
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
+            outcome => outcome.map(drop),
+        }
     }
 
     async fn label(&self, key: &Key, pods: &[PodName]) -> kube::Result<()> {

@@ -1,7 +1,8 @@
 //! Objects as they are remembered while nobody looks at them.
 
 use jiff::Timestamp;
-use reconcile::{Cached, Controller, Identity};
+use reconcile::{Cached, Controller, Identity, Key};
+use resources::workflows::WORKFLOW;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use workflows::{Pod, names, node::Phase};
@@ -99,6 +100,27 @@ impl<'de> Deserialize<'de> for KeptCron {
 pub(crate) struct SeenPod {
     identity: Identity,
     pub pod: Option<Box<Pod>>,
+}
+
+impl SeenPod {
+    /// The workflow it is of, or was before somebody let it go on alone.
+    pub(crate) fn workflow(&self) -> Option<Key> {
+        let pod = self.pod.as_deref()?;
+        let named = || {
+            Some(Key::new(
+                self.namespace(),
+                pod.labels.get(names::WORKFLOW)?.as_str()?,
+            ))
+        };
+        match self.controller() {
+            Some(_) => Key::of_controller(self, WORKFLOW.kind),
+            None => named().filter(|_| self.is_under_locks()),
+        }
+    }
+
+    pub(crate) fn is_under_locks(&self) -> bool {
+        self.pod.as_deref().is_some_and(|pod| !pod.under.is_empty())
+    }
 }
 
 impl<'de> Deserialize<'de> for SeenPod {

@@ -58,25 +58,41 @@ pub fn start(client: Client, options: Options, closing: &Closing) -> JoinSet<()>
     let mut tasks = JoinSet::new();
     let closing = closing.clone();
     tasks.spawn(async move {
-        let ready = async {
-            if options.installs {
-                install(&client).await;
-            } else {
-                await_kinds(&client).await;
-            }
-            if options.gives_way {
-                rival::gone(&client).await;
-            }
-            let world = Arc::new(World::new(client.clone()));
-            world.synced().await;
-            world
-        };
-        let world = tokio::select! {
-            world = ready => world,
-            () = closing.heard() => return,
-        };
-        let running = workflow::follow(world.clone(), options.settings, closing.clone());
-        tokio::join!(running, clock::follow(world, closing));
+        while !closing.is_said() {
+            term(&client, &options, &closing).await;
+        }
     });
     tasks
+}
+
+/// From when nobody else looks after workflows until somebody does, or all is to end.
+async fn term(client: &Client, options: &Options, closing: &Closing) {
+    let ready = async {
+        if options.installs {
+            install(client).await;
+        } else {
+            await_kinds(client).await;
+        }
+        if options.gives_way {
+            rival::gone(client).await;
+        }
+        let world = Arc::new(World::new(client.clone()));
+        world.synced().await;
+        world
+    };
+    let world = tokio::select! {
+        world = ready => world,
+        () = closing.heard() => return,
+    };
+    let over = Closing::default();
+    let running = workflow::follow(world.clone(), options.settings.clone(), over.clone());
+    let clock = clock::follow(world, over.clone());
+    let until = async {
+        tokio::select! {
+            () = closing.heard() => {}
+            () = rival::comes(client), if options.gives_way => {}
+        }
+        over.close();
+    };
+    tokio::join!(running, clock, until);
 }

@@ -1,23 +1,28 @@
-//! What a plan asks for before it can be made: templates, ConfigMaps, long reports.
+//! What a plan asks for before it can be made: templates, ConfigMaps, long reports, pods that are missing.
 
 use std::collections::BTreeSet;
 
-use kube::Client;
-use reconcile::requests;
+use reconcile::{Cached as _, requests};
 use resources::workflows::{CLUSTER_WORKFLOW_TEMPLATE, WORKFLOW_TASK_RESULT, WORKFLOW_TEMPLATE};
 use serde::Deserialize as _;
 use serde_json::Value;
 use workflows::{Observed, Unknown, report::Report};
 
-use crate::places::folder;
+use crate::{
+    kept::SeenPod,
+    places::{built_in, folder},
+    world::World,
+};
 
-/// Adds to what is observed.
+/// Adds to what is observed of the workflow with this uid, or to what is known of pods.
 pub(crate) async fn look_up(
-    client: &Client,
+    world: &World,
     namespace: &str,
+    uid: &str,
     unknown: &BTreeSet<Unknown>,
     observed: &mut Observed,
 ) -> kube::Result<()> {
+    let client = &world.client;
     for wanted in unknown {
         match wanted {
             Unknown::Template(source) => {
@@ -39,6 +44,16 @@ pub(crate) async fn look_up(
                 let folder = folder(&WORKFLOW_TASK_RESULT, namespace);
                 let found: Option<Value> = there(requests::get(client, &folder, node).await)?;
                 observed.reports.insert(node.clone(), report(found.as_ref()));
+            }
+            Unknown::Pod(name) => {
+                let found: Option<SeenPod> =
+                    there(requests::get(client, &built_in("pods", namespace), name).await)?;
+                match found.filter(|pod| pod.controller().is_some_and(|owner| owner.uid == uid)) {
+                    Some(pod) => world.pods.wrote(pod),
+                    None => {
+                        observed.absent.insert(name.clone());
+                    }
+                }
             }
         }
     }

@@ -31,6 +31,18 @@ pub(crate) async fn gone(client: &Client) {
     }
 }
 
+/// Resolves when somebody holds it again: Argo was installed, or started again, beside ours.
+pub(crate) async fn comes(client: &Client) {
+    loop {
+        sleep(PAUSE).await;
+        match holder(client).await {
+            Ok(None) => {}
+            Ok(Some(_)) => return,
+            Err(error) => tracing::debug!(%error, "cannot find out whether Argo's controller is at work"),
+        }
+    }
+}
+
 async fn holder(client: &Client) -> kube::Result<Option<String>> {
     let request = Request::new("/apis/coordination.k8s.io/v1/leases").list(&ListParams::default());
     let leases: Value = client

@@ -1,7 +1,7 @@
 //! The loop over workflows: observe, plan, look up what is asked for, apply.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
     thread,
     time::Duration,
@@ -37,18 +37,26 @@ pub(crate) struct Controller {
     pub closing: Closing,
     queue: Queue<Key>,
     settings: Settings,
-    /// What all workflows hold together.
+    /// What all workflows hold together, and what is left of those that are gone.
     locks: Mutex<Locks>,
+    gone: Departed,
     /// What the API refused to make of workflows when they were last looked at.
     refusals: Mutex<HashMap<Key, BTreeMap<String, Refusal>>>,
 }
+
+/// Names of workflows that went since somebody looked, whether there is another of that name or not.
+type Departed = Arc<Mutex<HashSet<Key>>>;
 
 /// Looks after all workflows until it is told to end.
 pub(crate) async fn follow(world: Arc<World>, settings: Settings, closing: Closing) {
     let queue = Queue::new();
     let recorder = Recorder::new(world.client.clone(), "workflow-controller");
+    let gone = Departed::default();
+    // First, so that nobody goes between.
+    wake(&queue, &world, &gone);
     let controller = Arc::new(Controller {
         locks: Mutex::new(held(&world)),
+        gone,
         world,
         recorder: recorder.clone(),
         closing: closing.clone(),
@@ -56,7 +64,6 @@ pub(crate) async fn follow(world: Arc<World>, settings: Settings, closing: Closi
         settings,
         refusals: Mutex::default(),
     });
-    wake(&queue, &controller.world);
     let working = run("workflow", queue.clone(), WORKERS, move |key| {
         let controller = controller.clone();
         async move { controller.look(key).await }
@@ -80,20 +87,41 @@ fn held(world: &World) -> Locks {
             locks.restore(kept.namespace(), &object);
         }
     }
+    let pods = world.pods.all();
+    let holding = pods.iter().filter(|seen| seen.is_under_locks());
+    let workflows: HashSet<Key> = holding.filter_map(|seen| seen.workflow()).collect();
+    for workflow in workflows {
+        inherit(world, &mut locks, &workflow);
+    }
     locks
 }
 
-fn wake(queue: &Queue<Key>, world: &World) {
-    let woken = queue.clone();
+/// Finds out what is held by pods of workflows of this name that are gone.
+fn inherit(world: &World, locks: &mut Locks, key: &Key) {
+    let living = world.workflows.get(key);
+    let living = living.as_deref().map_or("", KeptWorkflow::uid);
+    let pods = world.pods.in_namespace(&key.namespace);
+    let own = pods.iter().filter(|seen| seen.workflow().as_ref() == Some(key));
+    let own = own.filter_map(|seen| seen.pod.as_deref());
+    locks.inherit(&key.namespace, &key.name, living, own);
+}
+
+fn wake(queue: &Queue<Key>, world: &World, gone: &Departed) {
+    let (woken, gone) = (queue.clone(), gone.clone());
     world.workflows.on_change(move |change| {
         if let Some(workflow) = change.object() {
-            woken.add(Key::of(&**workflow));
+            let key = Key::of(&**workflow);
+            let is_other =
+                |before: &Arc<KeptWorkflow>| change.after.is_none_or(|after| after.uid() != before.uid());
+            if change.before.is_some_and(is_other) {
+                gone.lock().insert(key.clone());
+            }
+            woken.add(key);
         }
     });
     let (woken, workflows) = (queue.clone(), world.workflows.clone());
     world.pods.on_change(move |change| {
-        let pod = change.object().filter(|seen| seen.pod.is_some());
-        if let Some(key) = pod.and_then(|pod| Key::of_controller(&**pod, WORKFLOW.kind)) {
+        if let Some(key) = change.object().and_then(|seen| seen.workflow()) {
             let unfinished = workflows.get(&key).map_or(0, |kept| kept.unfinished);
             woken.add_after(key, gathering(unfinished));
         }
@@ -107,6 +135,7 @@ fn gathering(unfinished: u32) -> Duration {
 
 impl Controller {
     async fn look(&self, key: Key) -> kube::Result<Next> {
+        self.pass_on(&key);
         let Some(kept) = self.world.workflows.get(&key) else {
             self.forget(&key);
             return Ok(Next::Wait);
@@ -133,13 +162,8 @@ impl Controller {
                 self.wake_waiting(&self.locks.lock(), None);
             }
             if !planned.unknown.is_empty() {
-                look_up(
-                    &self.world.client,
-                    &key.namespace,
-                    &planned.unknown,
-                    &mut observed,
-                )
-                .await?;
+                let unknown = &planned.unknown;
+                look_up(&self.world, &key.namespace, kept.uid(), unknown, &mut observed).await?;
                 continue;
             }
             match self.carry_out(&key, &object, &observed, &planned).await? {
@@ -192,7 +216,8 @@ impl Controller {
             return Ok(None);
         }
         match requests::get(&self.world.client, &folder(&WORKFLOW, &key.namespace), &key.name).await {
-            Ok(object) => Ok(Some(object)),
+            // Another of that name has other pods.
+            Ok(object) => Ok(Some(object).filter(|object: &Value| object["metadata"]["uid"] == kept.uid())),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
             Err(error) => Err(error),
         }
@@ -216,6 +241,24 @@ impl Controller {
             known.insert(key.clone(), refusals.clone())
         };
         before.unwrap_or_default() != refusals
+    }
+
+    /// What a workflow that is gone held is its pods' until they have ended. One that is called like it has nothing
+    /// of it.
+    fn pass_on(&self, key: &Key) {
+        let is_gone = self.gone.lock().remove(key);
+        let mut locks = self.locks.lock();
+        if !is_gone && !locks.has_heirs(&key.namespace, &key.name) {
+            return;
+        }
+        let before = locks.clone();
+        if is_gone {
+            locks.release_all(&key.namespace, &key.name);
+        }
+        inherit(&self.world, &mut locks, key);
+        if *locks != before {
+            self.wake_waiting(&locks, Some(key));
+        }
     }
 
     /// The workflow is gone, or going.

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    fs,
+    fs::{self, OpenOptions},
     io::Write as _,
     os::unix::{fs::PermissionsExt as _, process::ExitStatusExt as _},
     path::{Path, PathBuf},
@@ -34,12 +34,32 @@ pub(crate) struct Run {
 pub(crate) fn write_script(script: &Script, temporary: &Path) -> Result<PathBuf, Broken> {
     let path = match &script.path {
         Some(path) => PathBuf::from(path),
-        None => temporary.join(format!("trainyard-script-{}", std::process::id())),
+        None => unused(temporary),
     };
-    let written = fs::write(&path, &script.source)
-        .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
+    // A folder that is everybody's may have something of that name, which is nobody's to write to.
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(script.path.is_none())
+        .create(true)
+        .truncate(true)
+        .open(&path);
+    let written = file.and_then(|mut file| {
+        file.write_all(script.source.as_bytes())?;
+        file.set_permissions(fs::Permissions::from_mode(0o755))
+    });
     written.map_err(|error| Broken(format!("cannot write the script to {}: {error}", path.display())))?;
     Ok(path)
+}
+
+/// A name that nothing has.
+fn unused(folder: &Path) -> PathBuf {
+    let name = format!("trainyard-script-{}", std::process::id());
+    let mut names = (0..).map(|number: u32| match number {
+        0 => folder.join(&name),
+        number => folder.join(format!("{name}-{number}")),
+    });
+    let free = names.find(|path| path.symlink_metadata().is_err());
+    free.unwrap_or_else(|| folder.join(name))
 }
 
 /// Runs the command, again if it fails and that is wanted.

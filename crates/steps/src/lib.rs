@@ -35,6 +35,9 @@ struct Outcome {
     report: Report,
 }
 
+/// The variable by which a node says where last words belong, where containers have no files of their own.
+pub const LAST_WORDS: &str = "TRAINYARD_TERMINATION_LOG";
+
 /// Where a step leaves its traces.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
@@ -105,7 +108,12 @@ async fn carry_out(
         .as_ref()
         .map(|script| command::write_script(script, &surroundings.temporary))
         .transpose()?;
-    let run = command::run(order, command, script.as_deref()).await?;
+    let run = command::run(order, command, script.as_deref()).await;
+    if let Some(path) = script.filter(|_| order.state.is_none()) {
+        // Nobody else removes it.
+        let _ = std::fs::remove_file(path);
+    }
+    let run = run?;
     let mut report = Report {
         result: run.output,
         ..Report::default()

@@ -31,5 +31,5 @@ pub mod tags;
 pub mod when;
 
 pub use observed::{Observed, Pod, Refusal, TemplateSource};
-pub use plan::{Event, Gone, Lock, Locks, Memory, Plan, PodName, Unknown, over, plan};
+pub use plan::{Event, Gone, Lock, Locks, Memory, Plan, PodName, Under, Unknown, over, plan};
 pub use settings::{Artifacts, Delivery, Settings};

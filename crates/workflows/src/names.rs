@@ -20,6 +20,8 @@ pub const CONFIG_MAP_TYPE: &str = "workflows.argoproj.io/configmap-type";
 
 pub const NODE_NAME: &str = "workflows.argoproj.io/node-name";
 pub const NODE_ID: &str = "workflows.argoproj.io/node-id";
+/// The locks that a pod was made under; ours, for Argo's pods carry none.
+pub const LOCKS: &str = "trainyard.dev/locks";
 pub const POD_NAME_FORMAT: &str = "workflows.argoproj.io/pod-name-format";
 pub const SCHEDULED_TIME: &str = "workflows.argoproj.io/scheduled-time";
 pub const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";

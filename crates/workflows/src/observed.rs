@@ -1,17 +1,19 @@
 //! What is there of a workflow beside itself, reduced to what decisions need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::{names, report::Report};
+use crate::{names, plan::Under, report::Report};
 
 /// Everything a plan is made from but the workflow itself. What is not known is asked for in the plan
 /// ([`crate::Plan::unknown`]), which is then made again.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     pub pods: Vec<Pod>,
+    /// Names of pods that were asked for and are not there.
+    pub absent: BTreeSet<String>,
     /// Templates that were asked for; none where there is no such object.
     pub templates: BTreeMap<TemplateSource, Option<Value>>,
     /// ConfigMaps that were asked for, by namespace and name.
@@ -55,6 +57,8 @@ pub struct Pod {
     pub is_on_exit: bool,
     pub is_labelled_completed: bool,
     pub is_being_deleted: bool,
+    /// The locks that it was made under.
+    pub under: Vec<Under>,
     /// Why no node takes it.
     pub unschedulable: Option<String>,
     pub started_at: Option<Timestamp>,
@@ -116,6 +120,7 @@ impl Pod {
             is_on_exit: meta["labels"][names::ON_EXIT] == "true",
             is_labelled_completed: meta["labels"][names::COMPLETED] == "true",
             is_being_deleted: meta["deletionTimestamp"].is_string(),
+            under: Under::read(&meta["annotations"][names::LOCKS]),
             unschedulable: unschedulable.map(str::to_owned),
             started_at: time(&status["startTime"]),
             init_containers: containers(&spec["initContainers"], &status["initContainerStatuses"]),

@@ -6,6 +6,7 @@ mod dag;
 mod execute;
 mod finish;
 mod globals;
+mod heirs;
 mod hooks;
 mod limits;
 mod locks;
@@ -30,6 +31,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 pub use globals::over;
+pub use heirs::Under;
 pub use locks::{Lock, Locks};
 pub(crate) use resolve::has_location;
 
@@ -98,6 +100,8 @@ pub enum Unknown {
     ConfigMap(String, String),
     /// What a node has reported in an object of its own.
     Report(String),
+    /// Whether a pod is really gone that should be there, by name.
+    Pod(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

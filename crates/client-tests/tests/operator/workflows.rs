@@ -23,6 +23,42 @@ fn workflows_run_where_argo_is_not_installed() {
     });
 }
 
+/// Argo's controller is there while its lease is: before ours begins, and when it comes later.
+#[test]
+fn workflows_are_left_to_argo_while_it_is_there() {
+    with_nodes(|server, shell| {
+        let operator = start(server, shell);
+        shell.ok(&lease("2126-01-01T00:00:00.000000Z"));
+        operator.says("workflows are left to it");
+        play_on::<fn(&Team<'_>)>(
+            server,
+            shell,
+            User::Us,
+            &[("later", left_alone_until_argo_is_gone)],
+        );
+    });
+}
+
+fn lease(renewed: &str) -> String {
+    format!(
+        "kubectl apply -f - <<'END'
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {{name: workflow-controller, namespace: default}}
+spec: {{holderIdentity: argo, leaseDurationSeconds: 15, renewTime: '{renewed}'}}
+END"
+    )
+}
+
+fn left_alone_until_argo_is_gone(team: &Team<'_>) {
+    submit(team, &format!("  templates: [{{name: main, {CONTAINER}}}]\n"));
+    let before = team.find("workflows/w");
+    assert!(before["status"].is_null(), "{before:#}");
+    team.shell.ok(&lease("2026-01-01T00:00:00.000000Z"));
+    end_node(team, "w", 0);
+    ended(team, "Succeeded");
+}
+
 #[track_caller]
 fn start(server: &Server, shell: &Shell<'_>) -> Operator {
     let arguments = [

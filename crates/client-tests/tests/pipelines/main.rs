@@ -8,6 +8,8 @@ mod commands;
 mod corpus;
 mod cron;
 mod examples;
+mod locks;
+mod plain;
 mod runs;
 mod survival;
 mod tensorflow;
@@ -90,6 +92,16 @@ fn workflows_run_as_they_are_written() {
 #[test]
 fn a_killed_cluster_runs_no_step_twice_that_succeeded() {
     survival::no_step_runs_twice();
+}
+
+#[test]
+fn a_lock_is_held_until_the_pods_of_a_deleted_workflow_have_ended() {
+    locks::a_lock_outlives_its_workflow();
+}
+
+#[test]
+fn steps_that_are_plain_processes_are_heard() {
+    plain::steps_speak_to_each_other();
 }
 
 #[test]

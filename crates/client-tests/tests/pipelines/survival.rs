@@ -77,7 +77,7 @@ fn workflow(folder: &str) -> Value {
     })
 }
 
-fn lines(folder: &std::path::Path) -> Vec<String> {
+pub(crate) fn lines(folder: &std::path::Path) -> Vec<String> {
     let text = fs::read_to_string(folder.join("log")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
@@ -87,6 +87,11 @@ fn create(server: &Server, object: &Value) {
     shell.ok(&format!(
         "trainyard pipeline run --detach - <<'END'\n{object}\nEND"
     ));
+}
+
+#[track_caller]
+pub(crate) fn wait_until(is_so: impl FnMut() -> bool) {
+    wait(Instant::now() + PATIENCE, is_so);
 }
 
 #[track_caller]

@@ -88,7 +88,7 @@ fn container_status(pod: &Pod, container: &Container, record: &Record, now: Time
     ContainerStatus {
         name: container.name.clone(),
         image: container.image.clone().unwrap_or_default(),
-        image_id: record.image_id.clone(),
+        image_id: image_id(record),
         container_id: (!record.container_id.is_empty()).then(|| record.container_id.clone()),
         ready: if is_step {
             record.has_succeeded()
@@ -100,6 +100,15 @@ fn container_status(pod: &Pod, container: &Container, record: &Record, now: Time
         state: Some(state(pod, container, record, now)),
         last_state: Some(last_state(pod, container, record, now)),
         ..ContainerStatus::default()
+    }
+}
+
+/// What a container runs, told when it does: a moment before that it would be a change of its own, of which nobody makes
+/// anything.
+fn image_id(record: &Record) -> String {
+    match record.attempts {
+        0 => String::new(),
+        _ => record.image_id.clone(),
     }
 }
 
@@ -116,7 +125,7 @@ fn visitor_status(visitor: &EphemeralContainer, records: &Records) -> ContainerS
     ContainerStatus {
         name: visitor.name.clone(),
         image: visitor.image.clone().unwrap_or_default(),
-        image_id: record.image_id.clone(),
+        image_id: image_id(record),
         container_id: (!record.container_id.is_empty()).then(|| record.container_id.clone()),
         state: Some(state),
         last_state: Some(ContainerState::default()),

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use containers::{client, spec};
+use containers::{client, spec, tier::Tier};
 use images::policy::Waiting;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Pod};
@@ -25,7 +25,7 @@ use crate::{
     folders::PodFolder,
     gpus::Access,
     images::{Image, Wish, pull_policy},
-    lifecycle::{Ended, Records, State},
+    lifecycle::{Ended, Record, Records, State},
     sandbox,
     volumes::Plan,
 };
@@ -129,6 +129,19 @@ impl Worker {
         {
             launching.is_told = true;
         }
+    }
+
+    /// Whether a container runs whose launch is over in the next moment, which makes it ready: both are told at once.
+    /// A hook may take longer than that.
+    pub(super) fn is_about_to_be_ready(&self) -> bool {
+        let Some(launching) = &self.launching else {
+            return false;
+        };
+        let record = self.book.records.get(&launching.container);
+        let runs = |record: &Record| record.attempts > launching.attempt && record.is_running();
+        let container = container::find(&self.pod, &launching.container);
+        let hook = |container: Container| container.lifecycle?.post_start;
+        record.is_some_and(runs) && container.and_then(hook).is_none()
     }
 
     pub(super) fn launched(&mut self, name: &str, attempt: u32, outcome: Launched) {
@@ -342,6 +355,7 @@ impl Launch {
             profiles: &self.agent.profiles,
             gpus: self.gpus(),
             hostname: &sandbox::hostname(&self.pod),
+            is_plain: self.agent.tier.tier == Tier::Process,
         })
         .map_err(|unfit| (unfit.reason(), unfit.to_string()))
     }

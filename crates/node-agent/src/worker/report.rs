@@ -27,7 +27,7 @@ const OWN_CONDITIONS: [&str; 5] = [
 
 impl Worker {
     pub(super) async fn report(&mut self) {
-        if self.presence == Presence::Gone || self.is_forgotten {
+        if self.presence == Presence::Gone || self.is_forgotten || self.is_about_to_be_ready() {
             return;
         }
         let status = self.status(Timestamp::now());

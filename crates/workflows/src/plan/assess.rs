@@ -5,8 +5,13 @@ mod containers;
 use kinds::quantity::Quantity;
 use serde_json::{Map, Value, json};
 
-use super::{execute::NOT_MADE, walk::Walk};
+use super::{
+    Unknown,
+    execute::NOT_MADE,
+    walk::{Walk, later},
+};
 use crate::{
+    duration,
     model::Template,
     names,
     node::{Node, NodeOutputs, NodeType, Phase},
@@ -15,6 +20,7 @@ use crate::{
 };
 
 const POD_DELETED: &str = "pod deleted";
+pub(super) const OUT_OF_TIME: &str = "Step exceeded its deadline";
 
 /// What a pod's end means for its node.
 struct Ending {
@@ -42,7 +48,7 @@ impl Walk<'_> {
                     self.control(&node.name, pod);
                 }
                 None if is_not_made(&node) => {}
-                None => self.lose(&node),
+                None => self.miss(&node),
             }
             is_running |= self
                 .node(&node.name)
@@ -53,9 +59,24 @@ impl Walk<'_> {
             .set_condition(json!({"type": "PodRunning", "status": status}));
     }
 
+    /// The pod of a node is not among those that are known. What is known may be late, as after a list that was begun
+    /// before the pod was made, and a step that is given up is not taken up again: somebody looks first.
+    fn miss(&mut self, node: &Node) {
+        let pod = self.pod_name(node);
+        if self.observed.absent.contains(&pod) {
+            self.lose(node);
+        } else {
+            self.unknown(Unknown::Pod(pod));
+        }
+    }
+
     /// The pod is gone, and nobody knows what it did.
     fn lose(&mut self, node: &Node) {
-        let (phase, message) = match self.over(self.is_on_exit(node)) {
+        let Ok(template) = self.template_of_pod(node) else {
+            return;
+        };
+        let over = self.over(self.is_on_exit(node));
+        let (phase, message) = match over.or_else(|| self.timed_out(node, &template)) {
             // It was deleted because it was to end; that could not be noted any more.
             Some(message) => (Phase::Failed, message),
             None => (Phase::Error, POD_DELETED.to_owned()),
@@ -65,6 +86,14 @@ impl Walk<'_> {
         }
         self.mark(&node.name, phase, Some(&message));
         self.end_containers(&node.name, "container deleted");
+    }
+
+    /// Why the node may not go on, if its own time is over.
+    fn timed_out(&self, node: &Node, template: &Template) -> Option<String> {
+        let timeout = duration::parse(&template.timeout).ok()?;
+        let seconds = i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX);
+        let deadline = later(node.started_at?, seconds);
+        (deadline <= self.now).then(|| OUT_OF_TIME.to_owned())
     }
 
     fn assess(&mut self, node: &Node, pod: &Pod) {
@@ -216,7 +245,7 @@ impl Walk<'_> {
                 self.shutdown.text()
             ));
         }
-        (self.is_past_deadline() && !is_on_exit).then(|| "Step exceeded its deadline".to_owned())
+        (self.is_past_deadline() && !is_on_exit).then(|| OUT_OF_TIME.to_owned())
     }
 
     /// Nodes that wait without a pod end too.
@@ -238,7 +267,7 @@ impl Walk<'_> {
                 let message = format!("Stopped with strategy '{}'", self.shutdown.text());
                 self.mark(&node.name, Phase::Failed, Some(&message));
             } else if self.is_past_deadline() && !is_on_exit && is_waiting {
-                self.mark(&node.name, Phase::Failed, Some("Step exceeded its deadline"));
+                self.mark(&node.name, Phase::Failed, Some(OUT_OF_TIME));
             }
         }
     }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::{
     Unknown,
+    assess::OUT_OF_TIME,
     limits::Limits,
     resolve::Base,
     walk::{Halt, NewNode, Walk, later},
@@ -247,7 +248,7 @@ impl Walk<'_> {
             return Ok(());
         }
         if self.is_past_deadline() && !used.options.is_on_exit {
-            self.mark(used.name, Phase::Failed, Some("Step exceeded its deadline"));
+            self.mark(used.name, Phase::Failed, Some(OUT_OF_TIME));
             return Ok(());
         }
         let pod = self.build_pod(used)?;
@@ -302,7 +303,7 @@ impl Walk<'_> {
         if let Some(pod) = self.pods.get(id.as_str()).copied() {
             self.stop_pod(pod);
         }
-        Err(Halt::TimedOut("Step exceeded its deadline".to_owned()))
+        Err(Halt::TimedOut(OUT_OF_TIME.to_owned()))
     }
 
     /// The template of a node, with the inputs the node has.

@@ -199,6 +199,13 @@ impl Walk<'_> {
 
     /// A pod is labelled when the end of its node has been noted. If there is no such node any more, somebody wants it
     /// to be begun again, and the pod is not the one of that beginning, even where its deletion is not heard of yet.
+    ///
+    /// What is known of pods may be newer than what is known of their workflow, but never so that this is wrong of a pod
+    /// that did its work: it is labelled, or deleted, only after the server has answered that the end of its node is
+    /// stored. Whoever stored it in this process went on from that answer; whoever did before had the lease, which was
+    /// over before this process asked for its first list. What he had sent and not yet heard of is one request for each
+    /// workflow: if that is the object, no label has followed, and ours is refused and made again from there. Before
+    /// something is deleted without the object being stored, the caller asks whether it is still this one.
     pub(super) fn sort_pods(&mut self) {
         let observed = self.observed;
         for pod in &observed.pods {

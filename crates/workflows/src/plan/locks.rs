@@ -103,7 +103,7 @@ impl Locks {
     }
 
     /// What has begun under a lock has it, whatever others were promised meanwhile.
-    fn keep(&mut self, lock: &str, who: &str) {
+    pub(super) fn keep(&mut self, lock: &str, who: &str) {
         let lock = self.locks.entry(lock.to_owned()).or_default();
         lock.waiting.retain(|waiting| waiting.who != who);
         if !lock.holders.iter().any(|holder| holder == who) {
@@ -145,12 +145,27 @@ impl Locks {
 
     /// The nodes of a workflow that hold something; empty is the workflow as a whole.
     pub(crate) fn held_by(&self, namespace: &str, workflow: &str) -> BTreeSet<String> {
+        let held = self.held(namespace, workflow);
+        held.into_iter().map(|(_, node)| node).collect()
+    }
+
+    /// What a workflow holds, and which of its nodes does.
+    pub(super) fn held(&self, namespace: &str, workflow: &str) -> Vec<(String, String)> {
         let whole = holder(namespace, workflow, "");
-        let holders = self.locks.values().flat_map(|lock| &lock.holders);
-        let own = holders.filter_map(|who| who.strip_prefix(&whole));
-        own.filter(|rest| rest.is_empty() || rest.starts_with('/'))
-            .map(|rest| rest.trim_start_matches('/').to_owned())
+        let own = self
+            .all()
+            .filter_map(|(lock, who)| Some((lock, who.strip_prefix(&whole)?)));
+        own.filter(|(_, rest)| rest.is_empty() || rest.starts_with('/'))
+            .map(|(lock, rest)| (lock.to_owned(), rest.trim_start_matches('/').to_owned()))
             .collect()
+    }
+
+    /// Each lock with each who holds it.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.locks.iter().flat_map(|(name, lock)| {
+            let holders = lock.holders.iter();
+            holders.map(move |who| (name.as_str(), who.as_str()))
+        })
     }
 
     /// A workflow waits for nothing more.
@@ -171,7 +186,7 @@ impl Locks {
         self.forget(|known| known == whole || known.starts_with(&start));
     }
 
-    fn forget(&mut self, is_meant: impl Fn(&str) -> bool) {
+    pub(super) fn forget(&mut self, is_meant: impl Fn(&str) -> bool) {
         for lock in self.locks.values_mut() {
             lock.holders.retain(|holder| !is_meant(holder));
             lock.waiting.retain(|waiting| !is_meant(&waiting.who));

@@ -3,6 +3,7 @@
 mod again;
 mod cluster;
 mod graphs;
+mod heirs;
 mod limits;
 mod locks;
 mod others;

@@ -102,11 +102,15 @@ fn unlock(
     }
 }
 
-/// Whether a pod of a node, or of something inside of it, has not ended. Its handlers run when it is over.
+/// Whether a pod of a node, or of something inside of it, has not ended.
 fn runs(observed: &Observed, made: &[Value], name: &str) -> bool {
+    running(observed, made).any(|pod| is_part(pod, name))
+}
+
+/// Whether a node is the other one or something inside of it, but for its handlers: they run when it is over.
+pub(super) fn is_part(inner: &str, name: &str) -> bool {
     let (exit, hooks) = (names::on_exit(name), names::hook(name, ""));
-    let is_part = |pod: &str| is_below(pod, name) && !is_below(pod, &exit) && !pod.starts_with(&hooks);
-    running(observed, made).any(is_part)
+    is_below(inner, name) && !is_below(inner, &exit) && !inner.starts_with(&hooks)
 }
 
 /// The nodes of the pods that have not ended, those that are only now to be made among them.

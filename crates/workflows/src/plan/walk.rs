@@ -186,6 +186,7 @@ impl<'a> Walk<'a> {
             if let Some(problem) = problems.first() {
                 return Err(Halt::Broken(format!("invalid spec: {problem}")));
             }
+            self.check_store(&spec)?;
         }
         self.spec = serde_json::from_value(spec).map_err(|error| format!("invalid spec: {error}"))?;
         globals::set(self)?;
@@ -464,6 +465,7 @@ impl<'a> Walk<'a> {
         }
         progress::update(&mut self.status);
         self.unlock_what_is_over();
+        self.note_locks();
         self.locks
             .write(&self.namespace, &self.name, &mut self.status.synchronization);
         finish::clean(&mut self);

@@ -173,14 +173,31 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// What could not be done at its step is said before the first one runs.
+    pub(in super::super) fn check_store(&self, spec: &Value) -> Result<(), Halt> {
+        if self.settings.artifacts != Artifacts::None {
+            return Ok(());
+        }
+        match first_in_store(spec) {
+            Some(field) => Err(Halt::Broken(format!(
+                "invalid spec: {field}: {}",
+                self.no_store()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn no_store(&self) -> &'static str {
+        if self.settings.is_plain {
+            "artifacts lie in a volume, which plain processes cannot have: this machine allows no namespaces; hand values on as parameters"
+        } else {
+            "there is no place for artifacts: start the controller with --artifacts-claim, or name a location"
+        }
+    }
+
     fn open_store(&mut self, order: &mut Order) -> Result<(), Halt> {
         let name = match &self.settings.artifacts {
-            Artifacts::None => {
-                return Err(Halt::Broken(
-                    "there is no place for artifacts: start the controller with --artifacts-claim, or name a location"
-                        .to_owned(),
-                ));
-            }
+            Artifacts::None => return Err(Halt::Broken(self.no_store().to_owned())),
             Artifacts::Claim(name) => name.clone(),
             Artifacts::OwnClaim { .. } => format!("{}-artifacts", self.name),
         };
@@ -250,6 +267,28 @@ impl Walk<'_> {
             owner,
         }
     }
+}
+
+/// The first artifact of a workflow's own templates that lies where those do that nobody names a place for.
+fn first_in_store(spec: &Value) -> Option<String> {
+    let templates = spec["templates"].as_array().into_iter().flatten();
+    let is_pod =
+        |template: &Value| ["container", "script", "containerSet"].map(|kind| template[kind].is_object());
+    let mut pods = templates
+        .enumerate()
+        .filter(|(_, template)| is_pod(template).contains(&true));
+    pods.find_map(|(at, template)| {
+        let first = |part: &str, is_in_store: fn(&Value) -> bool| {
+            let artifacts = template[part]["artifacts"].as_array()?;
+            let place = artifacts.iter().position(is_in_store)?;
+            Some(format!("spec.templates[{at}].{part}.artifacts[{place}]"))
+        };
+        first("inputs", |artifact| key_in_store(artifact).is_some()).or_else(|| {
+            first("outputs", |artifact| {
+                key_in_store(artifact).is_some() || !has_location(artifact)
+            })
+        })
+    })
 }
 
 /// How the place of artifacts is mounted, where an order speaks of it.

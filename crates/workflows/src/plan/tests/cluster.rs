@@ -132,6 +132,10 @@ impl Cluster {
                         let found = self.config_maps.get(&key).cloned();
                         observed.config_maps.insert(key, found);
                     }
+                    Unknown::Pod(name) => {
+                        assert!(!self.pods.contains_key(name), "{name} is there");
+                        observed.absent.insert(name.clone());
+                    }
                     Unknown::Report(id) => panic!("nothing is reported elsewhere: {id}"),
                 }
             }

@@ -1,9 +1,10 @@
-//! What others write into a workflow, as Argo's command line does, is gone on from.
+//! What others write into a workflow, as Argo's command line does, is gone on from; and so is what is known late, or
+//! was done by somebody who could not note it.
 
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, fail, node_name, ok};
-use crate::{names, node::Phase};
+use super::cluster::{Cluster, End, fail, node_name, ok};
+use crate::{Observed, Plan, Unknown, names, node::Phase, plan};
 
 fn container() -> Value {
     json!({"image": "i", "command": ["c"]})
@@ -107,4 +108,50 @@ fn what_is_waited_for_is_what_somebody_supplies() {
     let cluster = cluster.play();
     let value = cluster.node("w").outputs.unwrap().parameters[0].value.clone();
     assert_eq!(value, Some("d".to_owned().into()));
+}
+
+#[test]
+fn a_pod_that_is_not_known_of_is_asked_for_before_its_step_is_given_up() {
+    let spec = json!({"entrypoint": "main", "templates": [
+        {"name": "main", "retryStrategy": {"limit": 2, "retryPolicy": "Always"}, "container": container()},
+    ]});
+    let mut cluster = Cluster::new(spec, |_, _| End::Never);
+    cluster.step();
+    cluster.run_pods();
+    cluster.step();
+    cluster.advance(5);
+    let (name, settings) = (cluster.made[0].clone(), Cluster::settings());
+    let mut plan_knowing = |observed: &Observed| {
+        let (workflow, locks) = (&cluster.workflow, &mut cluster.locks);
+        plan(workflow, observed, locks, &settings, cluster.now)
+    };
+    let mut observed = Observed::default();
+    let late = plan_knowing(&observed);
+    let expected = Plan {
+        unknown: [Unknown::Pod(name.clone())].into(),
+        ..Plan::default()
+    };
+    assert_eq!(late, expected, "nothing is decided");
+    observed.absent.insert(name);
+    let gone = plan_knowing(&observed);
+    assert_eq!(gone.make.len(), 1, "another attempt: {gone:?}");
+}
+
+#[test]
+fn a_pod_that_was_deleted_when_its_time_was_over_has_failed_of_that() {
+    let spec = json!({"entrypoint": "main", "templates": [{
+        "name": "main", "timeout": "5s", "retryStrategy": {"limit": 1}, "container": container(),
+    }]});
+    for (seconds, expected) in [(6, Phase::Failed), (4, Phase::Error)] {
+        let mut cluster = Cluster::new(spec.clone(), |_, _| End::Never);
+        cluster.step();
+        // No node had it, so it was deleted, and whoever did that could not note why.
+        cluster.pods.clear();
+        cluster.advance(seconds);
+        cluster.step();
+        let first = cluster.node("w(0)");
+        assert_eq!(first.phase, expected, "{}", first.message);
+        let is_retried = cluster.made.len() == 2;
+        assert_eq!(is_retried, expected == Phase::Failed, "errors are not retried");
+    }
 }
