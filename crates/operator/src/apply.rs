@@ -22,7 +22,6 @@ use serde_json::{Value, json};
 use training::{Child, Delete, Event, Gang, Make, Refusal};
 
 use crate::{
-    MANAGER,
     controller::Controller,
     metrics::{
         CREATED_POD_GROUPS, CREATED_PODS, DELETED_POD_GROUPS, DELETED_PODS, FAILED_PODS, FAILED_SERVICES,
@@ -137,7 +136,7 @@ impl Controller {
                 if is_new {
                     self.count_made(kind, true);
                 }
-                if child.make != Make::Apply {
+                if child.make != Make::Merge {
                     let note = format!("Created {}: {name}", kind.to_lowercase());
                     self.recorder.normal(
                         job.reference(&self.resource),
@@ -174,18 +173,16 @@ impl Controller {
     ) -> kube::Result<Seen<K>> {
         let (client, folder) = (&self.world.client, K::url_path(&(), Some(job.namespace())));
         let name = child.name();
-        let apply = || requests::apply(client, MANAGER, &folder, name, &child.object);
         let created = match child.make {
-            Make::Apply if !is_new => return apply().await,
-            Make::Apply | Make::Create => requests::create(client, &folder, &child.object).await,
+            Make::Merge if !is_new => return requests::merge(client, &folder, name, &child.object).await,
+            Make::Merge | Make::Create => requests::create(client, &folder, &child.object).await,
             Make::CreateWithSshKey => requests::create(client, &folder, &with_key(&child.object)?).await,
         };
         match created {
-            Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => match child.make {
-                Make::Apply => apply().await,
-                // Ours from before, or somebody else's: the next look tells.
-                Make::Create | Make::CreateWithSshKey => requests::get(client, &folder, name).await,
-            },
+            // Ours from before, or somebody else's: the next look tells.
+            Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => {
+                requests::get(client, &folder, name).await
+            }
             made => made,
         }
     }

@@ -140,7 +140,7 @@ macro_rules! supports {
 
 supports! {
     ConfigMap in config_maps without ["binaryData"],
-    HorizontalPodAutoscaler in autoscalers without ["spec", "status"],
+    HorizontalPodAutoscaler in autoscalers without ["status"],
     Role in roles without [],
     RoleBinding in role_bindings without ["subjects"],
     Secret in secrets without ["data"],
