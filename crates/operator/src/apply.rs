@@ -31,6 +31,7 @@ use crate::{
     pod_groups::{PluginsGroup, VolcanoGroup},
     seen::{Seen, Watched},
     ssh_key,
+    stages::{Stage, of_stage},
     stored_job::StoredJob,
 };
 
@@ -47,20 +48,17 @@ pub(crate) enum Made {
 const AT_A_TIME: usize = 32;
 
 impl Controller {
-    /// Makes what pods need, then pods, then their addresses and the launcher that waits for them; ends early
-    /// where something is refused, as what makes the server refuse one usually makes it refuse all, or where
-    /// nothing is to be begun any more.
+    /// Makes one stage after the other; ends early where something is refused, as what makes the server refuse one
+    /// usually makes it refuse all, or where nothing is to be begun any more.
     pub(crate) async fn make(&self, job: &StoredJob, children: &[Child]) -> kube::Result<Made> {
         let key = Key::new(job.namespace(), job.name());
-        for stage in [Stage::First, Stage::Pods, Stage::Rest] {
-            let wanted: Vec<&Child> = children
-                .iter()
-                .filter(|child| Stage::of(child.kind()) == stage)
-                .collect();
+        for stage in Stage::ALL {
+            let wanted = of_stage(children, stage);
             if wanted.is_empty() {
                 continue;
             }
-            if stage == Stage::Rest && self.pods_first.gives_way(&key, Instant::now()) {
+            let is_late = matches!(stage, Stage::Rest | Stage::Launcher);
+            if is_late && self.pods_first.gives_way(&key, Instant::now()) {
                 return Ok(Made::PodsOnly);
             }
             // There is an event of each; those can wait.
@@ -173,10 +171,16 @@ impl Controller {
     ) -> kube::Result<Seen<K>> {
         let (client, folder) = (&self.world.client, K::url_path(&(), Some(job.namespace())));
         let name = child.name();
-        let created = match child.make {
+        let with_key = match child.make {
             Make::Merge if !is_new => return requests::merge(client, &folder, name, &child.object).await,
-            Make::Merge | Make::Create => requests::create(client, &folder, &child.object).await,
-            Make::CreateWithSshKey => requests::create(client, &folder, &with_key(&child.object)?).await,
+            Make::Merge | Make::Create => None,
+            Make::CreateWithSshKey => Some(with_key(&child.object)?),
+        };
+        let object = with_key.as_ref().unwrap_or(&child.object);
+        let created = if K::IS_TOLD_BY_METADATA {
+            requests::create_for_metadata(client, &folder, object).await
+        } else {
+            requests::create(client, &folder, object).await
         };
         match created {
             // Ours from before, or somebody else's: the next look tells.
@@ -300,26 +304,6 @@ impl Controller {
                 "Warning" => self.recorder.warning(about, &event.reason, note),
                 _ => self.recorder.normal(about, &event.reason, note),
             }
-        }
-    }
-}
-
-/// In which order the children of a job are made.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// What pods need.
-    First,
-    Pods,
-    /// What is of no use before they run: their addresses, and a launcher that waits for them.
-    Rest,
-}
-
-impl Stage {
-    fn of(kind: &str) -> Self {
-        match kind {
-            "Pod" => Self::Pods,
-            "Service" | "Job" => Self::Rest,
-            _ => Self::First,
         }
     }
 }

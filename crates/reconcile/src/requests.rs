@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use http::{HeaderValue, header::ACCEPT};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Client, Resource as _,
@@ -14,6 +15,22 @@ use serde_json::Value;
 pub async fn create<T: DeserializeOwned>(client: &Client, folder: &str, object: &Value) -> kube::Result<T> {
     let request = Request::new(folder).create(&PostParams::default(), bytes(object)?);
     client.request(request.map_err(kube::Error::BuildRequest)?).await
+}
+
+/// Asks for the metadata of an object alone.
+const METADATA: HeaderValue =
+    HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+
+/// The same where the rest of the answer would only repeat what was sent: the server need not write it.
+pub async fn create_for_metadata<T: DeserializeOwned>(
+    client: &Client,
+    folder: &str,
+    object: &Value,
+) -> kube::Result<T> {
+    let request = Request::new(folder).create(&PostParams::default(), bytes(object)?);
+    let mut request = request.map_err(kube::Error::BuildRequest)?;
+    request.headers_mut().insert(ACCEPT, METADATA);
+    client.request(request).await
 }
 
 pub async fn get<T: DeserializeOwned>(client: &Client, folder: &str, name: &str) -> kube::Result<T> {
