@@ -141,7 +141,9 @@ impl<'a> Draft<'a> {
 
     /// What leads to replicas that the job has no more.
     fn delete_lost_addresses(&mut self) {
-        let Some(_) = self.job.kind.port else { return };
+        if self.job.kind.port.is_none() {
+            return;
+        }
         let own = self.observed.others.iter().filter(|other| self.is_own(other));
         let services: Vec<&str> = own
             .filter(|other| other.kind == "Service")

@@ -13,14 +13,10 @@ pub(super) fn mend(content: &Value, wanted: &Child) -> Option<Child> {
     let object = &wanted.object;
     let fields = match wanted.kind() {
         "ConfigMap" => json!({"data": replaced(content, &object["data"])?}),
-        "Role" => differs(content, &object["rules"]).then(|| json!({"rules": object["rules"]}))?,
+        "Role" if *content != object["rules"] => json!({"rules": object["rules"]}),
         // More or fewer replicas; what else a user asks of a group holds from its start.
-        "PodGroup" => {
-            differs(content, &object["spec"]["minMember"]).then(|| json!({"spec": object["spec"]}))?
-        }
-        "HorizontalPodAutoscaler" => {
-            differs(content, &limits(&object["spec"])).then(|| json!({"spec": object["spec"]}))?
-        }
+        "PodGroup" if *content != object["spec"]["minMember"] => json!({"spec": object["spec"]}),
+        "HorizontalPodAutoscaler" if *content != limits(&object["spec"]) => json!({"spec": object["spec"]}),
         _ => return None,
     };
     Some(patch(object, fields))
@@ -38,10 +34,6 @@ pub(super) fn patch(object: &Value, mut fields: Value) -> Child {
     fields["kind"] = object["kind"].clone();
     fields["metadata"] = json!({"name": object["metadata"]["name"]});
     Child::merge(fields)
-}
-
-fn differs(content: &Value, wanted: &Value) -> bool {
-    content != wanted
 }
 
 /// All keys that are wanted and other than they are, and nothing for each that is not wanted.
