@@ -22,7 +22,6 @@ use serde_json::{Value, json};
 use training::{Child, Delete, Event, Gang, Make, Refusal};
 
 use crate::{
-    MANAGER,
     controller::Controller,
     metrics::{
         CREATED_POD_GROUPS, CREATED_PODS, DELETED_POD_GROUPS, DELETED_PODS, FAILED_PODS, FAILED_SERVICES,
@@ -32,6 +31,7 @@ use crate::{
     pod_groups::{PluginsGroup, VolcanoGroup},
     seen::{Seen, Watched},
     ssh_key,
+    stages::{Stage, of_stage},
     stored_job::StoredJob,
 };
 
@@ -48,20 +48,17 @@ pub(crate) enum Made {
 const AT_A_TIME: usize = 32;
 
 impl Controller {
-    /// Makes what pods need, then pods, then their addresses and the launcher that waits for them; ends early
-    /// where something is refused, as what makes the server refuse one usually makes it refuse all, or where
-    /// nothing is to be begun any more.
+    /// Makes one stage after the other; ends early where something is refused, as what makes the server refuse one
+    /// usually makes it refuse all, or where nothing is to be begun any more.
     pub(crate) async fn make(&self, job: &StoredJob, children: &[Child]) -> kube::Result<Made> {
         let key = Key::new(job.namespace(), job.name());
-        for stage in [Stage::First, Stage::Pods, Stage::Rest] {
-            let wanted: Vec<&Child> = children
-                .iter()
-                .filter(|child| Stage::of(child.kind()) == stage)
-                .collect();
+        for stage in Stage::ALL {
+            let wanted = of_stage(children, stage);
             if wanted.is_empty() {
                 continue;
             }
-            if stage == Stage::Rest && self.pods_first.gives_way(&key, Instant::now()) {
+            let is_late = matches!(stage, Stage::Rest | Stage::Launcher);
+            if is_late && self.pods_first.gives_way(&key, Instant::now()) {
                 return Ok(Made::PodsOnly);
             }
             // There is an event of each; those can wait.
@@ -137,7 +134,7 @@ impl Controller {
                 if is_new {
                     self.count_made(kind, true);
                 }
-                if child.make != Make::Apply {
+                if child.make != Make::Merge {
                     let note = format!("Created {}: {name}", kind.to_lowercase());
                     self.recorder.normal(
                         job.reference(&self.resource),
@@ -174,18 +171,22 @@ impl Controller {
     ) -> kube::Result<Seen<K>> {
         let (client, folder) = (&self.world.client, K::url_path(&(), Some(job.namespace())));
         let name = child.name();
-        let apply = || requests::apply(client, MANAGER, &folder, name, &child.object);
-        let created = match child.make {
-            Make::Apply if !is_new => return apply().await,
-            Make::Apply | Make::Create => requests::create(client, &folder, &child.object).await,
-            Make::CreateWithSshKey => requests::create(client, &folder, &with_key(&child.object)?).await,
+        let with_key = match child.make {
+            Make::Merge if !is_new => return requests::merge(client, &folder, name, &child.object).await,
+            Make::Merge | Make::Create => None,
+            Make::CreateWithSshKey => Some(with_key(&child.object)?),
+        };
+        let object = with_key.as_ref().unwrap_or(&child.object);
+        let created = if K::IS_TOLD_BY_METADATA {
+            requests::create_for_metadata(client, &folder, object).await
+        } else {
+            requests::create(client, &folder, object).await
         };
         match created {
-            Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => match child.make {
-                Make::Apply => apply().await,
-                // Ours from before, or somebody else's: the next look tells.
-                Make::Create | Make::CreateWithSshKey => requests::get(client, &folder, name).await,
-            },
+            // Ours from before, or somebody else's: the next look tells.
+            Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => {
+                requests::get(client, &folder, name).await
+            }
             made => made,
         }
     }
@@ -303,26 +304,6 @@ impl Controller {
                 "Warning" => self.recorder.warning(about, &event.reason, note),
                 _ => self.recorder.normal(about, &event.reason, note),
             }
-        }
-    }
-}
-
-/// In which order the children of a job are made.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// What pods need.
-    First,
-    Pods,
-    /// What is of no use before they run: their addresses, and a launcher that waits for them.
-    Rest,
-}
-
-impl Stage {
-    fn of(kind: &str) -> Self {
-        match kind {
-            "Pod" => Self::Pods,
-            "Service" | "Job" => Self::Rest,
-            _ => Self::First,
         }
     }
 }

@@ -16,6 +16,7 @@ mod process;
 mod rights;
 mod seen;
 mod ssh_key;
+mod stages;
 mod stored_job;
 mod world;
 

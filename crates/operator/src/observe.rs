@@ -49,7 +49,25 @@ pub(crate) fn observe(
                 .extend(existing(world, &settings.gang, kind, &key)),
         }
     }
+    add_lost_services(world, job, &mut observed);
     observed
+}
+
+/// Services of replicas that the job no longer has: what has a name of its own is found by it.
+fn add_lost_services(world: &World, job: &StoredJob, observed: &mut Observed) {
+    let controlled = world.services.controlled_by(job.uid());
+    let known = observed
+        .others
+        .iter()
+        .filter(|other| other.kind == "Service" && !is_foreign(other.controller.as_deref(), job));
+    if controlled.len() <= known.count() {
+        return;
+    }
+    let found: Vec<Existing> = controlled.iter().map(|service| service.form()).collect();
+    observed
+        .others
+        .retain(|other| other.kind != "Service" || is_foreign(other.controller.as_deref(), job));
+    observed.others.extend(found);
 }
 
 /// Whether something of another owner has the name of a child.

@@ -42,7 +42,7 @@ pub(crate) fn on_jobs(kinds: &[&'static Kind], gang: &Gang) -> Vec<Right> {
         right("", "serviceaccounts", MAKE),
         right("", "events", &["create", "patch"]),
         right("batch", "jobs", ALL),
-        right("autoscaling", "horizontalpodautoscalers", MAKE),
+        right("autoscaling", "horizontalpodautoscalers", KEEP),
         right("rbac.authorization.k8s.io", "roles", KEEP),
         right("rbac.authorization.k8s.io", "rolebindings", MAKE),
         // Nobody grants what they do not have: MPI launchers run commands in their workers.

@@ -29,6 +29,9 @@ pub(crate) trait Watched:
     /// The fields that are passed over when an object is read. Those of most are more than all the rest.
     const UNREAD: &'static [&'static str];
 
+    /// Whether the metadata of an object that was just made tells all that decisions need of it.
+    const IS_TOLD_BY_METADATA: bool = false;
+
     fn read(object: &Value) -> Self::Form;
 
     fn informer(world: &World) -> &Informer<Seen<Self>>;
@@ -92,6 +95,9 @@ impl Watched for Pod {
 
     const UNREAD: &'static [&'static str] = &["spec"];
 
+    // It waits.
+    const IS_TOLD_BY_METADATA: bool = true;
+
     fn read(object: &Value) -> Self::Form {
         training::Pod::read(object)
     }
@@ -116,11 +122,13 @@ impl Watched for Job {
 }
 
 macro_rules! supports {
-    ($($kind:ident in $field:ident without $unread:expr),*) => {
+    ($($kind:ident in $field:ident without $unread:expr, told by $told:ident),*) => {
         $(impl Watched for $kind {
             type Form = Existing;
 
             const UNREAD: &'static [&'static str] = &$unread;
+
+            const IS_TOLD_BY_METADATA: bool = supports!(@$told);
 
             fn read(object: &Value) -> Self::Form {
                 let mut form = Existing::read(stringify!($kind), object);
@@ -136,16 +144,18 @@ macro_rules! supports {
             }
         })*
     };
+    (@metadata) => { true };
+    (@content) => { false };
 }
 
 supports! {
-    ConfigMap in config_maps without ["binaryData"],
-    HorizontalPodAutoscaler in autoscalers without ["spec", "status"],
-    Role in roles without [],
-    RoleBinding in role_bindings without ["subjects"],
-    Secret in secrets without ["data"],
-    Service in services without ["spec", "status"],
-    ServiceAccount in accounts without ["secrets"]
+    ConfigMap in config_maps without ["binaryData"], told by content,
+    HorizontalPodAutoscaler in autoscalers without ["status"], told by content,
+    Role in roles without [], told by content,
+    RoleBinding in role_bindings without ["subjects"], told by metadata,
+    Secret in secrets without ["data"], told by metadata,
+    Service in services without ["spec", "status"], told by metadata,
+    ServiceAccount in accounts without ["secrets"], told by metadata
 }
 
 #[cfg(test)]

@@ -30,8 +30,9 @@ const WAITING: usize = 16_384;
 /// So many are written at a time, while nobody has something better to ask of the server.
 const WRITERS: usize = 8;
 
-/// So long an event waits for those who work; after that it is written beside their work.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// So long an event waits for those who work; after that it is written beside their work. A thousand jobs have their
+/// pods before that, and nobody reads events while they do not.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The longest text an event may have.
 const LONGEST: usize = 1024;

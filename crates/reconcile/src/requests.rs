@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use http::{HeaderValue, header::ACCEPT};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Client, Resource as _,
@@ -12,8 +13,27 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 pub async fn create<T: DeserializeOwned>(client: &Client, folder: &str, object: &Value) -> kube::Result<T> {
+    client.request(creation(folder, object)?).await
+}
+
+/// Asks for the metadata of an object alone.
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/// The same where the rest of the answer would only repeat what was sent: the server need not write it.
+pub async fn create_for_metadata<T: DeserializeOwned>(
+    client: &Client,
+    folder: &str,
+    object: &Value,
+) -> kube::Result<T> {
+    let mut request = creation(folder, object)?;
+    let headers = request.headers_mut();
+    headers.insert(ACCEPT, HeaderValue::from_static(METADATA));
+    client.request(request).await
+}
+
+fn creation(folder: &str, object: &Value) -> kube::Result<http::Request<Vec<u8>>> {
     let request = Request::new(folder).create(&PostParams::default(), bytes(object)?);
-    client.request(request.map_err(kube::Error::BuildRequest)?).await
+    request.map_err(kube::Error::BuildRequest)
 }
 
 pub async fn get<T: DeserializeOwned>(client: &Client, folder: &str, name: &str) -> kube::Result<T> {

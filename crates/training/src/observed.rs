@@ -7,6 +7,8 @@ use jiff::Timestamp;
 use resources::names::annotations;
 use serde_json::Value;
 
+use crate::plan;
+
 /// Everything that is there of a job but the job itself.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
@@ -14,7 +16,7 @@ pub struct Observed {
     pub pods: Vec<Pod>,
     /// Batch Jobs the job controls, or that have the name of one of its own.
     pub jobs: Vec<BatchJob>,
-    /// Other objects that have the name of a child.
+    /// Other objects that have the name of a child, and Services the job controls.
     pub others: Vec<Existing>,
     /// What the API refused when the last plan was applied. Need not survive a restart.
     pub refusals: Vec<Refusal>,
@@ -89,7 +91,8 @@ pub struct Existing {
     pub kind: String,
     pub name: String,
     pub controller: Option<String>,
-    /// `data` of a ConfigMap, `rules` of a Role, `minMember` of a PodGroup; nothing of others.
+    /// `data` of a ConfigMap, `rules` of a Role, `minMember` of a PodGroup, the limits of a
+    /// HorizontalPodAutoscaler; nothing of others.
     pub content: Value,
     /// How far a gang scheduler is with a PodGroup.
     pub phase: Option<String>,
@@ -176,6 +179,7 @@ impl Existing {
             "ConfigMap" => object["data"].clone(),
             "Role" => object["rules"].clone(),
             "PodGroup" => object["spec"]["minMember"].clone(),
+            "HorizontalPodAutoscaler" => plan::limits(&object["spec"]),
             _ => Value::Null,
         };
         let phase = (kind == "PodGroup").then(|| text(&object["status"]["phase"]));

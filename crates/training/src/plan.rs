@@ -2,6 +2,7 @@
 
 mod draft;
 mod judge;
+mod mend;
 
 use std::collections::HashSet;
 
@@ -22,6 +23,7 @@ use crate::{
 };
 
 pub(crate) use draft::Draft;
+pub(crate) use mend::limits;
 
 /// Stands between what has happened and what a job waits for since.
 const NOW: &str = "; now ";

@@ -128,7 +128,7 @@ impl World {
                 let mut object = child.object.clone();
                 object["metadata"]["uid"] = json!(uid);
                 if let Some(job) = self.observed.jobs.iter_mut().find(|job| job.name == name) {
-                    assert_eq!(child.make, crate::Make::Apply, "{name} is made twice");
+                    assert_eq!(child.make, crate::Make::Merge, "{name} is made twice");
                     job.is_suspended = object["spec"]["suspend"] == true;
                     return;
                 }
@@ -138,10 +138,12 @@ impl World {
                 self.observed.jobs.push(BatchJob::read(&object));
             }
             _ => {
-                self.observed
-                    .others
-                    .retain(|other| !(other.kind == kind && other.name == name));
-                self.observed.others.push(Existing::read(kind, &child.object));
+                let read = Existing::read(kind, &child.object);
+                let mut others = self.observed.others.iter_mut();
+                match others.find(|other| other.kind == kind && other.name == name) {
+                    Some(known) => merge(&mut known.content, read.content),
+                    None => self.observed.others.push(read),
+                }
             }
         }
     }
@@ -233,6 +235,17 @@ impl World {
 
     pub(crate) fn names(&self) -> Vec<&str> {
         self.observed.pods.iter().map(|pod| pod.name.as_str()).collect()
+    }
+}
+
+/// As the API does it with a merge patch, one level down.
+fn merge(content: &mut Value, changes: Value) {
+    match (content, changes) {
+        (Value::Object(content), Value::Object(changes)) => {
+            content.extend(changes);
+            content.retain(|_, value| !value.is_null());
+        }
+        (content, changes) => *content = changes,
     }
 }
 

@@ -5,7 +5,7 @@ use client_tests::{
     manifests::Job,
     team::{Scenario, Team, conditions, message, names},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::simulation::{end, evict, job, play, restart, until_active};
 
@@ -24,13 +24,14 @@ fn replicas_that_fail_are_restarted_as_their_job_says() {
 
 #[test]
 fn a_job_is_run_as_its_policy_says() {
-    let scenarios: [Scenario; 7] = [
+    let scenarios: [Scenario; 8] = [
         ("suspend", suspended_and_resumed),
         ("managed", managed_by_another),
         ("deadline", past_its_deadline),
         ("ttl", gone_when_its_time_is_over),
         ("clean", cleaned_up),
         ("scale", made_larger_and_smaller),
+        ("mended", kept_as_wanted),
         ("collision", something_is_in_the_way),
     ];
     play(&scenarios);
@@ -241,6 +242,54 @@ fn made_larger_and_smaller(team: &Team<'_>) {
     team.ok("scale paddlejob job --replicas=1");
     until_active(team, "paddlejobs/job", "Worker", 1);
     team.until("pods", |pods| names(pods) == ["job-worker-0"]);
+    team.until("services", |services| names(services) == ["job-worker-0"]);
+}
+
+/// What is made for a job holds what the job wants now and nothing else, whoever wrote it.
+fn kept_as_wanted(team: &Team<'_>) {
+    let mpi = Job {
+        kind: "MPIJob",
+        roles: &[("Launcher", 1, ""), ("Worker", 2, "")],
+        ..job()
+    };
+    team.apply(&mpi.manifest());
+    until_active(team, "mpijobs/job", "Worker", 2);
+    team.ok("label configmap job-config mine=kept");
+    team.ok(
+        r#"patch configmap job-config --type=merge -p '{"data": {"old.sh": "true", "hostfile": "nobody"}}'"#,
+    );
+    team.until("configmaps/job-config", |map| {
+        map["data"]["old.sh"].is_null()
+            && map["data"]["hostfile"] == "job-worker-0 slots=1\njob-worker-1 slots=1\n"
+    });
+    team.ok(
+        r#"patch mpijob job --type=merge -p '{"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 1}}}}'"#,
+    );
+    let map = team.until("configmaps/job-config", |map| {
+        map["data"]["hostfile"] == "job-worker-0 slots=1\n"
+            && map["data"]["discover_hosts.sh"] == "#!/bin/sh\necho job-worker-0:1"
+    });
+    assert_eq!(map["metadata"]["labels"]["mine"], "kept");
+    team.until("roles/job-launcher", |role| {
+        role["rules"][1]["resourceNames"] == json!(["job-worker-0"])
+    });
+    let elastic = |max: u32| {
+        let target = "target: {type: Utilization, averageUtilization: 80}";
+        format!(
+            "elasticPolicy: {{maxReplicas: {max}, minReplicas: 1, metrics: [{{type: Resource, resource: {{name: cpu, {target}}}}}]}}"
+        )
+    };
+    for max in [3, 2] {
+        let job = Job {
+            name: "elastic",
+            more: &elastic(max),
+            ..job()
+        };
+        team.apply(&job.manifest());
+        team.until("horizontalpodautoscalers/elastic", |autoscaler| {
+            autoscaler["spec"]["maxReplicas"] == max
+        });
+    }
 }
 
 /// Objects of others have the names of children: they stay as they are, and nothing is made beside them.

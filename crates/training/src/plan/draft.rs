@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use resources::JobStatus;
 use serde_json::{Value, json};
 
-use super::{Delete, Event, Plan};
+use super::{Delete, Event, Plan, mend};
 use crate::{
-    Child, Gang, Make, Observed, Settings,
+    Child, Gang, Observed, Settings,
     account::{Account, Role},
     children, conditions,
     job::Job,
@@ -101,6 +101,7 @@ impl<'a> Draft<'a> {
         for pod in account.surplus.iter().copied().chain(replaced).chain(misled) {
             self.delete_pod(pod);
         }
+        self.delete_lost_addresses();
         if let Some(launcher) = account.roles.iter().find_map(|role| role.launcher)
             && self.job.restarts_together()
             && launcher.gang < self.gang()
@@ -135,6 +136,29 @@ impl<'a> Draft<'a> {
                     self.make.extend(service.map(Child::create));
                 }
             }
+        }
+    }
+
+    /// What leads to replicas that the job has no more.
+    fn delete_lost_addresses(&mut self) {
+        if self.job.kind.port.is_none() {
+            return;
+        }
+        let own = self.observed.others.iter().filter(|other| self.is_own(other));
+        let services: Vec<&str> = own
+            .filter(|other| other.kind == "Service")
+            .map(|service| service.name.as_str())
+            .collect();
+        if services.len() <= self.job.total() as usize {
+            // The names of all are of no interest where there cannot be one too many.
+            return;
+        }
+        let replicas = self.job.replicas.iter();
+        let wanted: HashSet<String> = replicas
+            .flat_map(|replica| (0..replica.count).map(|index| self.job.child_name(replica.role, index)))
+            .collect();
+        for name in services.into_iter().filter(|name| !wanted.contains(*name)) {
+            self.delete_if_there("Service", name);
         }
     }
 
@@ -191,7 +215,7 @@ impl<'a> Draft<'a> {
             return;
         }
         if let Some(service) = children::service(self.job, role.replica, index) {
-            self.make_if_absent(Child::create(service));
+            self.make_or_mend(Child::create(service));
         }
         let object = children::replica_object(self.job, role.replica, index, self.settings);
         self.make.push(Child::create(object));
@@ -199,17 +223,22 @@ impl<'a> Draft<'a> {
 
     pub(crate) fn make_supports(&mut self, account: &Account<'_>) {
         for child in children::supports(self.job, self.settings, &account.running_workers()) {
-            self.make_if_absent(child);
+            self.make_or_mend(child);
         }
     }
 
-    fn make_if_absent(&mut self, child: Child) {
-        let existing = self.existing(child.kind(), child.name());
-        let is_same =
-            existing.is_some_and(|existing| child.make != Make::Apply || holds(&existing.content, &child));
-        if !is_same {
-            self.make.push(child);
+    fn make_or_mend(&mut self, child: Child) {
+        match self.existing(child.kind(), child.name()) {
+            None => self.make.push(child),
+            Some(existing) if self.is_own(existing) => {
+                self.make.extend(mend::mend(&existing.content, &child));
+            }
+            Some(_) => {}
         }
+    }
+
+    fn is_own(&self, existing: &crate::Existing) -> bool {
+        existing.controller.as_deref() == Some(self.job.identity.uid.as_str())
     }
 
     fn existing(&self, kind: &str, name: &str) -> Option<&'a crate::Existing> {
@@ -236,9 +265,9 @@ impl<'a> Draft<'a> {
         if !is_as_wanted {
             let mut object = children::replica_object(self.job, role.replica, 0, self.settings);
             object["spec"]["suspend"] = json!(suspend);
-            self.make.push(Child {
-                object,
-                make: Make::Apply,
+            self.make.push(match role.launcher {
+                Some(_) => mend::patch(&object, json!({"spec": placed_anew(&object["spec"])})),
+                None => Child::merge(object),
             });
         }
     }
@@ -301,10 +330,10 @@ impl<'a> Draft<'a> {
     }
 
     fn delete_if_there(&mut self, kind: &'static str, name: &str) {
-        let is_own = |existing: &crate::Existing| {
-            existing.controller.as_deref() == Some(self.job.identity.uid.as_str())
-        };
-        if self.existing(kind, name).is_some_and(is_own) {
+        if self
+            .existing(kind, name)
+            .is_some_and(|existing| self.is_own(existing))
+        {
             self.delete.push(Delete {
                 kind,
                 name: name.to_owned(),
@@ -341,15 +370,22 @@ fn missing<'a, 'b>(role: &'a Role<'b>) -> Vec<(&'a Role<'b>, u32)> {
     numbers.map(|(index, _)| (role, index as u32)).collect()
 }
 
-/// Whether what is there is what is wanted of an object that is made whole.
-fn holds(content: &Value, wanted: &Child) -> bool {
-    match wanted.kind() {
-        "Role" => *content == wanted.object["rules"],
-        // More or fewer replicas; what else a user asks of a group holds from its start.
-        "PodGroup" => *content == wanted.object["spec"]["minMember"],
-        // What others have put beside it is theirs.
-        _ => wanted.object["data"]
-            .as_object()
-            .is_none_or(|data| data.iter().all(|(name, value)| content[name] == *value)),
+/// Of a batch Job, what may change while it stands still: whether it does, and where its pods are to go.
+fn placed_anew(spec: &Value) -> Value {
+    let (template, mut anew) = (&spec["template"], json!({"suspend": spec["suspend"]}));
+    if spec["suspend"] == true {
+        return anew;
     }
+    for (part, fields) in [
+        ("metadata", ["labels", "annotations"].as_slice()),
+        (
+            "spec",
+            &["nodeSelector", "tolerations", "affinity", "schedulingGates"],
+        ),
+    ] {
+        for field in fields.iter().filter(|field| !template[part][**field].is_null()) {
+            anew["template"][part][*field] = template[part][*field].clone();
+        }
+    }
+    anew
 }

@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{BatchJob, simulation::World};
 
@@ -12,6 +12,11 @@ fn job(version: &str, rest: &str, worker: &str) -> String {
 
 fn launcher(world: &mut World) -> &mut BatchJob {
     &mut world.observed.jobs[0]
+}
+
+fn files(world: &mut World) -> &mut Value {
+    let mut others = world.observed.others.iter_mut();
+    &mut others.find(|other| other.kind == "ConfigMap").unwrap().content
 }
 
 #[test]
@@ -38,6 +43,32 @@ fn a_v1_job_is_one_launcher_pod_and_its_workers() {
     world.end("j-launcher", "l", 0);
     world.settle();
     assert_eq!(world.message(), "MPIJob j is successfully completed.");
+}
+
+#[test]
+fn the_files_of_a_job_are_those_it_has_now() {
+    let mut world = World::new(&job("v1", "", ""));
+    world.settle();
+    world.run_all();
+    world.settle();
+    let wanted = files(&mut world).clone();
+    files(&mut world)["old.sh"] = json!("left by another version");
+    world.settle();
+    assert_eq!(files(&mut world), &wanted);
+    world.job["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] = json!(1);
+    world.settle();
+    assert_eq!(files(&mut world)["hostfile"], "j-worker-0 slots=1\n");
+    assert_eq!(
+        files(&mut world)["discover_hosts.sh"],
+        "#!/bin/sh\necho j-worker-0:1"
+    );
+    let role = world
+        .observed
+        .others
+        .iter()
+        .find(|other| other.kind == "Role")
+        .unwrap();
+    assert_eq!(role.content[1]["resourceNames"], json!(["j-worker-0"]));
 }
 
 #[test]

@@ -195,6 +195,13 @@ fn fewer_replicas_mean_fewer_pods() {
     world.job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = json!(1);
     world.settle();
     assert_eq!(world.names(), ["j-worker-0"]);
+    let others: Vec<&str> = world
+        .observed
+        .others
+        .iter()
+        .map(|other| other.name.as_str())
+        .collect();
+    assert_eq!(others, ["j-worker-0"], "nor the Services of those that are gone");
 }
 
 #[test]

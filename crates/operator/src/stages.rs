@@ -1,0 +1,117 @@
+//! In which order the children of a job are made.
+
+use serde_json::Value;
+use training::Child;
+
+/// What is made together; the next is made when all of it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// What pods need.
+    First,
+    Pods,
+    /// What is of no use before they run: their addresses, and what a launcher needs that comes after them.
+    Rest,
+    /// That launcher.
+    Launcher,
+}
+
+impl Stage {
+    pub(crate) const ALL: [Self; 4] = [Self::First, Self::Pods, Self::Rest, Self::Launcher];
+}
+
+/// Of the children to make, those of a stage.
+pub(crate) fn of_stage(children: &[Child], stage: Stage) -> Vec<&Child> {
+    let pods = || children.iter().filter(|child| child.kind() == "Pod");
+    let stage_of = |child: &Child| match child.kind() {
+        "Pod" => Stage::Pods,
+        "Service" => Stage::Rest,
+        "Job" => Stage::Launcher,
+        // Without pods to make there is nobody who goes before it.
+        _ if pods().next().is_none() || pods().any(|pod| needs(&pod.object["spec"], child)) => Stage::First,
+        _ => Stage::Rest,
+    };
+    children.iter().filter(|child| stage_of(child) == stage).collect()
+}
+
+/// Whether a pod could not start, or not be made, without it.
+fn needs(pod: &Value, child: &Child) -> bool {
+    let mounts = |kind: &str, name: &str| {
+        let mut volumes = pod["volumes"].as_array().into_iter().flatten();
+        volumes.any(|volume| volume[kind][name] == child.name())
+    };
+    match child.kind() {
+        "ConfigMap" => mounts("configMap", "name"),
+        "Secret" => mounts("secret", "secretName"),
+        // What an account may do is no use later than the account.
+        "ServiceAccount" | "Role" | "RoleBinding" => !pod["serviceAccountName"].is_null(),
+        "HorizontalPodAutoscaler" => false,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use training::Make;
+
+    use super::*;
+
+    fn child(kind: &str, name: &str, spec: Value) -> Child {
+        Child {
+            object: json!({"kind": kind, "metadata": {"name": name}, "spec": spec}),
+            make: Make::Create,
+        }
+    }
+
+    fn supports() -> Vec<Child> {
+        ["Service", "ConfigMap", "ServiceAccount", "Secret", "PodGroup"]
+            .map(|kind| child(kind, "j", json!({})))
+            .into()
+    }
+
+    /// The kinds of each stage.
+    fn stages(children: &[Child]) -> Vec<Vec<&str>> {
+        let kinds = |stage| of_stage(children, stage).into_iter().map(Child::kind).collect();
+        Stage::ALL.into_iter().map(kinds).collect()
+    }
+
+    #[test]
+    fn what_no_pod_needs_comes_after_them_and_before_the_launcher() {
+        let volumes = json!([{"name": "key", "secret": {"secretName": "j"}}]);
+        let mut children = supports();
+        children.push(child("Job", "j-launcher", json!({})));
+        children.push(child("Pod", "j-worker-0", json!({"volumes": volumes})));
+        let expected = [
+            &["Secret", "PodGroup"][..],
+            &["Pod"],
+            &["Service", "ConfigMap", "ServiceAccount"],
+            &["Job"],
+        ];
+        assert_eq!(stages(&children), expected);
+    }
+
+    #[test]
+    fn what_one_pod_needs_comes_before_all() {
+        let volumes = json!([{"name": "config", "configMap": {"name": "j"}}]);
+        let mut children = supports();
+        children.push(child("Pod", "j-worker-0", json!({})));
+        children.push(child(
+            "Pod",
+            "j-launcher",
+            json!({"serviceAccountName": "j", "volumes": volumes}),
+        ));
+        let expected = [
+            &["ConfigMap", "ServiceAccount", "PodGroup"][..],
+            &["Pod", "Pod"],
+            &["Service", "Secret"],
+            &[],
+        ];
+        assert_eq!(stages(&children), expected);
+    }
+
+    #[test]
+    fn where_no_pods_are_made_nothing_waits_for_any() {
+        let kinds = ["ConfigMap", "ServiceAccount", "Secret", "PodGroup"];
+        assert_eq!(stages(&supports())[0], kinds);
+    }
+}
