@@ -12,7 +12,7 @@ use k8s_openapi::api::{
 use kube::{
     Resource as _,
     api::{DeleteParams, Preconditions},
-    core::DynamicObject,
+    core::{DynamicObject, Status},
 };
 use reconcile::{
     Key,
@@ -42,6 +42,14 @@ pub(crate) enum Made {
     },
     /// The pods of other jobs go before the rest of this one.
     PodsOnly,
+}
+
+/// What there is of a child after it was asked for.
+enum Answer<K: Watched> {
+    Created(Seen<K>),
+    There(Seen<K>),
+    /// What was to be changed is no more; the watch will tell.
+    Gone,
 }
 
 /// So much of a job is made at a time.
@@ -125,22 +133,19 @@ impl Controller {
 
     async fn make_as<K: Watched>(&self, job: &StoredJob, child: &Child) -> kube::Result<Option<Refusal>> {
         let (kind, name) = (child.kind(), child.name());
-        let is_new = K::informer(&self.world)
-            .get(&Key::new(job.namespace(), name))
-            .is_none();
-        let error = match self.request::<K>(job, child, is_new).await {
-            Ok(made) => {
-                K::informer(&self.world).wrote(made);
-                if is_new {
+        let error = match self.request::<K>(job, child).await {
+            Ok(answer) => {
+                if matches!(answer, Answer::Created(_)) {
                     self.count_made(kind, true);
-                }
-                if child.make != Make::Merge {
                     let note = format!("Created {}: {name}", kind.to_lowercase());
                     self.recorder.normal(
                         job.reference(&self.resource),
                         &format!("SuccessfulCreate{kind}"),
                         note,
                     );
+                }
+                if let Answer::Created(now) | Answer::There(now) = answer {
+                    K::informer(&self.world).wrote(now);
                 }
                 return Ok(None);
             }
@@ -163,17 +168,19 @@ impl Controller {
         }))
     }
 
-    async fn request<K: Watched>(
-        &self,
-        job: &StoredJob,
-        child: &Child,
-        is_new: bool,
-    ) -> kube::Result<Seen<K>> {
+    /// What is to be created never changes anything, and what is to be changed is never created: a patch says
+    /// too little for an object, and whose it is not at all.
+    async fn request<K: Watched>(&self, job: &StoredJob, child: &Child) -> kube::Result<Answer<K>> {
         let (client, folder) = (&self.world.client, K::url_path(&(), Some(job.namespace())));
         let name = child.name();
         let with_key = match child.make {
-            Make::Merge if !is_new => return requests::merge(client, &folder, name, &child.object).await,
-            Make::Merge | Make::Create => None,
+            Make::Patch => {
+                return match requests::merge(client, &folder, name, &child.object).await {
+                    Err(kube::Error::Api(status)) if has_missed(&status) => Ok(Answer::Gone),
+                    patched => patched.map(Answer::There),
+                };
+            }
+            Make::Create => None,
             Make::CreateWithSshKey => Some(with_key(&child.object)?),
         };
         let object = with_key.as_ref().unwrap_or(&child.object);
@@ -185,9 +192,9 @@ impl Controller {
         match created {
             // Ours from before, or somebody else's: the next look tells.
             Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => {
-                requests::get(client, &folder, name).await
+                requests::get(client, &folder, name).await.map(Answer::There)
             }
-            made => made,
+            made => made.map(Answer::Created),
         }
     }
 
@@ -315,9 +322,35 @@ fn only(uid: &str) -> Preconditions {
     }
 }
 
+/// Whether a patch has not found the object it was for: there is none of its name, or another.
+fn has_missed(status: &Status) -> bool {
+    let mut causes = status.details.iter().flat_map(|details| &details.causes);
+    matches!(status.code, 404 | 409) || causes.any(|cause| cause.field == "metadata.uid")
+}
+
 fn with_key(secret: &Value) -> kube::Result<Value> {
     let key = ssh_key::generate().map_err(|error| kube::Error::Service(error.into()))?;
     let mut secret = secret.clone();
     secret["stringData"] = json!({"ssh-privatekey": key.private, "ssh-publickey": key.public});
     Ok(secret)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(code: u16, field: &str) -> Status {
+        let causes = json!([{"reason": "FieldValueInvalid", "message": "m", "field": field}]);
+        let status = json!({"status": "Failure", "code": code, "details": {"causes": causes}});
+        serde_json::from_value(status).unwrap()
+    }
+
+    #[test]
+    fn a_patch_misses_what_is_gone_or_has_become_another() {
+        assert!(has_missed(&answered(404, "")));
+        assert!(has_missed(&answered(409, "")));
+        assert!(has_missed(&answered(422, "metadata.uid")));
+        assert!(!has_missed(&answered(422, "spec.minReplicas")));
+        assert!(!has_missed(&answered(403, "")));
+    }
 }

@@ -41,9 +41,9 @@ pub struct Child {
 pub enum Make {
     /// If there is none of that name.
     Create,
-    /// If there is none of that name; into one that is there its fields are merged (RFC 7396: those that are null
-    /// are taken out).
-    Merge,
+    /// Never: its fields are merged into the one of that name and uid (RFC 7396: those that are null are taken
+    /// out), and into no other.
+    Patch,
     /// If there is none of that name, with a new SSH key pair in its data: `ssh-privatekey` (PEM) and
     /// `ssh-publickey` (one line of an `authorized_keys` file).
     CreateWithSshKey,
@@ -57,10 +57,10 @@ impl Child {
         }
     }
 
-    pub(crate) fn merge(object: Value) -> Self {
+    pub(crate) fn patch(object: Value) -> Self {
         Self {
             object,
-            make: Make::Merge,
+            make: Make::Patch,
         }
     }
 
@@ -151,8 +151,8 @@ pub(crate) fn supports(job: &Job, settings: &Settings, running_workers: &[String
         Framework::Mpi(mpi) => mpi::supports(job, mpi, settings, running_workers),
         _ => Vec::new(),
     };
-    children.extend(groups::pod_group(job, settings).map(Child::merge));
-    children.extend(autoscaler(job).map(Child::merge));
+    children.extend(groups::pod_group(job, settings).map(Child::create));
+    children.extend(autoscaler(job).map(Child::create));
     children
 }
 

@@ -12,8 +12,8 @@
 //!   are counted in the status, so an older one would count twice.
 //! - Observe every pod and batch Job that the job controls, the pods of those Jobs, every Service that it
 //!   controls, and every object that has the name of a child ([`names`]) whoever owns it ([`Observed`]).
-//! - Apply in the order of [`Plan`]: `make` (absent ones are created; [`Make::Merge`] ones are
-//!   merge patches of what is there), then `delete`, then `status`. Names are deterministic, so
+//! - Apply in the order of [`Plan`]: `make` (absent ones are created; [`Make::Patch`] ones are
+//!   merge patches of what is there, and make nothing), then `delete`, then `status`. Names are deterministic, so
 //!   "already exists" is a success if the job controls the object. Everything may be cut short
 //!   anywhere and begun again: what counts is written before it is acted on, in a plan of its own.
 //! - Plan again when the job or a child changes, at `wake_at`, and after a status was written.

@@ -90,6 +90,7 @@ pub struct BatchJob {
 pub struct Existing {
     pub kind: String,
     pub name: String,
+    pub uid: String,
     pub controller: Option<String>,
     /// `data` of a ConfigMap, `rules` of a Role, `minMember` of a PodGroup, the limits of a
     /// HorizontalPodAutoscaler; nothing of others.
@@ -186,6 +187,7 @@ impl Existing {
         Self {
             kind: kind.to_owned(),
             name: text(&object["metadata"]["name"]),
+            uid: text(&object["metadata"]["uid"]),
             controller: controller(&object["metadata"]),
             content,
             phase,

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{BatchJob, Child, Existing, Exit, Observed, Phase, Plan, Pod, Settings, plan};
+use crate::{BatchJob, Child, Existing, Exit, Make, Observed, Phase, Plan, Pod, Settings, plan};
 
 pub(crate) struct World {
     pub job: Value,
@@ -125,24 +125,34 @@ impl World {
                 });
             }
             "Job" => {
-                let mut object = child.object.clone();
-                object["metadata"]["uid"] = json!(uid);
                 if let Some(job) = self.observed.jobs.iter_mut().find(|job| job.name == name) {
-                    assert_eq!(child.make, crate::Make::Merge, "{name} is made twice");
-                    job.is_suspended = object["spec"]["suspend"] == true;
+                    assert_eq!(child.make, Make::Patch, "{name} is made twice");
+                    assert_eq!(child.object["metadata"]["uid"], job.uid, "{name} is another");
+                    job.is_suspended = child.object["spec"]["suspend"] == true;
                     return;
                 }
+                assert_ne!(child.make, Make::Patch, "{name} is not there");
+                let mut object = child.object.clone();
+                object["metadata"]["uid"] = json!(uid);
                 self.made += 1;
                 let limit = object["spec"]["backoffLimit"].as_i64().unwrap_or(6);
                 self.limits.insert(uid, limit as i32);
                 self.observed.jobs.push(BatchJob::read(&object));
             }
             _ => {
-                let read = Existing::read(kind, &child.object);
+                let mut read = Existing::read(kind, &child.object);
                 let mut others = self.observed.others.iter_mut();
                 match others.find(|other| other.kind == kind && other.name == name) {
-                    Some(known) => merge(&mut known.content, read.content),
-                    None => self.observed.others.push(read),
+                    Some(known) => {
+                        assert_eq!(child.make, Make::Patch, "{kind} {name} is made twice");
+                        assert_eq!(read.uid, known.uid, "{kind} {name} is another");
+                        merge(&mut known.content, read.content);
+                    }
+                    None => {
+                        assert_ne!(child.make, Make::Patch, "{kind} {name} is not there");
+                        read.uid = uid;
+                        self.observed.others.push(read);
+                    }
                 }
             }
         }

@@ -123,6 +123,7 @@ impl Form for Existing {
         Self {
             kind: kind.to_owned(),
             name: identity.name().to_owned(),
+            uid: identity.uid().to_owned(),
             controller: controller(identity),
             content: content.unwrap_or(Value::Null),
             phase: kept

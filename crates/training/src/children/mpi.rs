@@ -25,7 +25,7 @@ pub(super) fn supports(job: &Job, mpi: &Mpi, settings: &Settings, running_worker
     if mpi.version == MpiVersion::V2Beta1 {
         children.push(Child::create(service(job)));
     }
-    children.push(Child::merge(config::config_map(
+    children.push(Child::create(config::config_map(
         job,
         mpi,
         settings,

@@ -231,7 +231,7 @@ impl<'a> Draft<'a> {
         match self.existing(child.kind(), child.name()) {
             None => self.make.push(child),
             Some(existing) if self.is_own(existing) => {
-                self.make.extend(mend::mend(&existing.content, &child));
+                self.make.extend(mend::mend(existing, &child));
             }
             Some(_) => {}
         }
@@ -266,8 +266,12 @@ impl<'a> Draft<'a> {
             let mut object = children::replica_object(self.job, role.replica, 0, self.settings);
             object["spec"]["suspend"] = json!(suspend);
             self.make.push(match role.launcher {
-                Some(_) => mend::patch(&object, json!({"spec": placed_anew(&object["spec"])})),
-                None => Child::merge(object),
+                Some(launcher) => mend::patch(
+                    &object,
+                    &launcher.uid,
+                    json!({"spec": placed_anew(&object["spec"])}),
+                ),
+                None => Child::create(object),
             });
         }
     }

@@ -6,11 +6,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::Child;
+use crate::{Child, Existing};
 
 /// The merge patch that makes an object hold what is wanted of it; nothing where it does.
-pub(super) fn mend(content: &Value, wanted: &Child) -> Option<Child> {
-    let object = &wanted.object;
+pub(super) fn mend(existing: &Existing, wanted: &Child) -> Option<Child> {
+    let (content, object) = (&existing.content, &wanted.object);
     let fields = match wanted.kind() {
         "ConfigMap" => json!({"data": replaced(content, &object["data"])?}),
         "Role" if *content != object["rules"] => json!({"rules": object["rules"]}),
@@ -19,7 +19,7 @@ pub(super) fn mend(content: &Value, wanted: &Child) -> Option<Child> {
         "HorizontalPodAutoscaler" if *content != limits(&object["spec"]) => json!({"spec": object["spec"]}),
         _ => return None,
     };
-    Some(patch(object, fields))
+    Some(patch(object, &existing.uid, fields))
 }
 
 /// The numbers an autoscaler stays between. How it decides may come back in other words than it was written in.
@@ -28,12 +28,12 @@ pub(crate) fn limits(spec: &Value) -> Value {
     json!([least, spec["maxReplicas"]])
 }
 
-/// A patch of these fields for an object.
-pub(super) fn patch(object: &Value, mut fields: Value) -> Child {
+/// A patch of these fields for the object of this uid: one that has taken its name since is not touched.
+pub(super) fn patch(object: &Value, uid: &str, mut fields: Value) -> Child {
     fields["apiVersion"] = object["apiVersion"].clone();
     fields["kind"] = object["kind"].clone();
-    fields["metadata"] = json!({"name": object["metadata"]["name"]});
-    Child::merge(fields)
+    fields["metadata"] = json!({"name": object["metadata"]["name"], "uid": uid});
+    Child::patch(fields)
 }
 
 /// All keys that are wanted and other than they are, and nothing for each that is not wanted.
@@ -54,8 +54,16 @@ fn replaced(there: &Value, wanted: &Value) -> Option<Map<String, Value>> {
 mod tests {
     use super::*;
 
+    fn there(content: Value) -> Existing {
+        Existing {
+            uid: "u".to_owned(),
+            content,
+            ..Existing::default()
+        }
+    }
+
     fn config_map(data: Value) -> Child {
-        Child::merge(json!({
+        Child::create(json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "j-config", "labels": {"app": "j"}}, "data": data,
         }))
     }
@@ -63,29 +71,30 @@ mod tests {
     #[test]
     fn keys_that_are_not_wanted_are_taken_out() {
         let wanted = config_map(json!({"hostfile": "a\n", "discover_hosts.sh": "#!/bin/sh\n"}));
-        let there = json!({"hostfile": "a\nb\n", "discover_hosts.sh": "#!/bin/sh\n", "kubexec.sh": "old"});
-        let mended = mend(&there, &wanted).unwrap();
+        let content = json!({"hostfile": "a\nb\n", "discover_hosts.sh": "#!/bin/sh\n", "kubexec.sh": "old"});
+        let mended = mend(&there(content), &wanted).unwrap();
         let expected = json!({
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "j-config"},
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "j-config", "uid": "u"},
             "data": {"hostfile": "a\n", "kubexec.sh": null},
         });
-        assert_eq!(mended, Child::merge(expected));
+        assert_eq!(mended, Child::patch(expected));
     }
 
     #[test]
     fn what_is_as_wanted_is_left_alone() {
         let data = json!({"hostfile": "a\n"});
-        assert_eq!(mend(&data, &config_map(data.clone())), None);
+        assert_eq!(mend(&there(data.clone()), &config_map(data)), None);
         let secret = Child::create(json!({"kind": "Secret", "data": {"key": "other"}}));
-        assert_eq!(mend(&Value::Null, &secret), None);
+        assert_eq!(mend(&there(Value::Null), &secret), None);
     }
 
     #[test]
     fn an_autoscaler_follows_the_limits_of_its_job() {
-        let autoscaler = |spec: Value| Child::merge(json!({"kind": "HorizontalPodAutoscaler", "spec": spec}));
+        let autoscaler =
+            |spec: Value| Child::create(json!({"kind": "HorizontalPodAutoscaler", "spec": spec}));
         let wanted = autoscaler(json!({"minReplicas": null, "maxReplicas": 3, "metrics": []}));
-        assert_eq!(mend(&json!([1, 3]), &wanted), None);
-        let mended = mend(&json!([1, 2]), &wanted).unwrap();
+        assert_eq!(mend(&there(json!([1, 3])), &wanted), None);
+        let mended = mend(&there(json!([1, 2])), &wanted).unwrap();
         assert_eq!(mended.object["spec"], wanted.object["spec"]);
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn all(job: &Job, mpi: &Mpi) -> [Child; 3] {
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": labelled(job, &name)});
     [
         Child::create(account),
-        Child::merge(role(job, &name)),
+        Child::create(role(job, &name)),
         Child::create(binding(job, mpi, &name)),
     ]
 }
