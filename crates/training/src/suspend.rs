@@ -26,10 +26,22 @@ pub(crate) fn suspend(draft: &mut Draft<'_>, account: &Account<'_>) {
     }
     draft.delete_pod_group();
     if job.mpi().is_some_and(|mpi| mpi.version == MpiVersion::V2Beta1) {
-        draft.make_supports(account);
-        draft.suspend_launcher(account, true);
+        prepare(draft, account);
     } else if let Some(launcher) = account.roles.iter().find_map(|role| role.launcher) {
         draft.delete_batch_job(launcher);
+    }
+}
+
+/// Nothing is made while a name is not free, as of a job that runs; what runs already is stopped all the same.
+fn prepare(draft: &mut Draft<'_>, account: &Account<'_>) {
+    let conflict = draft.conflict(account);
+    if let Some(conflict) = &conflict {
+        draft.tell("Warning", "ErrResourceExists", conflict);
+    } else {
+        draft.make_supports(account);
+    }
+    if conflict.is_none() || account.roles.iter().any(|role| role.launcher.is_some()) {
+        draft.suspend_launcher(account, true);
     }
 }
 

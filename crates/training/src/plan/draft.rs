@@ -277,7 +277,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Somebody else's object with the name of a child, in the words of the originals.
-    pub(super) fn conflict(&self, account: &Account<'_>) -> Option<String> {
+    pub(crate) fn conflict(&self, account: &Account<'_>) -> Option<String> {
         let others = self.observed.others.iter();
         let foreign =
             others.filter(|other| other.controller.as_deref() != Some(self.job.identity.uid.as_str()));

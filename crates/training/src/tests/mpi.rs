@@ -146,6 +146,33 @@ fn a_suspended_v2beta1_job_has_everything_but_pods() {
 }
 
 #[test]
+fn a_suspended_job_leaves_a_launcher_of_another_alone() {
+    let mut world = World::new(&job("v2beta1", "  runPolicy: {suspend: true}\n", ""));
+    let theirs = BatchJob {
+        name: "j-launcher".to_owned(),
+        uid: "theirs".to_owned(),
+        ..BatchJob::default()
+    };
+    world.observed.jobs.push(theirs.clone());
+    world.settle();
+    assert_eq!(world.observed.jobs, [theirs]);
+    assert!(world.observed.others.is_empty());
+    let reasons: Vec<&str> = world.events.iter().map(|event| event.reason.as_str()).collect();
+    assert!(reasons.contains(&"ErrResourceExists"), "{reasons:?}");
+}
+
+#[test]
+fn a_launcher_stops_whatever_is_in_the_way_of_the_rest() {
+    let mut world = World::new(&job("v2beta1", "  runPolicy: {suspend: false}\n", ""));
+    world.settle();
+    let mut others = world.observed.others.iter_mut();
+    others.find(|other| other.kind == "Secret").unwrap().controller = None;
+    world.job["spec"]["runPolicy"]["suspend"] = json!(true);
+    world.settle();
+    assert!(launcher(&mut world).is_suspended);
+}
+
+#[test]
 fn evicted_workers_end_a_job_that_does_not_restart_them() {
     let mut world = World::new(&job("v2beta1", "", ""));
     world.settle();
