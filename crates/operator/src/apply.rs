@@ -65,7 +65,7 @@ impl Controller {
             if wanted.is_empty() {
                 continue;
             }
-            let is_late = matches!(stage, Stage::Rest | Stage::Launcher);
+            let is_late = matches!(stage, Stage::Rest | Stage::Launcher | Stage::Extra);
             if is_late && self.pods_first.gives_way(&key, Instant::now()) {
                 return Ok(Made::PodsOnly);
             }

@@ -13,10 +13,12 @@ pub(crate) enum Stage {
     Rest,
     /// That launcher.
     Launcher,
+    /// What a job runs without: where it is refused, it keeps nothing else from being made.
+    Extra,
 }
 
 impl Stage {
-    pub(crate) const ALL: [Self; 4] = [Self::First, Self::Pods, Self::Rest, Self::Launcher];
+    pub(crate) const ALL: [Self; 5] = [Self::First, Self::Pods, Self::Rest, Self::Launcher, Self::Extra];
 }
 
 /// Of the children to make, those of a stage.
@@ -26,6 +28,7 @@ pub(crate) fn of_stage(children: &[Child], stage: Stage) -> Vec<&Child> {
         "Pod" => Stage::Pods,
         "Service" => Stage::Rest,
         "Job" => Stage::Launcher,
+        "HorizontalPodAutoscaler" => Stage::Extra,
         // Without pods to make there is nobody who goes before it.
         _ if pods().next().is_none() || pods().any(|pod| needs(&pod.object["spec"], child)) => Stage::First,
         _ => Stage::Rest,
@@ -44,7 +47,6 @@ fn needs(pod: &Value, child: &Child) -> bool {
         "Secret" => mounts("secret", "secretName"),
         // What an account may do is no use later than the account.
         "ServiceAccount" | "Role" | "RoleBinding" => !pod["serviceAccountName"].is_null(),
-        "HorizontalPodAutoscaler" => false,
         _ => true,
     }
 }
@@ -86,6 +88,7 @@ mod tests {
             &["Pod"],
             &["Service", "ConfigMap", "ServiceAccount"],
             &["Job"],
+            &[],
         ];
         assert_eq!(stages(&children), expected);
     }
@@ -105,8 +108,19 @@ mod tests {
             &["Pod", "Pod"],
             &["Service", "Secret"],
             &[],
+            &[],
         ];
         assert_eq!(stages(&children), expected);
+    }
+
+    #[test]
+    fn an_autoscaler_comes_last_with_and_without_pods() {
+        let mut children = supports();
+        children.insert(0, child("HorizontalPodAutoscaler", "j", json!({})));
+        let (end, last) = (Stage::ALL.len() - 1, vec!["HorizontalPodAutoscaler"]);
+        assert_eq!(stages(&children)[end], last);
+        children.push(child("Pod", "j-worker-0", json!({})));
+        assert_eq!(stages(&children)[end], last);
     }
 
     #[test]
