@@ -72,6 +72,21 @@ fn the_files_of_a_job_are_those_it_has_now() {
 }
 
 #[test]
+fn a_launcher_without_workers_may_run_commands_nowhere() {
+    let mut world = World::new(&job("v1", "", ""));
+    world.settle();
+    world.job["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] = json!(0);
+    world.settle();
+    let mut others = world.observed.others.iter();
+    let role = others.find(|other| other.kind == "Role").unwrap();
+    assert!(
+        !role.content.to_string().contains("pods/exec"),
+        "{}",
+        role.content
+    );
+}
+
+#[test]
 fn a_v2beta1_launcher_is_a_batch_job_and_its_end_is_the_jobs() {
     let mut world = World::new(&job("v2beta1", "  runPolicy: {cleanPodPolicy: Running}\n", ""));
     world.settle();

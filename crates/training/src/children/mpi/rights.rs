@@ -22,14 +22,19 @@ fn role(job: &Job, name: &str) -> Value {
     let workers: Vec<String> = (0..job.count("Worker"))
         .map(|index| job.child_name("Worker", index))
         .collect();
+    let mut rules =
+        vec![json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]})];
+    // A rule without names is one for every pod of the namespace.
+    if !workers.is_empty() {
+        rules.push(json!({
+            "apiGroups": [""], "resources": ["pods/exec"], "resourceNames": workers, "verbs": ["create", "get"],
+        }));
+    }
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",
         "metadata": labelled(job, name),
-        "rules": [
-            {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
-            {"apiGroups": [""], "resources": ["pods/exec"], "resourceNames": workers, "verbs": ["create", "get"]},
-        ],
+        "rules": rules,
     })
 }
 
