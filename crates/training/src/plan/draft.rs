@@ -223,7 +223,10 @@ impl<'a> Draft<'a> {
 
     pub(crate) fn make_supports(&mut self, account: &Account<'_>) {
         for child in children::supports(self.job, self.settings, &account.running_workers()) {
-            self.make_or_mend(child);
+            // A group asks for room, of which a job that stands still needs none.
+            if child.kind() != "PodGroup" || !self.job.policy.suspend {
+                self.make_or_mend(child);
+            }
         }
     }
 

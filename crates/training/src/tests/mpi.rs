@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::{BatchJob, simulation::World};
+use crate::{BatchJob, Gang, simulation::World};
 
 fn job(version: &str, rest: &str, worker: &str) -> String {
     format!(
@@ -158,6 +158,27 @@ fn a_suspended_v2beta1_job_has_everything_but_pods() {
     world.settle();
     assert!(!launcher(&mut world).is_suspended);
     assert_eq!(world.names().len(), 2);
+}
+
+#[test]
+fn a_suspended_job_asks_no_gang_scheduler_for_room() {
+    let scheduler = String::new();
+    for gang in [Gang::Volcano, Gang::SchedulerPlugins { scheduler }] {
+        let mut world = World::new(&job("v2beta1", "  runPolicy: {suspend: true}\n", ""));
+        world.settings.gang = gang;
+        world.settle();
+        let groups = |world: &World| {
+            let others = world.observed.others.iter();
+            others.filter(|other| other.kind == "PodGroup").count()
+        };
+        assert_eq!(groups(&world), 0);
+        world.job["spec"]["runPolicy"]["suspend"] = json!(false);
+        world.settle();
+        assert_eq!(groups(&world), 1);
+        world.job["spec"]["runPolicy"]["suspend"] = json!(true);
+        world.settle();
+        assert_eq!(groups(&world), 0);
+    }
 }
 
 #[test]
