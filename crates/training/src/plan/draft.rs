@@ -74,7 +74,7 @@ impl<'a> Draft<'a> {
     /// Counts, and leaves the status out where it is what the job has already.
     pub(super) fn finish(mut self, account: &Account<'_>, object: &Value) -> Plan {
         let roles = account.roles.iter();
-        let late = self.job.mpi().is_some_and(|mpi| mpi.launcher_waits);
+        let late = self.launcher_waits();
         let counted =
             roles.filter(|role| !late || role.replica.role != "Launcher" || role.launcher.is_some());
         self.status.replica_statuses = counted
@@ -208,10 +208,14 @@ impl<'a> Draft<'a> {
         self.settings.gang == Gang::Volcano && ["", "Pending"].contains(&phase)
     }
 
+    /// Whether the launcher is to come after its workers.
+    fn launcher_waits(&self) -> bool {
+        self.job.mpi().is_some_and(|mpi| mpi.launcher_waits)
+    }
+
     fn make_replica(&mut self, account: &Account<'_>, role: &Role<'_>, index: u32) {
         let is_launcher = role.replica.role == "Launcher";
-        let waits = is_launcher && self.job.mpi().is_some_and(|mpi| mpi.launcher_waits);
-        if waits && !account.role("Worker").is_none_or(Role::all_run) {
+        if is_launcher && self.launcher_waits() && !workers_run(account) {
             return;
         }
         if let Some(service) = children::service(self.job, role.replica, index) {
@@ -256,7 +260,9 @@ impl<'a> Draft<'a> {
         let Some(role) = account.roles.iter().find(|role| role.replica.role == "Launcher") else {
             return;
         };
-        if !self.job.launches_by_batch_job() || self.job.mpi().is_some_and(|mpi| mpi.launcher_waits) {
+        // One that is made when its workers run is not made before, and goes on no sooner; one that runs is stopped.
+        let is_early = role.launcher.is_none() || (!suspend && !workers_run(account));
+        if !self.job.launches_by_batch_job() || (self.launcher_waits() && is_early) {
             return;
         }
         let is_as_wanted = match role.launcher {
@@ -357,6 +363,10 @@ fn waits_for_too_many(job: &Job, pod: &Pod) -> bool {
     // A batch Job would make the same pod again.
     let is_own = pod.controller.as_deref() == Some(job.identity.uid.as_str());
     is_waiting && is_own && pod.group_size.is_some_and(|size| size > children::members(job))
+}
+
+fn workers_run(account: &Account<'_>) -> bool {
+    account.role("Worker").is_none_or(Role::all_run)
 }
 
 /// The numbers of a role that have nobody.

@@ -131,6 +131,26 @@ fn a_launcher_can_wait_for_its_workers() {
 }
 
 #[test]
+fn a_launcher_that_came_after_its_workers_stops_with_its_job_and_waits_for_them_again() {
+    let policies = "  launcherCreationPolicy: WaitForWorkersReady\n  runPolicy: {suspend: false}\n";
+    let mut world = World::new(&job("v2beta1", policies, ""));
+    world.settle();
+    world.run_all();
+    world.settle();
+    assert!(!launcher(&mut world).is_suspended);
+    world.job["spec"]["runPolicy"]["suspend"] = json!(true);
+    world.settle();
+    assert!(launcher(&mut world).is_suspended);
+    assert!(world.names().is_empty());
+    world.job["spec"]["runPolicy"]["suspend"] = json!(false);
+    world.settle();
+    assert!(launcher(&mut world).is_suspended);
+    world.run_all();
+    world.settle();
+    assert!(!launcher(&mut world).is_suspended);
+}
+
+#[test]
 fn a_suspended_v2beta1_job_has_everything_but_pods() {
     let mut world = World::new(&job("v2beta1", "  runPolicy: {suspend: true}\n", ""));
     world.settle();
