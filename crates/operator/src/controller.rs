@@ -8,8 +8,10 @@ use std::{
 
 use jiff::Timestamp;
 use k8s_openapi::api::{
+    autoscaling::v2::HorizontalPodAutoscaler,
     batch::v1::Job,
-    core::v1::{ConfigMap, Pod, Service},
+    core::v1::{ConfigMap, Pod, Secret, Service, ServiceAccount},
+    rbac::v1::{Role, RoleBinding},
 };
 use kube::core::{ApiResource, DynamicObject};
 use parking_lot::Mutex;
@@ -163,12 +165,16 @@ fn wake_by_jobs(queue: &Queue<Key>, jobs: &Informer<KeptJob>) {
     });
 }
 
-/// Children that change make their job be looked at. Of the other kinds only what is made and never
-/// changes is left out.
+/// Children that change or are gone make their job be looked at.
 fn wake_by_children(queue: &Queue<Key>, kind: &'static Kind, world: &World) {
     wake_by::<Service>(queue, kind, world);
     wake_by::<ConfigMap>(queue, kind, world);
     wake_by::<Job>(queue, kind, world);
+    wake_by::<HorizontalPodAutoscaler>(queue, kind, world);
+    wake_by::<Role>(queue, kind, world);
+    wake_by::<RoleBinding>(queue, kind, world);
+    wake_by::<Secret>(queue, kind, world);
+    wake_by::<ServiceAccount>(queue, kind, world);
     wake_by::<Pod>(queue, kind, world);
     wake_by::<VolcanoGroup>(queue, kind, world);
     wake_by::<PluginsGroup>(queue, kind, world);
@@ -237,14 +243,9 @@ impl Controller {
             decided = self.decide(&key, &job);
         }
         let next = self.carry_out(&job, &decided.plan).await?;
-        let waits = decided.is_obstructed && !decided.plan.events.is_empty();
-        let is_retried = waits || is_refused;
-        let obstacle = if is_retried {
-            Next::After(RETRY)
-        } else {
-            Next::Wait
-        };
-        Ok(next.or(obstacle).or(wake(&decided.plan, decided.at)))
+        Ok(next
+            .or(decided.obstacle(is_refused))
+            .or(wake(&decided.plan, decided.at)))
     }
 
     fn decide(&self, key: &Key, job: &StoredJob) -> Decided {
@@ -293,8 +294,53 @@ struct Decided {
     at: Timestamp,
 }
 
+impl Decided {
+    /// When to try again what has not come about, though nothing tells that it would now.
+    fn obstacle(&self, is_refused: bool) -> Next {
+        if is_refused || (self.is_obstructed && !self.plan.events.is_empty()) {
+            return Next::After(RETRY);
+        }
+        // A child that was to be patched is gone, say, and the watch has not told yet.
+        if self.plan.make.is_empty() {
+            Next::Wait
+        } else {
+            Next::After(SOON)
+        }
+    }
+}
+
 fn wake(plan: &Plan, now: Timestamp) -> Next {
     let Some(at) = plan.wake_at else { return Next::Wait };
     let wait = Duration::try_from(at.duration_since(now)).unwrap_or_default();
     Next::After(wait.max(SOON))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use training::{Child, Make};
+
+    use super::*;
+
+    fn decided(is_made: bool) -> Decided {
+        let child = Child {
+            object: json!({"kind": "Role"}),
+            make: Make::Patch,
+        };
+        Decided {
+            plan: Plan {
+                make: if is_made { Vec::new() } else { vec![child] },
+                ..Plan::default()
+            },
+            is_obstructed: false,
+            at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn what_is_still_to_be_made_is_made_soon_and_what_is_refused_later() {
+        assert_eq!(decided(true).obstacle(false), Next::Wait);
+        assert_eq!(decided(false).obstacle(false), Next::After(SOON));
+        assert_eq!(decided(false).obstacle(true), Next::After(RETRY));
+    }
 }
