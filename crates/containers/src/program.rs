@@ -31,9 +31,13 @@ pub fn processor_time() -> io::Result<Duration> {
 /// Where a program's code is. What can be executed cannot be written, and is not relocated either.
 fn code(maps: &str, program: &Path) -> Vec<Range<usize>> {
     let parse = |line: &str| {
-        let mut words = line.split_whitespace();
-        let (range, rights) = (words.next()?, words.next()?);
-        let path = words.nth(3)?;
+        let (range, rest) = word(line)?;
+        let (rights, rest) = word(rest)?;
+        // Offset, device and inode; the rest is the path. One that is no longer there has ` (deleted)` behind it,
+        // as what the program is known by has then.
+        let (_, rest) = word(rest)?;
+        let (_, rest) = word(rest)?;
+        let (_, path) = word(rest)?;
         if rights != "r-xp" || Path::new(path) != program {
             return None;
         }
@@ -42,6 +46,12 @@ fn code(maps: &str, program: &Path) -> Vec<Range<usize>> {
         Some(number(start)?..number(end)?)
     };
     maps.lines().filter_map(parse).collect()
+}
+
+/// The first word of a line, and what follows it.
+fn word(line: &str) -> Option<(&str, &str)> {
+    let (word, rest) = line.split_once(' ')?;
+    Some((word, rest.trim_start()))
 }
 
 #[cfg(test)]
@@ -62,6 +72,13 @@ mod tests {
         let found = code(MAPS, Path::new("/usr/bin/trainyard"));
         assert_eq!(found.len(), 1);
         assert_eq!(found[0], 0x55d2_d000..0x56f0_0000);
+    }
+
+    #[test]
+    fn a_program_whose_file_was_replaced_still_knows_its_code() {
+        let maps = MAPS.replace("/usr/bin/trainyard", "/opt/my tools/trainyard (deleted)");
+        let found = code(&maps, Path::new("/opt/my tools/trainyard (deleted)"));
+        assert_eq!(found, [0x55d2_d000..0x56f0_0000]);
     }
 
     #[test]
