@@ -1,7 +1,7 @@
 //! The loop over workflows: observe, plan, look up what is asked for, apply.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
     thread,
     time::Duration,
@@ -154,6 +154,7 @@ impl Controller {
             return Ok(Next::Wait);
         };
         let mut observed = Observed::default();
+        let mut asked = BTreeSet::new();
         for _ in 0..LOOKS {
             self.observe(&key, kept.uid(), &mut observed);
             let now = Timestamp::now();
@@ -162,10 +163,17 @@ impl Controller {
                 self.wake_waiting(&self.locks.lock(), None);
             }
             if !planned.unknown.is_empty() {
+                if let Some(unknown) = planned.unknown.intersection(&asked).next() {
+                    // Asking at once would not help either; somebody has to change something.
+                    let message = format!("asked for and still not known: {unknown:?}");
+                    return Err(kube::Error::Service(message.into()));
+                }
                 let unknown = &planned.unknown;
                 look_up(&self.world, &key.namespace, kept.uid(), unknown, &mut observed).await?;
+                asked = planned.unknown;
                 continue;
             }
+            asked.clear();
             match self.carry_out(&key, &object, &observed, &planned).await? {
                 Carried::Out => return Ok(next(&planned, now)),
                 Carried::Refused => return Ok(Next::After(RETRY).or(next(&planned, now))),
