@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use reconcile::{Cached as _, Closing, Key, Next, Queue, Recorder, requests, run};
 use resources::workflows::WORKFLOW;
 use serde_json::Value;
-use workflows::{Locks, Observed, Plan, Refusal, Settings, plan};
+use workflows::{Locks, Observed, Plan, Refusal, Settings, Under, plan};
 
 use crate::{kept::KeptWorkflow, lookups::look_up, places::folder, world::World};
 
@@ -101,7 +101,7 @@ fn inherit(world: &World, locks: &mut Locks, key: &Key) {
     let living = world.workflows.get(key);
     let living = living.as_deref().map_or("", KeptWorkflow::uid);
     let pods = world.pods.in_namespace(&key.namespace);
-    let own = pods.iter().filter(|seen| seen.workflow().as_ref() == Some(key));
+    let own = pods.iter().filter(|seen| seen.is_of(key));
     let own = own.filter_map(|seen| seen.pod.as_deref());
     locks.inherit(&key.namespace, &key.name, living, own);
 }
@@ -145,7 +145,7 @@ impl Controller {
         }
         if kept.is_being_deleted {
             // Its pods wake it when they end; what they hold is theirs until then.
-            if !self.has_running_pods(kept.uid()) {
+            if !self.has_running_pods(kept.uid()) && !self.has_left_pods(&key, kept.uid()) {
                 self.forget(&key);
             }
             return Ok(Next::Wait);
@@ -210,6 +210,17 @@ impl Controller {
         let pods = self.world.pods.controlled_by(uid);
         let mut pods = pods.iter().filter_map(|seen| seen.pod.as_deref());
         pods.any(|pod| !pod.has_ended())
+    }
+
+    /// Whether pods still run under its locks that are let go on alone: they lose their owner before it is gone.
+    fn has_left_pods(&self, key: &Key, uid: &str) -> bool {
+        let pods = self.world.pods.in_namespace(&key.namespace);
+        let own = pods.iter().filter(|seen| seen.is_of(key));
+        let mut running = own
+            .filter_map(|seen| seen.pod.as_deref())
+            .filter(|pod| !pod.has_ended());
+        let is_held = |under: &Under| under.is_held_by(&key.namespace, &key.name, uid);
+        running.any(|pod| pod.under.iter().any(is_held))
     }
 
     /// The workflow, where there may be something to do for it.
