@@ -14,7 +14,12 @@ use resources::workflows::WORKFLOW;
 use serde_json::Value;
 use workflows::{Locks, Observed, Plan, Refusal, Settings, Under, plan};
 
-use crate::{kept::KeptWorkflow, lookups::look_up, places::folder, world::World};
+use crate::{
+    kept::{KeptWorkflow, SeenPod},
+    lookups::look_up,
+    places::folder,
+    world::World,
+};
 
 /// So many workflows are worked on at a time.
 const WORKERS: usize = 16;
@@ -121,11 +126,19 @@ fn wake(queue: &Queue<Key>, world: &World, gone: &Departed) {
     });
     let (woken, workflows) = (queue.clone(), world.workflows.clone());
     world.pods.on_change(move |change| {
-        if let Some(key) = change.object().and_then(|seen| seen.workflow()) {
+        for key in concerned(change.before.map(Arc::as_ref), change.after.map(Arc::as_ref)) {
             let unfinished = workflows.get(&key).map_or(0, |kept| kept.unfinished);
             woken.add_after(key, gathering(unfinished));
         }
     });
+}
+
+/// Whom a change of a pod concerns: also the one that it is not of any more, which may hold something because of it.
+fn concerned<'p>(before: Option<&'p SeenPod>, after: Option<&'p SeenPod>) -> impl Iterator<Item = Key> + 'p {
+    let name = after.and_then(SeenPod::workflow_name);
+    let before = before.filter(|before| before.workflow_name() != name);
+    let both = after.into_iter().chain(before);
+    both.filter_map(SeenPod::workflow)
 }
 
 /// How long a workflow of which so many pods have not ended lets news of them come together.
@@ -328,7 +341,31 @@ fn next(plan: &Plan, now: Timestamp) -> Next {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use workflows::names;
+
     use super::*;
+
+    #[test]
+    fn a_pod_that_is_not_of_a_workflow_any_more_still_concerns_it() {
+        let pod = |workflow: &str| -> SeenPod {
+            let under = json!([{"lock": "n/Mutex/m", "holder": "n/w@u"}]).to_string();
+            let (labels, annotations) = (json!({names::WORKFLOW: workflow}), json!({names::LOCKS: under}));
+            let meta = json!({"namespace": "n", "name": "p", "labels": labels, "annotations": annotations});
+            serde_json::from_value(json!({"metadata": meta})).unwrap()
+        };
+        let (own, other) = (pod("w"), pod("another"));
+        let without: SeenPod =
+            serde_json::from_value(json!({"metadata": {"namespace": "n", "name": "p"}})).unwrap();
+        let names = |before, after| -> Vec<String> {
+            concerned(before, after).map(|key| key.name.to_string()).collect()
+        };
+        assert_eq!(names(None, Some(&own)), ["w"]);
+        assert_eq!(names(Some(&own), Some(&own)), ["w"]);
+        assert_eq!(names(Some(&own), None), ["w"]);
+        assert_eq!(names(Some(&own), Some(&without)), ["w"]);
+        assert_eq!(names(Some(&own), Some(&other)), ["another", "w"]);
+    }
 
     #[test]
     fn a_wide_workflow_is_stored_less_often_and_its_last_step_is_not_waited_for() {
