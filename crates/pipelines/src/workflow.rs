@@ -280,7 +280,9 @@ impl Controller {
     fn pass_on(&self, key: &Key) {
         let is_gone = self.gone.lock().remove(key);
         let mut locks = self.locks.lock();
-        if !is_gone && !locks.has_heirs(&key.namespace, &key.name) {
+        // One that held nothing has left nothing, and most are such; its pods need not be looked for.
+        let has_left = is_gone && locks.concern(&key.namespace, &key.name);
+        if !has_left && !locks.has_heirs(&key.namespace, &key.name) {
             return;
         }
         let before = locks.clone();
@@ -297,9 +299,8 @@ impl Controller {
     fn forget(&self, key: &Key) {
         self.refusals.lock().remove(key);
         let mut locks = self.locks.lock();
-        let before = locks.clone();
-        locks.release_all(&key.namespace, &key.name);
-        if *locks != before {
+        if locks.concern(&key.namespace, &key.name) {
+            locks.release_all(&key.namespace, &key.name);
             self.wake_waiting(&locks, Some(key));
         }
     }
