@@ -9,7 +9,7 @@ use std::{
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use reconcile::{Cached as _, Closing, Key, Next, Queue, Recorder, requests, run};
+use reconcile::{Cached, Closing, Key, Next, Queue, Recorder, requests, run};
 use resources::workflows::WORKFLOW;
 use serde_json::Value;
 use workflows::{Locks, Observed, Plan, Refusal, Settings, Under, plan};
@@ -141,6 +141,12 @@ fn concerned<'p>(before: Option<&'p SeenPod>, after: Option<&'p SeenPod>) -> imp
     both.filter_map(SeenPod::workflow)
 }
 
+/// Whether a workflow has taken the name of the other one.
+fn is_another(before: Option<&KeptWorkflow>, after: Option<&KeptWorkflow>) -> bool {
+    let uids = before.map(Cached::uid).zip(after.map(Cached::uid));
+    uids.is_some_and(|(before, after)| before != after)
+}
+
 /// How long a workflow of which so many pods have not ended lets news of them come together.
 fn gathering(unfinished: u32) -> Duration {
     (GATHERING + GATHERING_EACH * unfinished).min(LONGEST_GATHERING)
@@ -148,9 +154,16 @@ fn gathering(unfinished: u32) -> Duration {
 
 impl Controller {
     async fn look(&self, key: Key) -> kube::Result<Next> {
+        let before = self.world.workflows.get(&key);
         self.pass_on(&key);
-        let Some(kept) = self.world.workflows.get(&key) else {
-            self.forget(&key);
+        let kept = self.world.workflows.get(&key);
+        if is_another(before.as_deref(), kept.as_deref()) {
+            // What the one before held is still to be passed on: this one would have it.
+            return Ok(Next::After(SOON));
+        }
+        let Some(kept) = kept else {
+            // What it held has been passed on, or is when this is looked at again because it went just now.
+            self.refusals.lock().remove(&key);
             return Ok(Next::Wait);
         };
         if kept.is_foreign {
@@ -278,7 +291,7 @@ impl Controller {
     /// What a workflow that is gone held is its pods' until they have ended. One that is called like it has nothing
     /// of it.
     fn pass_on(&self, key: &Key) {
-        let is_gone = self.gone.lock().remove(key);
+        let is_gone = self.gone.lock().remove(key) || self.world.workflows.get(key).is_none();
         let mut locks = self.locks.lock();
         // One that held nothing has left nothing, and most are such; its pods need not be looked for.
         let has_left = is_gone && locks.concern(&key.namespace, &key.name);
@@ -295,7 +308,7 @@ impl Controller {
         }
     }
 
-    /// The workflow is gone, or going.
+    /// The workflow is going, and nothing of it runs any more.
     fn forget(&self, key: &Key) {
         self.refusals.lock().remove(key);
         let mut locks = self.locks.lock();
@@ -366,6 +379,17 @@ mod tests {
         assert_eq!(names(Some(&own), None), ["w"]);
         assert_eq!(names(Some(&own), Some(&without)), ["w"]);
         assert_eq!(names(Some(&own), Some(&other)), ["another", "w"]);
+    }
+
+    #[test]
+    fn a_workflow_of_the_same_name_is_another() {
+        let kept = |uid: &str| -> KeptWorkflow {
+            serde_json::from_value(json!({"metadata": {"name": "w", "uid": uid}})).unwrap()
+        };
+        let (one, other) = (kept("1"), kept("2"));
+        assert!(is_another(Some(&one), Some(&other)));
+        assert!(!is_another(Some(&one), Some(&one)));
+        assert!(!is_another(None, Some(&one)) && !is_another(Some(&one), None));
     }
 
     #[test]
