@@ -105,16 +105,19 @@ pub(crate) struct SeenPod {
 impl SeenPod {
     /// The workflow it is of, or was before somebody let it go on alone.
     pub(crate) fn workflow(&self) -> Option<Key> {
+        Some(Key::new(self.namespace(), self.workflow_name()?))
+    }
+
+    pub(crate) fn is_of(&self, workflow: &Key) -> bool {
+        self.workflow_name() == Some(&*workflow.name) && self.namespace() == &*workflow.namespace
+    }
+
+    pub(crate) fn workflow_name(&self) -> Option<&str> {
         let pod = self.pod.as_deref()?;
-        let named = || {
-            Some(Key::new(
-                self.namespace(),
-                pod.labels.get(names::WORKFLOW)?.as_str()?,
-            ))
-        };
         match self.controller() {
-            Some(_) => Key::of_controller(self, WORKFLOW.kind),
-            None => named().filter(|_| self.is_under_locks()),
+            Some(owner) => (owner.kind == WORKFLOW.kind).then_some(owner.name),
+            None if pod.under.is_empty() => None,
+            None => pod.labels.get(names::WORKFLOW)?.as_str(),
         }
     }
 

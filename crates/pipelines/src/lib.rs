@@ -21,7 +21,7 @@ use resources::workflows::{ALL, GROUP, VERSION};
 use tokio::task::JoinSet;
 use workflows::Settings;
 
-use crate::world::World;
+use crate::{rival::Rival, world::World};
 
 /// The field manager of what this engine applies.
 const MANAGER: &str = "trainyard-pipelines";
@@ -58,39 +58,44 @@ pub fn start(client: Client, options: Options, closing: &Closing) -> JoinSet<()>
     let mut tasks = JoinSet::new();
     let closing = closing.clone();
     tasks.spawn(async move {
+        let mut rival = Rival::new(client.clone());
         while !closing.is_said() {
-            term(&client, &options, &closing).await;
+            term(&client, &mut rival, &options, &closing).await;
         }
     });
     tasks
 }
 
 /// From when nobody else looks after workflows until somebody does, or all is to end.
-async fn term(client: &Client, options: &Options, closing: &Closing) {
+async fn term(client: &Client, rival: &mut Rival, options: &Options, closing: &Closing) {
     let ready = async {
+        if options.gives_way {
+            // Before the kinds, which are its own where it is.
+            rival.gone().await;
+        }
         if options.installs {
             install(client).await;
         } else {
             await_kinds(client).await;
         }
-        if options.gives_way {
-            rival::gone(client).await;
-        }
         let world = Arc::new(World::new(client.clone()));
         world.synced().await;
-        world
+        // That may have taken long, and whoever brought the kinds may have brought more.
+        let is_late = options.gives_way && rival.is_in_the_way().await;
+        (!is_late).then_some(world)
     };
     let world = tokio::select! {
         world = ready => world,
-        () = closing.heard() => return,
+        () = closing.heard() => None,
     };
+    let Some(world) = world else { return };
     let over = Closing::default();
     let running = workflow::follow(world.clone(), options.settings.clone(), over.clone());
     let clock = clock::follow(world, over.clone());
     let until = async {
         tokio::select! {
             () = closing.heard() => {}
-            () = rival::comes(client), if options.gives_way => {}
+            () = rival.comes(), if options.gives_way => {}
         }
         over.close();
     };

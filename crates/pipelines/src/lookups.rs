@@ -45,10 +45,10 @@ pub(crate) async fn look_up(
                 let found: Option<Value> = there(requests::get(client, &folder, node).await)?;
                 observed.reports.insert(node.clone(), report(found.as_ref()));
             }
-            Unknown::Pod(name) => {
+            Unknown::Pod { name, node_id } => {
                 let found: Option<SeenPod> =
                     there(requests::get(client, &built_in("pods", namespace), name).await)?;
-                match found.filter(|pod| pod.controller().is_some_and(|owner| owner.uid == uid)) {
+                match found.filter(|pod| is_of(pod, uid, node_id)) {
                     Some(pod) => world.pods.wrote(pod),
                     None => {
                         observed.absent.insert(name.clone());
@@ -58,6 +58,13 @@ pub(crate) async fn look_up(
         }
     }
     Ok(())
+}
+
+/// Whether a pod is the one of a node, and says so. One that has been made to say something else is lost to it: it would
+/// be found again and again, and be of no use each time.
+fn is_of(pod: &SeenPod, workflow: &str, node_id: &str) -> bool {
+    let is_controlled = pod.controller().is_some_and(|owner| owner.uid == workflow);
+    is_controlled && pod.pod.as_deref().is_some_and(|pod| pod.node_id == node_id)
 }
 
 /// The report in an object of its own. One that is not there has been deleted: nobody else can tell any more.
@@ -82,5 +89,29 @@ fn there<T>(found: kube::Result<T>) -> kube::Result<Option<T>> {
         Ok(found) => Ok(Some(found)),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use workflows::names;
+
+    use super::*;
+
+    #[test]
+    fn a_pod_that_does_not_say_any_more_whose_it_is_counts_as_gone() {
+        let pod = |label: &str, node_id: &str| -> SeenPod {
+            let owner = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "w", "uid": "u", "controller": true});
+            let meta = json!({
+                "name": "p", "labels": {label: "w"}, "annotations": {names::NODE_ID: node_id},
+                "ownerReferences": [owner],
+            });
+            serde_json::from_value(json!({"metadata": meta})).unwrap()
+        };
+        assert!(is_of(&pod(names::WORKFLOW, "w-1"), "u", "w-1"));
+        assert!(!is_of(&pod(names::WORKFLOW, "w-1"), "another", "w-1"));
+        assert!(!is_of(&pod(names::WORKFLOW, "mine"), "u", "w-1"));
+        assert!(!is_of(&pod("other", "w-1"), "u", "w-1"));
     }
 }

@@ -1,7 +1,7 @@
 //! The loop over workflows: observe, plan, look up what is asked for, apply.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
     thread,
     time::Duration,
@@ -9,12 +9,17 @@ use std::{
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use reconcile::{Cached as _, Closing, Key, Next, Queue, Recorder, requests, run};
+use reconcile::{Cached, Closing, Key, Next, Queue, Recorder, requests, run};
 use resources::workflows::WORKFLOW;
 use serde_json::Value;
-use workflows::{Locks, Observed, Plan, Refusal, Settings, plan};
+use workflows::{Locks, Observed, Plan, Refusal, Settings, Under, plan};
 
-use crate::{kept::KeptWorkflow, lookups::look_up, places::folder, world::World};
+use crate::{
+    kept::{KeptWorkflow, SeenPod},
+    lookups::look_up,
+    places::folder,
+    world::World,
+};
 
 /// So many workflows are worked on at a time.
 const WORKERS: usize = 16;
@@ -101,7 +106,7 @@ fn inherit(world: &World, locks: &mut Locks, key: &Key) {
     let living = world.workflows.get(key);
     let living = living.as_deref().map_or("", KeptWorkflow::uid);
     let pods = world.pods.in_namespace(&key.namespace);
-    let own = pods.iter().filter(|seen| seen.workflow().as_ref() == Some(key));
+    let own = pods.iter().filter(|seen| seen.is_of(key));
     let own = own.filter_map(|seen| seen.pod.as_deref());
     locks.inherit(&key.namespace, &key.name, living, own);
 }
@@ -121,11 +126,25 @@ fn wake(queue: &Queue<Key>, world: &World, gone: &Departed) {
     });
     let (woken, workflows) = (queue.clone(), world.workflows.clone());
     world.pods.on_change(move |change| {
-        if let Some(key) = change.object().and_then(|seen| seen.workflow()) {
+        for key in concerned(change.before.map(Arc::as_ref), change.after.map(Arc::as_ref)) {
             let unfinished = workflows.get(&key).map_or(0, |kept| kept.unfinished);
             woken.add_after(key, gathering(unfinished));
         }
     });
+}
+
+/// Whom a change of a pod concerns: also the one that it is not of any more, which may hold something because of it.
+fn concerned<'p>(before: Option<&'p SeenPod>, after: Option<&'p SeenPod>) -> impl Iterator<Item = Key> + 'p {
+    let name = after.and_then(SeenPod::workflow_name);
+    let before = before.filter(|before| before.workflow_name() != name);
+    let both = after.into_iter().chain(before);
+    both.filter_map(SeenPod::workflow)
+}
+
+/// Whether a workflow has taken the name of the other one.
+fn is_another(before: Option<&KeptWorkflow>, after: Option<&KeptWorkflow>) -> bool {
+    let uids = before.map(Cached::uid).zip(after.map(Cached::uid));
+    uids.is_some_and(|(before, after)| before != after)
 }
 
 /// How long a workflow of which so many pods have not ended lets news of them come together.
@@ -135,9 +154,16 @@ fn gathering(unfinished: u32) -> Duration {
 
 impl Controller {
     async fn look(&self, key: Key) -> kube::Result<Next> {
+        let before = self.world.workflows.get(&key);
         self.pass_on(&key);
-        let Some(kept) = self.world.workflows.get(&key) else {
-            self.forget(&key);
+        let kept = self.world.workflows.get(&key);
+        if is_another(before.as_deref(), kept.as_deref()) {
+            // What the one before held is still to be passed on: this one would have it.
+            return Ok(Next::After(SOON));
+        }
+        let Some(kept) = kept else {
+            // What it held has been passed on, or is when this is looked at again because it went just now.
+            self.refusals.lock().remove(&key);
             return Ok(Next::Wait);
         };
         if kept.is_foreign {
@@ -145,7 +171,7 @@ impl Controller {
         }
         if kept.is_being_deleted {
             // Its pods wake it when they end; what they hold is theirs until then.
-            if !self.has_running_pods(kept.uid()) {
+            if !self.has_running_pods(kept.uid()) && !self.has_left_pods(&key, kept.uid()) {
                 self.forget(&key);
             }
             return Ok(Next::Wait);
@@ -154,6 +180,7 @@ impl Controller {
             return Ok(Next::Wait);
         };
         let mut observed = Observed::default();
+        let mut asked = BTreeSet::new();
         for _ in 0..LOOKS {
             self.observe(&key, kept.uid(), &mut observed);
             let now = Timestamp::now();
@@ -162,10 +189,17 @@ impl Controller {
                 self.wake_waiting(&self.locks.lock(), None);
             }
             if !planned.unknown.is_empty() {
+                if let Some(unknown) = planned.unknown.intersection(&asked).next() {
+                    // Asking at once would not help either; somebody has to change something.
+                    let message = format!("asked for and still not known: {unknown:?}");
+                    return Err(kube::Error::Service(message.into()));
+                }
                 let unknown = &planned.unknown;
                 look_up(&self.world, &key.namespace, kept.uid(), unknown, &mut observed).await?;
+                asked = planned.unknown;
                 continue;
             }
+            asked.clear();
             match self.carry_out(&key, &object, &observed, &planned).await? {
                 Carried::Out => return Ok(next(&planned, now)),
                 Carried::Refused => return Ok(Next::After(RETRY).or(next(&planned, now))),
@@ -202,6 +236,17 @@ impl Controller {
         let pods = self.world.pods.controlled_by(uid);
         let mut pods = pods.iter().filter_map(|seen| seen.pod.as_deref());
         pods.any(|pod| !pod.has_ended())
+    }
+
+    /// Whether pods still run under its locks that are let go on alone: they lose their owner before it is gone.
+    fn has_left_pods(&self, key: &Key, uid: &str) -> bool {
+        let pods = self.world.pods.in_namespace(&key.namespace);
+        let own = pods.iter().filter(|seen| seen.is_of(key));
+        let mut running = own
+            .filter_map(|seen| seen.pod.as_deref())
+            .filter(|pod| !pod.has_ended());
+        let is_held = |under: &Under| under.is_held_by(&key.namespace, &key.name, uid);
+        running.any(|pod| pod.under.iter().any(is_held))
     }
 
     /// The workflow, where there may be something to do for it.
@@ -246,9 +291,11 @@ impl Controller {
     /// What a workflow that is gone held is its pods' until they have ended. One that is called like it has nothing
     /// of it.
     fn pass_on(&self, key: &Key) {
-        let is_gone = self.gone.lock().remove(key);
+        let is_gone = self.gone.lock().remove(key) || self.world.workflows.get(key).is_none();
         let mut locks = self.locks.lock();
-        if !is_gone && !locks.has_heirs(&key.namespace, &key.name) {
+        // One that held nothing has left nothing, and most are such; its pods need not be looked for.
+        let has_left = is_gone && locks.concern(&key.namespace, &key.name);
+        if !has_left && !locks.has_heirs(&key.namespace, &key.name) {
             return;
         }
         let before = locks.clone();
@@ -261,13 +308,12 @@ impl Controller {
         }
     }
 
-    /// The workflow is gone, or going.
+    /// The workflow is going, and nothing of it runs any more.
     fn forget(&self, key: &Key) {
         self.refusals.lock().remove(key);
         let mut locks = self.locks.lock();
-        let before = locks.clone();
-        locks.release_all(&key.namespace, &key.name);
-        if *locks != before {
+        if locks.concern(&key.namespace, &key.name) {
+            locks.release_all(&key.namespace, &key.name);
             self.wake_waiting(&locks, Some(key));
         }
     }
@@ -309,7 +355,42 @@ fn next(plan: &Plan, now: Timestamp) -> Next {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use workflows::names;
+
     use super::*;
+
+    #[test]
+    fn a_pod_that_is_not_of_a_workflow_any_more_still_concerns_it() {
+        let pod = |workflow: &str| -> SeenPod {
+            let under = json!([{"lock": "n/Mutex/m", "holder": "n/w@u"}]).to_string();
+            let (labels, annotations) = (json!({names::WORKFLOW: workflow}), json!({names::LOCKS: under}));
+            let meta = json!({"namespace": "n", "name": "p", "labels": labels, "annotations": annotations});
+            serde_json::from_value(json!({"metadata": meta})).unwrap()
+        };
+        let (own, other) = (pod("w"), pod("another"));
+        let without: SeenPod =
+            serde_json::from_value(json!({"metadata": {"namespace": "n", "name": "p"}})).unwrap();
+        let names = |before, after| -> Vec<String> {
+            concerned(before, after).map(|key| key.name.to_string()).collect()
+        };
+        assert_eq!(names(None, Some(&own)), ["w"]);
+        assert_eq!(names(Some(&own), Some(&own)), ["w"]);
+        assert_eq!(names(Some(&own), None), ["w"]);
+        assert_eq!(names(Some(&own), Some(&without)), ["w"]);
+        assert_eq!(names(Some(&own), Some(&other)), ["another", "w"]);
+    }
+
+    #[test]
+    fn a_workflow_of_the_same_name_is_another() {
+        let kept = |uid: &str| -> KeptWorkflow {
+            serde_json::from_value(json!({"metadata": {"name": "w", "uid": uid}})).unwrap()
+        };
+        let (one, other) = (kept("1"), kept("2"));
+        assert!(is_another(Some(&one), Some(&other)));
+        assert!(!is_another(Some(&one), Some(&one)));
+        assert!(!is_another(None, Some(&one)) && !is_another(Some(&one), None));
+    }
 
     #[test]
     fn a_wide_workflow_is_stored_less_often_and_its_last_step_is_not_waited_for() {

@@ -100,8 +100,11 @@ pub enum Unknown {
     ConfigMap(String, String),
     /// What a node has reported in an object of its own.
     Report(String),
-    /// Whether a pod is really gone that should be there, by name.
-    Pod(String),
+    /// Whether the pod of a node is really gone.
+    Pod {
+        name: String,
+        node_id: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! Workflows on a cluster that does not have Argo: ours, or a real control plane with kwok.
 
+use std::sync::Mutex;
+
 use client_tests::team::{Team, play_on};
 use client_tests::{Server, Shell, User};
 use serde_json::Value;
@@ -23,19 +25,27 @@ fn workflows_run_where_argo_is_not_installed() {
     });
 }
 
-/// Argo's controller is there while its lease is: before ours begins, and when it comes later.
+/// Argo's controller is there while its lease is. An operator that saw it waits for it when it goes; one that begins
+/// long after does not.
 #[test]
 fn workflows_are_left_to_argo_while_it_is_there() {
     with_nodes(|server, shell| {
-        let operator = start(server, shell);
-        shell.ok(&lease("2126-01-01T00:00:00.000000Z"));
-        operator.says("workflows are left to it");
-        play_on::<fn(&Team<'_>)>(
-            server,
-            shell,
-            User::Us,
-            &[("later", left_alone_until_argo_is_gone)],
-        );
+        let first = Mutex::new(start(server, shell));
+        let later = |team: &Team<'_>| {
+            let mut first = first.lock().unwrap();
+            shell.ok(&lease("2126-01-01T00:00:00.000000Z"));
+            first.says("workflows are left to it");
+            submit(team, &format!("  templates: [{{name: main, {CONTAINER}}}]\n"));
+            let before = team.find("workflows/w");
+            assert!(before["status"].is_null(), "{before:#}");
+            first.signal("TERM");
+            first.ends();
+            shell.ok(&lease("2026-01-01T00:00:00.000000Z"));
+            let _second = start(server, shell);
+            end_node(team, "w", 0);
+            ended(team, "Succeeded");
+        };
+        play_on(server, shell, User::Us, &[("later", later)]);
     });
 }
 
@@ -48,15 +58,6 @@ metadata: {{name: workflow-controller, namespace: default}}
 spec: {{holderIdentity: argo, leaseDurationSeconds: 15, renewTime: '{renewed}'}}
 END"
     )
-}
-
-fn left_alone_until_argo_is_gone(team: &Team<'_>) {
-    submit(team, &format!("  templates: [{{name: main, {CONTAINER}}}]\n"));
-    let before = team.find("workflows/w");
-    assert!(before["status"].is_null(), "{before:#}");
-    team.shell.ok(&lease("2026-01-01T00:00:00.000000Z"));
-    end_node(team, "w", 0);
-    ended(team, "Succeeded");
 }
 
 #[track_caller]

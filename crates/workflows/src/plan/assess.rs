@@ -66,7 +66,8 @@ impl Walk<'_> {
         if self.observed.absent.contains(&pod) {
             self.lose(node);
         } else {
-            self.unknown(Unknown::Pod(pod));
+            let node_id = node.id.clone();
+            self.unknown(Unknown::Pod { name: pod, node_id });
         }
     }
 

@@ -23,6 +23,12 @@ impl Under {
         text.and_then(|text| serde_json::from_str(text).ok())
             .unwrap_or_default()
     }
+
+    /// Whether this workflow holds it, or one of its nodes.
+    pub fn is_held_by(&self, namespace: &str, workflow: &str, uid: &str) -> bool {
+        let rest = self.holder.strip_prefix(&heir(namespace, workflow, uid));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
 }
 
 impl Locks {

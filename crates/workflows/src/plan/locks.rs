@@ -179,6 +179,19 @@ impl Locks {
         self.forget_unused();
     }
 
+    /// Whether a workflow holds or waits for something.
+    pub fn concern(&self, namespace: &str, workflow: &str) -> bool {
+        let whole = holder(namespace, workflow, "");
+        let is_own = |who: &str| {
+            let rest = who.strip_prefix(&whole);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.locks.values().any(|lock| {
+            let waiting = lock.waiting.iter().map(|waiting| &waiting.who);
+            lock.holders.iter().chain(waiting).any(|who| is_own(who))
+        })
+    }
+
     /// Everything a workflow holds or waits for.
     pub fn release_all(&mut self, namespace: &str, workflow: &str) {
         let whole = holder(namespace, workflow, "");
@@ -423,11 +436,13 @@ mod tests {
         assert!(!locks.acquire(lock, 1, waiting("n/b", 0, "2")).0);
         assert!(!locks.acquire(lock, 1, waiting("n/c", 0, "3")).0);
         assert!(!locks.acquire(lock, 1, waiting("n/d", 5, "4")).0);
+        assert!(locks.concern("n", "a") && locks.concern("n", "d"));
         locks.release("n", "a", "");
         assert!(!locks.acquire(lock, 1, waiting("n/c", 0, "3")).0);
         assert!(!locks.acquire(lock, 1, waiting("n/b", 0, "2")).0);
         assert!(locks.acquire(lock, 1, waiting("n/d", 5, "4")).0);
         locks.release_all("n", "d");
+        assert!(!locks.concern("n", "a") && !locks.concern("n", "d"));
         assert!(locks.acquire(lock, 1, waiting("n/b", 0, "2")).0);
     }
 
@@ -439,6 +454,7 @@ mod tests {
         assert!(locks.acquire(lock, 2, waiting("n/a/y", 0, "")).0);
         assert!(!locks.acquire(lock, 2, waiting("n/b", 0, "")).0);
         assert!(locks.acquire(lock, 2, waiting("n/a/x", 0, "")).0);
+        assert!(locks.concern("n", "a") && !locks.concern("n", "a2"));
     }
 
     #[test]

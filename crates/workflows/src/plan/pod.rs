@@ -114,11 +114,7 @@ impl Walk<'_> {
         } else {
             ""
         };
-        let mut labels = json!({names::WORKFLOW: self.name, names::COMPLETED: "false"});
-        if used.options.is_on_exit {
-            labels[names::ON_EXIT] = json!("true");
-        }
-        let mut annotations = json!({names::NODE_NAME: used.name, names::NODE_ID: id});
+        let (mut labels, mut annotations) = (json!({}), json!({}));
         let workflow = self.spec.pod_metadata.clone().unwrap_or_default();
         for metadata in [&workflow, &template.metadata] {
             for (key, value) in &metadata.labels {
@@ -128,6 +124,14 @@ impl Walk<'_> {
                 annotations[key] = json!(value.0);
             }
         }
+        // Last, for a pod that says it is of something else would be looked for in vain.
+        labels[names::WORKFLOW] = json!(self.name);
+        labels[names::COMPLETED] = json!("false");
+        if used.options.is_on_exit {
+            labels[names::ON_EXIT] = json!("true");
+        }
+        annotations[names::NODE_NAME] = json!(used.name);
+        annotations[names::NODE_ID] = json!(id);
         let mut spec = json!({"restartPolicy": "Never"});
         self.place(&mut spec, template);
         if let Some(seconds) = self.active_deadline(used) {

@@ -132,7 +132,7 @@ impl Cluster {
                         let found = self.config_maps.get(&key).cloned();
                         observed.config_maps.insert(key, found);
                     }
-                    Unknown::Pod(name) => {
+                    Unknown::Pod { name, .. } => {
                         assert!(!self.pods.contains_key(name), "{name} is there");
                         observed.absent.insert(name.clone());
                     }

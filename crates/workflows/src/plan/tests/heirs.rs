@@ -77,3 +77,13 @@ fn what_is_inherited_is_found_out_anew_each_time() {
     locks.inherit("n", "w", "", &pods(&cluster));
     assert_eq!(locks, Locks::default());
 }
+
+#[test]
+fn a_pod_says_by_which_workflow_its_locks_are_held() {
+    let under = pods(&running()).into_iter().flat_map(|pod| pod.under);
+    let under: Vec<_> = under.collect();
+    let all = |name: &str, uid: &str| under.iter().all(|under| under.is_held_by("n", name, uid));
+    let any = |name: &str, uid: &str| under.iter().any(|under| under.is_held_by("n", name, uid));
+    assert!(under.len() == 3 && all("w", "u"));
+    assert!(!any("w", "u2") && !any("w", "") && !any("w2", "u"));
+}

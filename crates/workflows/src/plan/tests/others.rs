@@ -121,6 +121,7 @@ fn a_pod_that_is_not_known_of_is_asked_for_before_its_step_is_given_up() {
     cluster.step();
     cluster.advance(5);
     let (name, settings) = (cluster.made[0].clone(), Cluster::settings());
+    let node_id = cluster.node("w(0)").id;
     let mut plan_knowing = |observed: &Observed| {
         let (workflow, locks) = (&cluster.workflow, &mut cluster.locks);
         plan(workflow, observed, locks, &settings, cluster.now)
@@ -128,7 +129,11 @@ fn a_pod_that_is_not_known_of_is_asked_for_before_its_step_is_given_up() {
     let mut observed = Observed::default();
     let late = plan_knowing(&observed);
     let expected = Plan {
-        unknown: [Unknown::Pod(name.clone())].into(),
+        unknown: [Unknown::Pod {
+            name: name.clone(),
+            node_id,
+        }]
+        .into(),
         ..Plan::default()
     };
     assert_eq!(late, expected, "nothing is decided");
@@ -154,4 +159,27 @@ fn a_pod_that_was_deleted_when_its_time_was_over_has_failed_of_that() {
         let is_retried = cluster.made.len() == 2;
         assert_eq!(is_retried, expected == Phase::Failed, "errors are not retried");
     }
+}
+
+#[test]
+fn whose_a_pod_is_cannot_be_overwritten() {
+    let own = json!({
+        "labels": {names::WORKFLOW: "mine", names::COMPLETED: "true", "mine": "1"},
+        "annotations": {names::NODE_ID: "mine", names::NODE_NAME: "mine", "mine": "1"},
+    });
+    let spec = json!({"entrypoint": "main", "podMetadata": own, "templates": [
+        {"name": "main", "metadata": own, "container": container()},
+    ]});
+    let mut cluster = Cluster::new(spec, |_, _| ok());
+    cluster.step();
+    let pod = cluster.pods.values().next().unwrap();
+    let expected = json!({names::WORKFLOW: "w", names::COMPLETED: "false", "mine": "1"});
+    assert_eq!(pod["metadata"]["labels"], expected);
+    let annotations = &pod["metadata"]["annotations"];
+    assert_eq!(annotations[names::NODE_ID], cluster.node("w").id);
+    assert_eq!(
+        (&annotations[names::NODE_NAME], &annotations["mine"]),
+        (&json!("w"), &json!("1"))
+    );
+    assert_eq!(cluster.play().node("w").phase, Phase::Succeeded);
 }
