@@ -297,14 +297,14 @@ struct Decided {
 impl Decided {
     /// When to try again what has not come about, though nothing tells that it would now.
     fn obstacle(&self, is_refused: bool) -> Next {
-        if is_refused || (self.is_obstructed && !self.plan.events.is_empty()) {
-            return Next::After(RETRY);
-        }
-        // A child that was to be patched is gone, say, and the watch has not told yet.
-        if self.plan.make.is_empty() {
-            Next::Wait
+        let is_in_the_way = self.is_obstructed && !self.plan.events.is_empty();
+        // A child that was to be patched is gone, say, and the watch has not told yet; or somebody sets back what we
+        // set, who must not be fought ten times a second.
+        let is_unmade = !self.plan.make.is_empty();
+        if is_refused || is_in_the_way || is_unmade {
+            Next::After(RETRY)
         } else {
-            Next::After(SOON)
+            Next::Wait
         }
     }
 }
@@ -338,9 +338,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_still_to_be_made_is_made_soon_and_what_is_refused_later() {
+    fn what_is_still_to_be_made_or_was_refused_is_tried_again() {
         assert_eq!(decided(true).obstacle(false), Next::Wait);
-        assert_eq!(decided(false).obstacle(false), Next::After(SOON));
-        assert_eq!(decided(false).obstacle(true), Next::After(RETRY));
+        assert_eq!(decided(false).obstacle(false), Next::After(RETRY));
+        assert_eq!(decided(true).obstacle(true), Next::After(RETRY));
     }
 }
