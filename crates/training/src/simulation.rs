@@ -142,17 +142,14 @@ impl World {
             _ => {
                 let mut read = Existing::read(kind, &child.object);
                 let mut others = self.observed.others.iter_mut();
-                match others.find(|other| other.kind == kind && other.name == name) {
-                    Some(known) => {
-                        assert_eq!(child.make, Make::Patch, "{kind} {name} is made twice");
-                        assert_eq!(read.uid, known.uid, "{kind} {name} is another");
-                        merge(&mut known.content, read.content);
-                    }
-                    None => {
-                        assert_ne!(child.make, Make::Patch, "{kind} {name} is not there");
-                        read.uid = uid;
-                        self.observed.others.push(read);
-                    }
+                if let Some(known) = others.find(|other| other.kind == kind && other.name == name) {
+                    assert_eq!(child.make, Make::Patch, "{kind} {name} is made twice");
+                    assert_eq!(read.uid, known.uid, "{kind} {name} is another");
+                    merge(&mut known.content, read.content);
+                } else {
+                    assert_ne!(child.make, Make::Patch, "{kind} {name} is not there");
+                    read.uid = uid;
+                    self.observed.others.push(read);
                 }
             }
         }
