@@ -21,6 +21,9 @@ use clap::ValueEnum;
 
 use crate::servers::{self, Profile, Side};
 
+/// Unless somebody wants another number.
+const ROUNDS: u32 = 5;
+
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// What to measure
@@ -31,9 +34,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum)]
     only: Option<Side>,
 
-    /// Take the median of so many rounds
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: u32,
+    /// Take the median of so many rounds: 5 without it, 3 for `operator`
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
 
     /// Jobs of four pods each, for `operator`
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -124,6 +127,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 impl Arguments {
+    fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(ROUNDS)
+    }
+
     /// The folder with what is measured, made now unless somebody named one.
     fn binaries(&self, others: &[&str]) -> Result<PathBuf> {
         match &self.binaries {

@@ -21,6 +21,7 @@ pub(crate) struct Client {
     authority: String,
     /// None for what everybody may ask.
     authorization: Option<String>,
+    accepted: &'static str,
 }
 
 /// What a server answered, with the body read to its end.
@@ -37,7 +38,13 @@ impl Client {
                 .with_context(|| format!("no connection to `{}`", server.name))?,
             authority: format!("{}:{}", server.host, server.port),
             authorization: (!server.token.is_empty()).then(|| format!("Bearer {}", server.token)),
+            accepted: "application/json",
         })
+    }
+
+    /// From now on the server need not repeat what it was sent.
+    pub(crate) fn accept_metadata_alone(&mut self) {
+        self.accepted = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
     }
 
     pub(crate) async fn get(&mut self, path: &str) -> Result<Answer> {
@@ -98,7 +105,7 @@ impl Client {
             .method(method)
             .uri(path)
             .header(header::HOST, &self.authority)
-            .header(header::ACCEPT, "application/json");
+            .header(header::ACCEPT, self.accepted);
         if let Some(authorization) = &self.authorization {
             request = request.header(header::AUTHORIZATION, authorization);
         }

@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 use crate::{client::Client, load::Samples, server::Server, site::Site, unaided::Children, watch::Watch};
 
 const CLIENTS: usize = 16;
+/// As many as our operator has requests under way: 16 jobs of four pods.
+const UNAIDED_CLIENTS: usize = 64;
 const PATIENCE: Duration = Duration::from_mins(15);
 /// An operator that is to work at all has made the pods of one job by then.
 const BEGINNING: Duration = Duration::from_mins(2);
@@ -99,7 +101,15 @@ pub(crate) async fn run(
     let mut watch = Watch::open(&site).await?;
     let folder = kind.folder(namespace);
     let started = Instant::now();
-    let submitting = site.share_out(CLIENTS, jobs, async |client, number| {
+    let clients = if children.is_some() {
+        UNAIDED_CLIENTS
+    } else {
+        CLIENTS
+    };
+    let submitting = site.share_out(clients, jobs, async |client, number| {
+        if children.is_some() {
+            client.accept_metadata_alone();
+        }
         let name = format!("job-{number:04}");
         let made = client
             .post(&folder, text(&kind.job(&name, pods)))

@@ -28,10 +28,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         binaries,
         work: work.path.clone(),
         sides,
-        rounds: arguments.rounds,
+        rounds: arguments.rounds(),
     };
     let samples = bench.run()?;
-    Ok(Report::new(API, samples, arguments.rounds))
+    Ok(Report::new(API, samples, arguments.rounds()))
 }
 
 struct Bench {

@@ -33,6 +33,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Operators that are throttled to a few requests a second get work for a minute.
 const THROTTLED_JOBS: u32 = 40;
 const PODS_A_JOB: u32 = 4;
+/// Unless somebody wants another number.
+const ROUNDS: u32 = 3;
 
 /// What an operator is given to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,7 +45,7 @@ struct Task {
 }
 
 /// Who does it, where.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Run {
     server: Side,
     contender: Contender,
@@ -60,12 +62,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
         work: work.path.clone(),
     };
     let mut table = Table::default();
-    for (number, run) in runs(arguments, &sides).into_iter().enumerate() {
-        eprintln!("{}", run.title());
-        let folder = subfolder(&bench.work, &number.to_string())?;
-        let figures = bench.measure(run, &folder)?;
-        eprintln!("{}", figures.text());
-        table.add(run, figures);
+    for round in 0..arguments.rounds.unwrap_or(ROUNDS) {
+        eprintln!("round {}", round + 1);
+        for (number, run) in runs(arguments, &sides, round).into_iter().enumerate() {
+            eprintln!("{}", run.title());
+            let folder = subfolder(&bench.work, &format!("{round}-{number}"))?;
+            let figures = bench.measure(run, round, &folder)?;
+            eprintln!("{}", figures.text());
+            table.add(run, figures);
+        }
     }
     match arguments.output {
         Output::Text => print!("{}", table.text()),
@@ -87,11 +92,16 @@ pub(super) enum Name {
     Client,
 }
 
-/// What is to be done, by those who are wanted.
-fn runs(arguments: &Arguments, sides: &[Side]) -> Vec<Run> {
+/// What is to be done in a round, by those who are wanted. Rounds take turns in who goes first: a machine may be
+/// faster at one time than at another.
+fn runs(arguments: &Arguments, sides: &[Side], round: u32) -> Vec<Run> {
     let wanted = &arguments.operators;
     let mut runs = all_runs(arguments, sides);
     runs.retain(|run| wanted.is_empty() || wanted.contains(&run.contender.operator()));
+    runs.retain(|run| round == 0 || run.is_repeated());
+    if !round.is_multiple_of(2) {
+        runs.reverse();
+    }
     runs
 }
 
@@ -126,6 +136,11 @@ fn all_runs(arguments: &Arguments, sides: &[Side]) -> Vec<Run> {
 }
 
 impl Run {
+    /// Those who are throttled are as slow every time, and no bar looks at the large job.
+    fn is_repeated(&self) -> bool {
+        self.task.jobs > 1 && !self.contender.is_throttled()
+    }
+
     /// Few jobs take less than the noise, and those who are throttled take too long for twice as many.
     fn shows_memory_per_job(&self) -> bool {
         self.task.jobs >= 100 && self.contender != Contender::Client
@@ -151,7 +166,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn measure(&self, run: Run, folder: &Path) -> Result<Figures> {
+    fn measure(&self, run: Run, round: u32, folder: &Path) -> Result<Figures> {
         let (server, kubeconfig): (Box<dyn Server>, PathBuf) = match run.server {
             Side::Ours => {
                 let ours = Ours::prepare(&self.binaries, folder)?;
@@ -182,20 +197,20 @@ impl Bench {
             return self.work_alone(run, &*server, folder);
         }
         let figures = self
-            .put_to_work(run, &*server, &operator)
+            .put_to_work(run, round, &*server, &operator)
             .with_context(|| format!("the operator says: {}", operator.last_words(folder)))?;
         operator.check_alive()?;
         operator.stop()?;
         Ok(figures)
     }
 
-    fn put_to_work(&self, run: Run, server: &dyn Server, operator: &Running) -> Result<Figures> {
+    fn put_to_work(&self, run: Run, round: u32, server: &dyn Server, operator: &Running) -> Result<Figures> {
         let Task { kind, jobs, pods } = run.task;
         let place = argument(server)?;
         let measured = self.generator.training(&place, kind, jobs, pods, "training")?;
         let busy_once = memory_at_rest(operator)?;
         // What being busy leaves behind is there now; another thousand jobs add what they themselves take.
-        let kilobytes_per_job = if run.shows_memory_per_job() {
+        let kilobytes_per_job = if round == 0 && run.shows_memory_per_job() {
             self.generator.training(&place, kind, jobs, pods, "more")?;
             let grown = memory_at_rest(operator)?.saturating_sub(busy_once);
             Some(grown as f64 / 1e3 / f64::from(jobs))

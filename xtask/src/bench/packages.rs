@@ -37,11 +37,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         let package = subfolder(&work.path, input.name)?;
         let top = (input.write)(&package)
             .with_context(|| format!("cannot write a package to `{}`", package.display()))?;
-        for round in 0..arguments.rounds {
+        for round in 0..arguments.rounds() {
             measure(&in_turn(&builders, round), input.name, &top, &mut samples)?;
         }
     }
-    Ok(Report::new(PACKAGES, samples, arguments.rounds))
+    Ok(Report::new(PACKAGES, samples, arguments.rounds()))
 }
 
 /// A program that builds packages.

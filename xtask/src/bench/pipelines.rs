@@ -24,8 +24,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let cluster = Cluster::start(&server, PATIENCE)?;
     let mut samples = Samples::default();
     samples.add("memory_before", "ours", memory(&cluster)?);
-    for round in 0..arguments.rounds {
-        eprintln!("round {} of {}", round + 1, arguments.rounds);
+    for round in 0..arguments.rounds() {
+        eprintln!("round {} of {}", round + 1, arguments.rounds());
         let server = argument(&server)?;
         samples.merge(&generator.pipelines(&server, arguments.steps, arguments.workflows, round)?);
     }
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     samples.add("memory_after", "ours", memory(&cluster)?);
     cluster.stop()?;
-    Ok(Report::new(PIPELINES, samples, arguments.rounds).with_note(NOTE))
+    Ok(Report::new(PIPELINES, samples, arguments.rounds()).with_note(NOTE))
 }
 
 fn memory(cluster: &Cluster) -> Result<f64> {

@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         generator: Generator::new(&binaries),
         binaries,
         work: work.path.clone(),
-        rounds: arguments.rounds,
+        rounds: arguments.rounds(),
     };
     let mut samples = Samples::default();
     if sides.contains(&Side::Ours) {
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     if sides.contains(&Side::Real) {
         bench.idle_of_real(&mut samples)?;
     }
-    for round in 0..arguments.rounds {
+    for round in 0..arguments.rounds() {
         let mut order = sides.clone();
         if round % 2 == 1 {
             order.reverse();
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             bench.crowd(side, round, &mut samples)?;
         }
     }
-    let report = Report::new(PODS, samples, arguments.rounds);
+    let report = Report::new(PODS, samples, arguments.rounds());
     Ok(report.with_note(NO_KUBELET))
 }
 

@@ -182,7 +182,7 @@ impl Unit {
     }
 }
 
-fn median(samples: &[f64]) -> Option<f64> {
+pub(super) fn median(samples: &[f64]) -> Option<f64> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;

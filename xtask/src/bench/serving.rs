@@ -85,8 +85,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     eprintln!("TensorFlow trains a model");
     bench.python(&["train", &bench.path(""), &ROWS.to_string()])?;
     let mut samples = Samples::default();
-    for round in 0..arguments.rounds {
-        eprintln!("round {} of {}", round + 1, arguments.rounds);
+    for round in 0..arguments.rounds() {
+        eprintln!("round {} of {}", round + 1, arguments.rounds());
         let mut sides = [Side::Ours, Side::Real];
         if !round.is_multiple_of(2) {
             sides.reverse();
@@ -100,7 +100,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         agree(&correct)?;
     }
     let note = "`real` is TensorFlow 2.15 in one process of Python behind gRPC, and the client of tensorflow-serving-api; both clients ask our server";
-    Ok(Report::new(SERVING, samples, arguments.rounds).with_note(note))
+    Ok(Report::new(SERVING, samples, arguments.rounds()).with_note(note))
 }
 
 /// Whatever is not the same work is no comparison.

@@ -80,8 +80,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     };
     let work = Work::new(arguments.keep)?;
     let mut samples = Samples::default();
-    for round in 0..arguments.rounds {
-        eprintln!("round {} of {}", round + 1, arguments.rounds);
+    for round in 0..arguments.rounds() {
+        eprintln!("round {} of {}", round + 1, arguments.rounds());
         let folder = subfolder(&work.path, &format!("round-{round}"))?;
         let bench = Bench::start(&binaries, &folder)?;
         if arguments.only != Some(Side::Real) {
@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         }
     }
     let note = "`real` is Flask with Jinja2, PyYAML and the Kubernetes client, in one process of 8 threads, which stores a Job and checks nothing but that values are there; its renders are a loop of one thread without HTTP, and it has no callbacks";
-    Ok(Report::new(TASKS, samples, arguments.rounds).with_note(note))
+    Ok(Report::new(TASKS, samples, arguments.rounds()).with_note(note))
 }
 
 /// Values of a task.

@@ -79,6 +79,14 @@ impl Contender {
         }
     }
 
+    /// Whether it keeps to a few requests a second, as the originals do unless told otherwise.
+    pub(super) fn is_throttled(self) -> bool {
+        matches!(
+            self,
+            Self::TrainingOperator { is_raised: false } | Self::MpiOperator { is_raised: false }
+        )
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Ours => "ours",

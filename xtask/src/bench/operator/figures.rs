@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use super::{Contender, Run};
-use crate::servers::Side;
+use crate::{bench::report::median, servers::Side};
 
 #[derive(Clone, Copy)]
 pub(super) struct Figures {
@@ -20,7 +20,31 @@ pub(super) struct Figures {
 
 #[derive(Default)]
 pub(super) struct Table {
-    rows: Vec<(Run, Figures)>,
+    rows: Vec<Row>,
+}
+
+/// What one run gave in each of its rounds.
+struct Row {
+    run: Run,
+    rounds: Vec<Figures>,
+}
+
+impl Row {
+    /// The medians of the rounds; memory a job is told by the first alone.
+    fn figures(&self) -> Figures {
+        let of = |figure: fn(&Figures) -> Option<f64>| {
+            let known: Vec<f64> = self.rounds.iter().filter_map(figure).collect();
+            median(&known)
+        };
+        Figures {
+            seconds: of(|figures| Some(figures.seconds)).unwrap_or_default(),
+            pods_per_second: of(|figures| Some(figures.pods_per_second)).unwrap_or_default(),
+            requests_per_job: of(|figures| Some(figures.requests_per_job)).unwrap_or_default(),
+            reconcile_p99: of(|figures| figures.reconcile_p99),
+            megabytes: of(|figures| figures.megabytes),
+            kilobytes_per_job: of(|figures| figures.kilobytes_per_job),
+        }
+    }
 }
 
 /// What ours has to reach: so many times the pods a second of another.
@@ -73,7 +97,13 @@ impl Figures {
 
 impl Table {
     pub(super) fn add(&mut self, run: Run, figures: Figures) {
-        self.rows.push((run, figures));
+        match self.rows.iter_mut().find(|row| row.run == run) {
+            Some(row) => row.rounds.push(figures),
+            None => self.rows.push(Row {
+                run,
+                rounds: vec![figures],
+            }),
+        }
     }
 
     pub(super) fn text(&self) -> String {
@@ -81,8 +111,8 @@ impl Table {
             "{:<72} {:>8} {:>8} {:>9} {:>9} {:>8} {:>8}\n",
             "", "seconds", "pods/s", "requests", "p99", "memory", "per job"
         );
-        for (run, figures) in &self.rows {
-            text.push_str(&format!("{:<72} {}\n", run.title(), figures.text()));
+        for row in &self.rows {
+            text.push_str(&format!("{:<72} {}\n", row.run.title(), row.figures().text()));
         }
         text.push('\n');
         for (bar, is_met) in self.bars() {
@@ -102,9 +132,12 @@ impl Table {
     }
 
     pub(super) fn json(&self) -> Value {
-        let rows = self.rows.iter().map(|(run, figures)| {
+        let rows = self.rows.iter().map(|row| {
+            let figures = row.figures();
+            let rounds: Vec<f64> = row.rounds.iter().map(|round| round.pods_per_second).collect();
             json!({
-                "run": run.title(),
+                "run": row.run.title(),
+                "podsPerSecondOfRounds": rounds,
                 "seconds": figures.seconds,
                 "podsPerSecond": figures.pods_per_second,
                 "requestsPerJob": figures.requests_per_job,
@@ -147,24 +180,22 @@ impl Table {
                 bars.push((bar, times >= least));
             }
         }
-        for (run, figures) in self
-            .rows
-            .iter()
-            .filter(|(run, _)| run.contender == Contender::Ours)
-        {
-            let Some(used) = figures.kilobytes_per_job else {
+        let ours = |row: &&Row| row.run.contender == Contender::Ours;
+        for row in self.rows.iter().filter(ours) {
+            let Some(used) = row.figures().kilobytes_per_job else {
                 continue;
             };
-            let bar = format!("{}: {used:.1} kB a job (bar {KILOBYTES_PER_JOB} kB)", run.title());
+            let title = row.run.title();
+            let bar = format!("{title}: {used:.1} kB a job (bar {KILOBYTES_PER_JOB} kB)");
             bars.push((bar, used < KILOBYTES_PER_JOB));
         }
         bars
     }
 
     fn rate(&self, server: Side, contender: Contender, kind: &str) -> Option<f64> {
-        let found = self.rows.iter().find(|(run, _)| {
-            run.server == server && run.contender == contender && run.task.kind == kind && run.task.pods < 10
+        let found = self.rows.iter().find(|Row { run, .. }| {
+            run.server == server && run.contender == contender && run.task.kind == kind && run.task.jobs > 1
         });
-        found.map(|(_, figures)| figures.pods_per_second)
+        found.map(|row| row.figures().pods_per_second)
     }
 }
