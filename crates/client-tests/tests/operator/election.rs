@@ -4,7 +4,7 @@ use client_tests::{Server, Shell};
 
 use crate::{
     apply, job, pods,
-    process::{Operator, QUICK},
+    process::{Operator, QUICK, command},
     until, with_server,
 };
 
@@ -61,6 +61,21 @@ fn the_next_takes_over_at_once_from_one_that_is_told_to_stop() {
         );
         let transitions = "kubectl get lease trainyard-operator -o jsonpath={.spec.leaseTransitions}";
         assert_eq!(shell.ok(transitions), "1");
+    });
+}
+
+#[test]
+fn a_pod_says_who_leads_and_where_by_its_environment() {
+    with_server(|server, shell| {
+        shell.ok("kubectl create namespace jobs-system");
+        let operator = Operator::of(
+            command(server, &["--install-definitions"])
+                .env("MY_POD_NAMESPACE", "jobs-system")
+                .env("MY_POD_NAME", "operator-7"),
+        );
+        operator.leads(shell);
+        let holder = "kubectl get lease trainyard-operator -n jobs-system -o jsonpath={.spec.holderIdentity}";
+        assert!(shell.ok(holder).starts_with("operator-7"));
     });
 }
 

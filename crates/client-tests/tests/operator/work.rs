@@ -71,21 +71,30 @@ fn containers_get_what_their_accelerator_needs() {
         let path = server.home().join("accelerators.yaml");
         fs::write(&path, "accelerators:\n  example.com/gpu:\n    volumes:\n    - {name: lib, hostPath: /opt/gpu, mountPath: /usr/local/gpu}\n    envVars:\n    - {name: GPU_HOME, value: /usr/local/gpu}\n").unwrap();
         let file = path.display().to_string();
-        let _operator = Operator::start(
-            server,
-            &["--install-definitions", "--controller-config-file", &file],
-        );
-        until("the kind is served", || {
-            shell.run("kubectl get mxjobs.mxnet.mlkube.io").code == 0
-        });
-        apply(
-            shell,
-            "default",
-            "apiVersion: mxnet.mlkube.io/v1beta1\nkind: MxJob\nmetadata: {name: m}\nspec:\n  jobMode: local\n  replicaSpecs:\n  - mxReplicaType: WORKER\n    template: {spec: {containers: [{name: mxnet, image: host, resources: {limits: {example.com/gpu: 1}}}]}}\n",
-        );
-        let volumes =
-            "kubectl get jobs -o jsonpath='{.items[*].spec.template.spec.volumes[*].hostPath.path}'";
-        until("its Job is made", || shell.ok(volumes) == "/opt/gpu");
+        shell.ok(&format!(
+            "kubectl create configmap accelerators --from-file=controller_config_file.yaml={file}"
+        ));
+        let by_file = format!("--controller-config-file={file}");
+        let by_map = "--controller-config-map=default/accelerators".to_owned();
+        for (name, argument) in [("by-file", by_file), ("by-map", by_map)] {
+            let operator = Operator::start(
+                server,
+                &["--install-definitions", "--leader-elect=false", &argument],
+            );
+            until("the kind is served", || {
+                shell.run("kubectl get mxjobs.mxnet.mlkube.io").code == 0
+            });
+            let job = "apiVersion: mxnet.mlkube.io/v1beta1\nkind: MxJob\nmetadata: {name: NAME}\nspec:\n  jobMode: local\n  replicaSpecs:\n  - mxReplicaType: WORKER\n    template: {spec: {containers: [{name: mxnet, image: host, resources: {limits: {example.com/gpu: 1}}}]}}\n";
+            apply(shell, "default", &job.replace("NAME", name));
+            let volumes =
+                "kubectl get jobs -o jsonpath='{.items[*].spec.template.spec.volumes[*].hostPath.path}'";
+            until("its Job is made", || shell.ok(volumes) == "/opt/gpu");
+            shell.ok(&format!("kubectl delete mxjob.mxnet.mlkube.io {name}"));
+            until("its Job is gone", || {
+                shell.ok("kubectl get jobs -o name").is_empty()
+            });
+            drop(operator);
+        }
     });
 }
 

@@ -15,14 +15,17 @@ use client_tests::{
 
 #[test]
 fn a_worker_that_dies_is_dealt_with_as_its_restart_policy_says() {
-    let scenarios: [Scenario; 9] = [
+    let scenarios: [Scenario; 12] = [
         ("always", |team| restarted_in_its_pod(team, "Always")),
         ("onfailure", |team| restarted_in_its_pod(team, "OnFailure")),
         ("never", never),
         ("exitcode", by_exit_code),
         ("gang", all_together),
         ("deleted", a_deleted_pod),
-        ("killed", a_killed_process),
+        ("killed-always", |team| killed_and_restarted(team, "Always")),
+        ("killed-onfailure", |team| killed_and_restarted(team, "OnFailure")),
+        ("killed-exitcode", |team| killed_and_restarted(team, "ExitCode")),
+        ("killed-never", killed_for_good),
         ("memory", out_of_memory),
         ("waiting", says_what_it_waits_for),
     ];
@@ -154,11 +157,33 @@ fn a_deleted_pod(team: &Team<'_>) {
 }
 
 /// The program itself is killed from outside of its pod.
-fn a_killed_process(team: &Team<'_>) {
-    let command = format!("sleep infinity {}", team.server.pid());
+fn killed_and_restarted(team: &Team<'_>, policy: &str) {
+    let running = a_killed_process(team, policy, |job| message(job).contains("restart 1 of 5: "));
+    let cause = message(&running);
+    assert!(
+        ["worker-0 exit 137", "worker-1 exit 137"]
+            .iter()
+            .any(|wanted| cause.contains(wanted)),
+        "{cause}"
+    );
+    team.until("jaxjobs/job", |job| {
+        state(job) == "Running" && job["status"]["replicaStatuses"]["Worker"]["active"] == 2
+    });
+}
+
+fn killed_for_good(team: &Team<'_>) {
+    let failed = a_killed_process(team, "Never", |job| state(job) == "Failed");
+    assert!(message(&failed).contains("exit 137"), "{}", message(&failed));
+    assert!(!failed["status"]["completionTime"].is_null());
+}
+
+/// The job, once it is as expected after one of its two programs was killed.
+fn a_killed_process(team: &Team<'_>, policy: &str, is_expected: fn(&Value) -> bool) -> Value {
+    // No other test, and no other policy, has a program with these arguments.
+    let command = format!("sleep infinity {} {}", team.server.pid(), policy.len());
     let job = Job {
         kind: "JAXJob",
-        roles: &[("Worker", 2, "ExitCode")],
+        roles: &[("Worker", 2, policy)],
         command: &format!("exec {command}"),
         more: "runPolicy: {backoffLimit: 5, cleanPodPolicy: All}",
         ..Job::default()
@@ -168,17 +193,7 @@ fn a_killed_process(team: &Team<'_>) {
         job["status"]["replicaStatuses"]["Worker"]["active"] == 2
     });
     kill_one(&command);
-    let restarted = team.until("jaxjobs/job", |job| job["status"]["restarts"]["count"] == 1);
-    let cause = restarted["status"]["restarts"]["cause"]
-        .as_str()
-        .unwrap_or_default();
-    assert!(
-        ["worker-0 exit 137", "worker-1 exit 137"].contains(&cause),
-        "{cause}"
-    );
-    team.until("jaxjobs/job", |job| {
-        job["status"]["replicaStatuses"]["Worker"]["active"] == 2
-    });
+    team.until("jaxjobs/job", is_expected)
 }
 
 /// `kill -9` of one process with this command line.

@@ -67,6 +67,7 @@ fn managed_by_another(team: &Team<'_>) {
         let roles: &[(&str, u32, &str)] = match kind {
             "XGBoostJob" => &[("Master", 1, "")],
             "MXJob" => &[("Scheduler", 1, "")],
+            "MPIJob" => &[("Launcher", 1, "")],
             _ => &[("Worker", 1, "")],
         };
         let mode = if kind == "MXJob" { ", jobMode: MXTrain" } else { "" };
@@ -86,6 +87,7 @@ fn managed_by_another(team: &Team<'_>) {
         "PaddleJob",
         "JAXJob",
         "MXJob",
+        "MPIJob",
     ] {
         job(kind, "theirs", "managedBy: kueue.x-k8s.io/multikueue");
         job(kind, "ours", "managedBy: kubeflow.org/training-operator");
@@ -97,6 +99,7 @@ fn managed_by_another(team: &Team<'_>) {
         "paddlejob",
         "jaxjob",
         "mxjob",
+        "mpijob",
     ] {
         team.until_is(&format!("{job}s/ours-{job}"), "Succeeded");
         // Those were submitted before, and by the same loop would have been seen before.

@@ -125,6 +125,30 @@ fn programs_are_started_by_mpirun_on_every_node() {
     });
 }
 
+/// What nodes are told of each other, in the words of their framework.
+#[test]
+fn every_framework_tells_its_nodes_who_they_are() {
+    let told = [
+        ("tensorflow", "TF_CONFIG", "[worker-1] ", "\"index\":1"),
+        ("jax", "PROCESS_ID", "[worker-1] ", "1"),
+        ("mxnet", "DMLC_ROLE", "[scheduler-0] ", "scheduler"),
+    ];
+    with_clusters(|_, shell| {
+        for (framework, variable, replica, expected) in told {
+            let run = shell.run(&format!(
+                "trainyard run --framework {framework} --nodes 2 --all -- sh -c 'echo ${variable}'"
+            ));
+            assert_eq!(run.code, 0, "{run:?}");
+            let line = run.stdout.lines().find_map(|line| line.strip_prefix(replica));
+            assert!(line.is_some_and(|line| line.contains(expected)), "{run:?}");
+        }
+        let job = shell.ok("trainyard run --framework jax --gpus 2 --dry-run -o json -- train");
+        let job: Value = serde_json::from_str(&job).unwrap();
+        let container = &job["spec"]["jaxReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0];
+        assert_eq!(container["resources"]["limits"]["nvidia.com/gpu"], "2");
+    });
+}
+
 /// Ends when it is told to, and not before.
 const STAYS: &str = "trap 'exit 0' TERM; echo up; while :; do sleep 0.1; done";
 
