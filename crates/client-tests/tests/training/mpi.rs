@@ -1,7 +1,7 @@
 //! `mpirun` in MPIJobs of every version, with images that have nothing but their own MPI: no sshd, no keys,
 //! no kubectl.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use client_tests::{User, needed, openmpi, prefix};
 use serde_json::Value;
@@ -35,13 +35,15 @@ fn mpirun_reaches_the_workers_of_a_job_of_every_version() {
 
 #[test]
 fn a_worker_that_dies_ends_mpirun_and_the_job_says_so() {
-    if needed(openmpi()).is_none() {
+    if needed(openmpi()).is_none() || needed(prefix("mpich", &[MPICH])).is_none() {
         return;
     }
-    let scenarios: [Scenario; 3] = [
+    let scenarios: [Scenario; 5] = [
         ("never", a_worker_ends),
         ("onfailure", |team| tried_again(team, "v1", "OnFailure")),
         ("batch", |team| tried_again(team, "v2beta1", "Never")),
+        ("batch-v1alpha2", |team| tried_again(team, "v1alpha2", "Never")),
+        ("mpich", tried_again_with_mpich),
     ];
     play(&scenarios);
 }
@@ -172,7 +174,8 @@ fn goes_round(team: &Team<'_>, version: &str) {
     });
 }
 
-fn goes_round_with_mpich(team: &Team<'_>, version: &str, field: &str) {
+/// The folder that pods have as `/mpich`.
+fn compile_with_mpich(team: &Team<'_>) -> PathBuf {
     let from = prefix("mpich", &[MPICH]).expect("it was there before");
     let folder = format!("{}-mpich", team.namespace);
     // Where it is kept, not everybody may look. Links take no time.
@@ -182,6 +185,11 @@ fn goes_round_with_mpich(team: &Team<'_>, version: &str, field: &str) {
     ));
     let folder = team.server.home().join(folder);
     compile(team, &folder.join("bin/mpicc"));
+    folder
+}
+
+fn goes_round_with_mpich(team: &Team<'_>, version: &str, field: &str) {
+    let folder = compile_with_mpich(team);
     Mpi {
         version,
         launcher: "exec /mpich/bin/mpiexec -genv LD_LIBRARY_PATH /mpich/lib -np 4 /program/ring",
@@ -317,12 +325,12 @@ fn a_worker_ends(team: &Team<'_>) {
     assert!(log.contains("job-worker-2"), "{log}");
 }
 
-/// A worker is taken away; the next attempt finds it again.
+/// What is kept from one attempt for the next.
+const KEPT: &str = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: kept}, spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Mi}}}}";
+
 fn tried_again(team: &Team<'_>, version: &str, restart: &str) {
     compile_with_openmpi(team);
-    team.apply(
-        "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: kept}, spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Mi}}}}",
-    );
+    team.apply(KEPT);
     Mpi {
         version,
         restart,
@@ -332,6 +340,28 @@ fn tried_again(team: &Team<'_>, version: &str, restart: &str) {
         ..Mpi::default()
     }
     .submit(team);
+    until_tried_again(team, version);
+}
+
+fn tried_again_with_mpich(team: &Team<'_>) {
+    let folder = compile_with_mpich(team);
+    team.apply(KEPT);
+    Mpi {
+        launcher: "[ -e /kept/tried ] || forever=forever; touch /kept/tried; exec /mpich/bin/mpiexec -genv LD_LIBRARY_PATH /mpich/lib -np 4 /program/ring $forever",
+        more: "  mpiImplementation: MPICH\n",
+        container: ", {name: kept, mountPath: /kept}, {name: mpich, mountPath: /mpich, readOnly: true}",
+        volumes: &format!(
+            ", {{name: kept, persistentVolumeClaim: {{claimName: kept}}}}, {{name: mpich, hostPath: {{path: {}}}}}",
+            folder.display()
+        ),
+        ..Mpi::default()
+    }
+    .submit(team);
+    until_tried_again(team, "v2beta1");
+}
+
+/// A worker is taken away; the next attempt finds it again.
+fn until_tried_again(team: &Team<'_>, version: &str) {
     until_it_goes_round(team, launcher(version));
     team.ok("delete pod job-worker-2");
     team.until("mpijobs/job", |job| {
