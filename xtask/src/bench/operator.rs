@@ -122,13 +122,13 @@ fn all_runs(arguments: &Arguments, sides: &[Side]) -> Vec<Run> {
         for task in [many("pytorch"), many("mpi"), large] {
             add(Contender::Ours, task);
         }
+        add(Contender::TrainingOperator { is_raised: true }, many("pytorch"));
+        add(Contender::TrainingOperator { is_raised: true }, large);
+        add(Contender::MpiOperator { is_raised: true }, many("mpi"));
         if *server == Side::Real {
             add(Contender::Client, many("pytorch"));
             add(Contender::Client, many("mpi"));
-            add(Contender::TrainingOperator { is_raised: true }, many("pytorch"));
-            add(Contender::TrainingOperator { is_raised: true }, large);
             add(Contender::TrainingOperator { is_raised: false }, few("pytorch"));
-            add(Contender::MpiOperator { is_raised: true }, many("mpi"));
             add(Contender::MpiOperator { is_raised: false }, few("mpi"));
         }
     }

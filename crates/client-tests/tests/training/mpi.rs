@@ -365,7 +365,9 @@ fn until_tried_again(team: &Team<'_>, version: &str) {
     until_it_goes_round(team, launcher(version));
     team.ok("delete pod job-worker-2");
     team.until("mpijobs/job", |job| {
-        message(job).contains("restart 1: launcher") && message(job).contains(" exit ")
+        message(job).contains("restart 1")
+            && message(job).contains(": launcher")
+            && message(job).contains(" exit ")
     });
     let done = team.until_is("mpijobs/job", "Succeeded");
     assert_eq!(done["status"]["replicaStatuses"]["Launcher"]["succeeded"], 1);
