@@ -48,7 +48,6 @@ pub struct Plan {
 pub struct Delete {
     pub kind: &'static str,
     pub name: String,
-    /// Empty where the name says it all.
     pub uid: String,
     /// Without waiting for a node that is lost.
     pub force: bool,

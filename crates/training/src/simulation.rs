@@ -86,12 +86,9 @@ impl World {
                 return;
             }
             let now = self.now;
-            self.observed
-                .others
-                .retain(|other| !(other.kind == delete.kind && other.name == delete.name));
-            self.observed
-                .jobs
-                .retain(|job| delete.kind != "Job" || job.name != delete.name);
+            assert!(!delete.uid.is_empty(), "{} might be another", delete.name);
+            self.observed.others.retain(|other| other.uid != delete.uid);
+            self.observed.jobs.retain(|job| job.uid != delete.uid);
             for pod in &mut self.observed.pods {
                 let is_child = delete.kind == "Job" && pod.controller.as_deref() == Some(delete.uid.as_str());
                 if pod.uid == delete.uid || is_child {

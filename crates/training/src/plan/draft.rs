@@ -343,14 +343,13 @@ impl<'a> Draft<'a> {
     }
 
     fn delete_if_there(&mut self, kind: &'static str, name: &str) {
-        if self
-            .existing(kind, name)
-            .is_some_and(|existing| self.is_own(existing))
+        if let Some(existing) = self.existing(kind, name)
+            && self.is_own(existing)
         {
             self.delete.push(Delete {
                 kind,
                 name: name.to_owned(),
-                uid: String::new(),
+                uid: existing.uid.clone(),
                 force: false,
             });
         }
