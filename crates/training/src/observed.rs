@@ -92,8 +92,8 @@ pub struct Existing {
     pub name: String,
     pub uid: String,
     pub controller: Option<String>,
-    /// `data` of a ConfigMap, `rules` of a Role, `minMember` of a PodGroup, the limits of a
-    /// HorizontalPodAutoscaler; nothing of others.
+    /// `data` of a ConfigMap, `rules` of a Role, `minMember` of a PodGroup, what a
+    /// HorizontalPodAutoscaler goes by; nothing of others.
     pub content: Value,
     /// How far a gang scheduler is with a PodGroup.
     pub phase: Option<String>,
@@ -180,7 +180,7 @@ impl Existing {
             "ConfigMap" => object["data"].clone(),
             "Role" => object["rules"].clone(),
             "PodGroup" => object["spec"]["minMember"].clone(),
-            "HorizontalPodAutoscaler" => plan::limits(&object["spec"]),
+            "HorizontalPodAutoscaler" => plan::scaling(&object["spec"]),
             _ => Value::Null,
         };
         let phase = (kind == "PodGroup").then(|| text(&object["status"]["phase"]));

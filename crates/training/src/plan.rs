@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub(crate) use draft::Draft;
-pub(crate) use mend::limits;
+pub(crate) use mend::scaling;
 
 /// Stands between what has happened and what a job waits for since.
 const NOW: &str = "; now ";

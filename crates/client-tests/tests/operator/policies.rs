@@ -273,23 +273,29 @@ fn kept_as_wanted(team: &Team<'_>) {
     team.until("roles/job-launcher", |role| {
         role["rules"][1]["resourceNames"] == json!(["job-worker-0"])
     });
-    let elastic = |max: u32| {
-        let target = "target: {type: Utilization, averageUtilization: 80}";
+    let elastic = |max: u32, load: u32| {
+        let target = format!("target: {{type: Utilization, averageUtilization: {load}}}");
         format!(
             "elasticPolicy: {{maxReplicas: {max}, minReplicas: 1, metrics: [{{type: Resource, resource: {{name: cpu, {target}}}}}]}}"
         )
     };
-    for max in [3, 2] {
+    for (max, load) in [(3, 80), (2, 80), (2, 50)] {
         let job = Job {
             name: "elastic",
-            more: &elastic(max),
+            more: &elastic(max, load),
             ..job()
         };
         team.apply(&job.manifest());
         team.until("horizontalpodautoscalers/elastic", |autoscaler| {
-            autoscaler["spec"]["maxReplicas"] == max
+            let metric = &autoscaler["spec"]["metrics"][0]["resource"];
+            autoscaler["spec"]["maxReplicas"] == max && metric["target"]["averageUtilization"] == load
         });
     }
+    // Nobody else decides what it goes by.
+    team.ok(r#"patch hpa elastic --type=merge -p '{"spec": {"metrics": [{"type": "Resource", "resource": {"name": "memory", "target": {"type": "AverageValue", "averageValue": "1Gi"}}}]}}'"#);
+    team.until("horizontalpodautoscalers/elastic", |autoscaler| {
+        autoscaler["spec"]["metrics"][0]["resource"]["name"] == "cpu"
+    });
 }
 
 /// Objects of others have the names of children: they stay as they are, and nothing is made beside them.
