@@ -227,7 +227,12 @@ impl Controller {
         let known = informer.get(&Key::new(job.namespace(), &delete.name));
         let known = known.filter(|known| known.uid() == delete.uid);
         let folder = K::url_path(&(), Some(job.namespace()));
-        let mut parameters = DeleteParams::background().preconditions(only(&delete.uid));
+        // The name of a launcher is free for another when its pods have ended: there are never two.
+        let parameters = match delete.kind {
+            "Job" => DeleteParams::foreground(),
+            _ => DeleteParams::background(),
+        };
+        let mut parameters = parameters.preconditions(only(&delete.uid));
         if delete.force {
             parameters = parameters.grace_period(0);
         }
