@@ -1,10 +1,17 @@
 //! Launchers that are batch Jobs: stopped, placed elsewhere, and made to go on; there are never two, and what they
 //! have used of the restarts stays used.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::mpi::{job, launcher};
-use crate::{Phase, Pod, simulation::World};
+use super::{
+    mpi::{job, launcher},
+    stories,
+};
+use crate::{
+    BatchJob, Phase, Pod,
+    simulation::{World, end},
+};
 
 /// A launcher that has run and failed once, of a job that stands still.
 fn stopped() -> World {
@@ -167,4 +174,140 @@ fn what_a_launcher_has_used_counts_when_its_gang_is_restarted() {
     assert_eq!(world.job["status"]["restarts"]["count"], 3);
     assert_eq!(launcher(&mut world).failed, 0);
     assert_eq!(world.limit(&world.observed.jobs[0]), 0);
+}
+
+#[test]
+fn what_becomes_of_a_launcher_that_is_being_deleted_is_no_verdict() {
+    let failed = |deleted: Value| {
+        let condition = json!({
+            "type": "Failed", "status": "True", "reason": "BackoffLimitExceeded",
+            "lastTransitionTime": "2026-01-01T00:00:05Z",
+        });
+        let meta = json!({"name": "j-launcher", "deletionTimestamp": deleted});
+        BatchJob::read(&json!({"metadata": meta, "status": {"conditions": [condition]}})).failure
+    };
+    assert!(failed(Value::Null).is_some());
+    assert!(failed(json!("2026-01-01T00:00:06Z")).is_some());
+    assert!(failed(json!("2026-01-01T00:00:05Z")).is_none());
+}
+
+#[test]
+fn only_of_launchers_that_stand_still_it_is_remembered_what_they_run() {
+    let template = |kind: &str, suspend: bool| {
+        let owner = json!({"kind": kind, "uid": "u", "controller": true});
+        let spec = json!({"suspend": suspend, "template": {"spec": {}}});
+        BatchJob::read(&json!({"metadata": {"ownerReferences": [owner]}, "spec": spec})).template
+    };
+    assert_eq!(template("MPIJob", true), "{\"spec\":{}}");
+    assert_eq!(template("MPIJob", false), "");
+    assert_eq!(template("CronJob", true), "");
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// The operator looks, and dies after so many steps.
+    Look(usize),
+    /// Pods begin to run, those that were asked to stop are gone, and batch Jobs are looked after.
+    Pass,
+    /// The launcher that runs fails.
+    Fail,
+    Suspend(bool),
+    Place(u8),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (1..9usize).prop_map(Step::Look),
+        4 => Just(Step::Look(usize::MAX)),
+        6 => Just(Step::Pass),
+        2 => Just(Step::Fail),
+        2 => any::<bool>().prop_map(Step::Suspend),
+        2 => (0..3u8).prop_map(Step::Place),
+    ]
+}
+
+/// A job that is stopped, placed elsewhere and let go on, in any order.
+struct Story {
+    world: World,
+    failures: usize,
+}
+
+impl Story {
+    fn run(&mut self, step: Step) {
+        let world = &mut self.world;
+        match step {
+            Step::Look(stop) => {
+                let plan = world.plan();
+                world.apply(&plan, stop);
+            }
+            Step::Pass => {
+                world.bury();
+                world.run_batch_jobs();
+                world.run_all();
+            }
+            Step::Fail => self.failures += usize::from(self.end(1)),
+            Step::Suspend(suspend) => {
+                world.job["spec"]["runPolicy"]["suspend"] = json!(suspend);
+                world.changed();
+            }
+            Step::Place(zone) => {
+                place(world, json!({"zone": zone.to_string()}));
+                world.changed();
+            }
+        }
+    }
+
+    /// Whether there was a launcher to end.
+    fn end(&mut self, code: i32) -> bool {
+        let runs = |pod: &&mut Pod| {
+            pod.name.starts_with("j-launcher-") && pod.phase == Phase::Running && !pod.is_deleted()
+        };
+        let Some(pod) = self.world.observed.pods.iter_mut().find(runs) else {
+            return false;
+        };
+        end(pod, "l", code);
+        self.world.run_batch_jobs();
+        true
+    }
+
+    fn has_ended(&self) -> bool {
+        !self.world.job["status"]["completionTime"].is_null()
+    }
+
+    /// Everybody does what is left to do, well.
+    fn conclude(&mut self) {
+        self.run(Step::Suspend(false));
+        for _ in 0..20 {
+            for _ in 0..3 {
+                self.run(Step::Look(usize::MAX));
+                self.run(Step::Pass);
+            }
+            if self.has_ended() {
+                return;
+            }
+            self.end(0);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(stories(96))]
+
+    /// The simulation refuses a second launcher, and changes that a Job cannot take.
+    #[test]
+    fn launchers_fail_as_often_as_they_may_however_they_are_stopped_and_placed(
+        limit in 0..4usize,
+        steps in prop::collection::vec(step(), 0..100),
+    ) {
+        let policy = format!("  runPolicy: {{backoffLimit: {limit}, suspend: false}}\n");
+        let mut story = Story { world: World::new(&job("v2beta1", &policy, "")), failures: 0 };
+        for step in steps {
+            story.run(step);
+        }
+        story.conclude();
+        prop_assert!(story.failures <= limit + 1, "{} failures where {limit} are allowed", story.failures);
+        let expected = if story.failures > limit { "Failed" } else { "Succeeded" };
+        let conditions = story.world.conditions();
+        prop_assert!(conditions.ends_with(expected), "{conditions} after {} failures of {limit}", story.failures);
+    }
 }
