@@ -158,10 +158,10 @@ fn told_to_go_elsewhere(team: &Team<'_>) {
         pod: "nodeSelector: {trainyard.dev/simulated: \"true\", pool: nowhere}",
         ..job()
     };
-    team.apply(
-        &mpi.manifest()
-            .replace("kubeflow.org/v1,", "kubeflow.org/v2beta1,"),
-    );
+    // Pods of Jobs run for a second there unless they say more.
+    let runs_on = "template: {metadata: {annotations: {trainyard.dev/simulated-duration: \"3600\"}}, ";
+    let manifest = mpi.manifest().replace("template: {", runs_on);
+    team.apply(&manifest.replace("kubeflow.org/v1,", "kubeflow.org/v2beta1,"));
     let change = |spec: Value| {
         let patch = json!({ "spec": spec });
         team.ok(&format!(
