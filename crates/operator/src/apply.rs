@@ -15,7 +15,7 @@ use kube::{
     core::{DynamicObject, Status},
 };
 use reconcile::{
-    Key,
+    Cached as _, Key,
     requests::{self, status},
 };
 use serde_json::{Value, json};
@@ -225,11 +225,14 @@ impl Controller {
     async fn delete_as<K: Watched>(&self, job: &StoredJob, delete: &Delete) -> kube::Result<()> {
         let informer = K::informer(&self.world);
         let known = informer.get(&Key::new(job.namespace(), &delete.name));
+        let known = known.filter(|known| known.uid() == delete.uid);
         let folder = K::url_path(&(), Some(job.namespace()));
-        let mut parameters = DeleteParams::background();
-        if !delete.uid.is_empty() {
-            parameters = parameters.preconditions(only(&delete.uid));
-        }
+        // The name of a launcher is free for another when its pods have ended: there are never two.
+        let parameters = match delete.kind {
+            "Job" => DeleteParams::foreground(),
+            _ => DeleteParams::background(),
+        };
+        let mut parameters = parameters.preconditions(only(&delete.uid));
         if delete.force {
             parameters = parameters.grace_period(0);
         }

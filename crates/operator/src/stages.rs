@@ -38,17 +38,48 @@ pub(crate) fn of_stage(children: &[Child], stage: Stage) -> Vec<&Child> {
 
 /// Whether a pod could not start, or not be made, without it.
 fn needs(pod: &Value, child: &Child) -> bool {
-    let mounts = |kind: &str, name: &str| {
-        let mut volumes = pod["volumes"].as_array().into_iter().flatten();
-        volumes.any(|volume| volume[kind][name] == child.name())
-    };
+    let name = child.name();
     match child.kind() {
-        "ConfigMap" => mounts("configMap", "name"),
-        "Secret" => mounts("secret", "secretName"),
-        // What an account may do is no use later than the account.
-        "ServiceAccount" | "Role" | "RoleBinding" => !pod["serviceAccountName"].is_null(),
+        "ConfigMap" => {
+            mounts(pod, "configMap", "name", name)
+                || reads(pod, "configMapRef", name)
+                || reads(pod, "configMapKeyRef", name)
+        }
+        "Secret" => {
+            mounts(pod, "secret", "secretName", name)
+                || reads(pod, "secretRef", name)
+                || reads(pod, "secretKeyRef", name)
+                || list(&pod["imagePullSecrets"]).any(|secret| secret["name"] == name)
+        }
+        // What an account may do is no use later than the account, which has an old name and a new one.
+        "ServiceAccount" | "Role" | "RoleBinding" => ["serviceAccountName", "serviceAccount"]
+            .iter()
+            .any(|field| !pod[*field].is_null()),
         _ => true,
     }
+}
+
+/// Whether a volume holds it, alone or among others.
+fn mounts(pod: &Value, kind: &str, field: &str, name: &str) -> bool {
+    list(&pod["volumes"]).any(|volume| {
+        let mut sources = list(&volume["projected"]["sources"]);
+        volume[kind][field] == name || sources.any(|source| source[kind]["name"] == name)
+    })
+}
+
+/// Whether a container has a variable of it, or all it holds as variables.
+fn reads(pod: &Value, reference: &str, name: &str) -> bool {
+    let mut containers = list(&pod["initContainers"]).chain(list(&pod["containers"]));
+    containers.any(|container| {
+        let variables = list(&container["env"]).map(|variable| &variable["valueFrom"]);
+        list(&container["envFrom"])
+            .chain(variables)
+            .any(|source| source[reference]["name"] == name)
+    })
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -111,6 +142,32 @@ mod tests {
             &[],
         ];
         assert_eq!(stages(&children), expected);
+    }
+
+    #[test]
+    fn whatever_a_pod_names_comes_before_it() {
+        let variable = |source: Value| json!({"containers": [{"env": [{"name": "V", "valueFrom": source}]}]});
+        let all = |source: Value| json!({"initContainers": [{"envFrom": [source]}]});
+        let projected = |source: Value| json!({"volumes": [{"projected": {"sources": [source]}}]});
+        let name = json!({"name": "j"});
+        let cases = [
+            ("ConfigMap", variable(json!({"configMapKeyRef": name}))),
+            ("ConfigMap", all(json!({"configMapRef": name}))),
+            ("ConfigMap", projected(json!({"configMap": name}))),
+            ("Secret", variable(json!({"secretKeyRef": name}))),
+            ("Secret", all(json!({"secretRef": name}))),
+            ("Secret", projected(json!({"secret": name}))),
+            ("Secret", json!({"imagePullSecrets": [name]})),
+            ("ServiceAccount", json!({"serviceAccount": "j"})),
+        ];
+        for (kind, pod) in cases {
+            for support in supports().iter().filter(|child| child.kind() != "PodGroup") {
+                let is_needed = support.kind() == kind;
+                let first = [support.clone(), child("Pod", "j-worker-0", pod.clone())];
+                let is_first = of_stage(&first, Stage::First).len() == 1;
+                assert_eq!(is_first, is_needed, "{} of {pod}", support.kind());
+            }
+        }
     }
 
     #[test]

@@ -163,7 +163,11 @@ where
     let mut listed = Vec::new();
     while let Some(event) = events.next().await {
         match event {
-            Ok(watcher::Event::Init) => listed.clear(),
+            // It is said before the server is asked.
+            Ok(watcher::Event::Init) => {
+                listed.clear();
+                informer.shared.cache.write().list();
+            }
             Ok(watcher::Event::InitApply(object)) => listed.extend(read::<K>(&object)),
             Ok(watcher::Event::InitDone) => {
                 let objects = std::mem::take(&mut listed);
@@ -172,12 +176,12 @@ where
             }
             Ok(watcher::Event::Apply(object)) => {
                 if let Some(object) = read(&object) {
-                    informer.publish(|cache| cache.seen(object).into_iter().collect());
+                    informer.publish(|cache| cache.told(object));
                 }
             }
             Ok(watcher::Event::Delete(object)) => {
                 if let Some(object) = read(&object) {
-                    informer.publish(|cache| cache.seen_gone(&object).into_iter().collect());
+                    informer.publish(|cache| cache.told_gone(&object));
                 }
             }
             // The stream itself waits and starts again.

@@ -94,6 +94,11 @@ impl<'a> Account<'a> {
         self.roles.iter().find(|found| found.replica.role == role)
     }
 
+    /// The batch Job of the launcher.
+    pub(crate) fn launcher(&self) -> Option<&'a BatchJob> {
+        self.roles.iter().find_map(|role| role.launcher)
+    }
+
     pub(crate) fn pods(&self) -> impl Iterator<Item = &'a Pod> {
         self.roles.iter().flat_map(|role| role.pods.iter().copied())
     }

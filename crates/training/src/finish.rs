@@ -28,9 +28,8 @@ pub(crate) fn finish(draft: &mut Draft<'_>, account: &Account<'_>) {
         draft.delete_pod(pod);
     }
     if policy != CleanPodPolicy::None
-        && let Some(launcher) = account.roles.iter().find_map(|role| role.launcher)
-        && !launcher.is_complete
-        && launcher.failure.is_none()
+        && let Some(launcher) = account.launcher()
+        && !launcher.is_over()
     {
         draft.delete_batch_job(launcher);
     }

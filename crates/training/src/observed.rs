@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use jiff::Timestamp;
-use resources::names::annotations;
+use resources::{kinds::MPI_JOB, names::annotations};
 use serde_json::Value;
 
 use crate::plan;
@@ -78,6 +78,10 @@ pub struct BatchJob {
     pub succeeded: i32,
     pub failed: i32,
     pub is_suspended: bool,
+    /// It has run, if only once.
+    pub has_started: bool,
+    /// The text of a suspended launcher's template; of others it is of no interest.
+    pub template: String,
     pub is_being_deleted: bool,
     pub is_complete: bool,
     /// Reason and message of its Failed condition.
@@ -92,8 +96,8 @@ pub struct Existing {
     pub name: String,
     pub uid: String,
     pub controller: Option<String>,
-    /// `data` of a ConfigMap, `rules` of a Role, `minMember` of a PodGroup, the limits of a
-    /// HorizontalPodAutoscaler; nothing of others.
+    /// `data` of a ConfigMap, `rules` of a Role, `minMember` of a PodGroup, what a
+    /// HorizontalPodAutoscaler goes by; nothing of others.
     pub content: Value,
     /// How far a gang scheduler is with a PodGroup.
     pub phase: Option<String>,
@@ -157,7 +161,14 @@ impl BatchJob {
     /// Reads a Job as the API shows it.
     pub fn read(job: &Value) -> Self {
         let (meta, status) = (&job["metadata"], &job["status"]);
-        let failed = condition(status, "Failed", "True");
+        // What becomes of its pods while it is being deleted is no verdict. Both times are to the second.
+        let deleted = time(&meta["deletionTimestamp"]);
+        let is_verdict = |failed: &&Value| match (deleted, time(&failed["lastTransitionTime"])) {
+            (Some(deleted), Some(failed)) => failed < deleted,
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        let failed = condition(status, "Failed", "True").filter(is_verdict);
         Self {
             name: text(&meta["name"]),
             uid: text(&meta["uid"]),
@@ -165,11 +176,18 @@ impl BatchJob {
             succeeded: number(&status["succeeded"]),
             failed: number(&status["failed"]),
             is_suspended: job["spec"]["suspend"] == true,
+            has_started: !status["startTime"].is_null(),
+            template: launcher_template(job),
             is_being_deleted: !meta["deletionTimestamp"].is_null(),
             is_complete: condition(status, "Complete", "True").is_some(),
             failure: failed.map(|condition| (text(&condition["reason"]), text(&condition["message"]))),
             gang: gang(meta),
         }
+    }
+
+    /// Whether it has come to its end, one way or the other.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_complete || self.failure.is_some()
     }
 }
 
@@ -180,7 +198,7 @@ impl Existing {
             "ConfigMap" => object["data"].clone(),
             "Role" => object["rules"].clone(),
             "PodGroup" => object["spec"]["minMember"].clone(),
-            "HorizontalPodAutoscaler" => plan::limits(&object["spec"]),
+            "HorizontalPodAutoscaler" => plan::scaling(&object["spec"]),
             _ => Value::Null,
         };
         let phase = (kind == "PodGroup").then(|| text(&object["status"]["phase"]));
@@ -196,9 +214,22 @@ impl Existing {
 }
 
 fn controller(meta: &Value) -> Option<String> {
-    let owners = meta["ownerReferences"].as_array()?;
-    let owner = owners.iter().find(|owner| owner["controller"] == true)?;
-    owner["uid"].as_str().map(str::to_owned)
+    owner(meta)?["uid"].as_str().map(str::to_owned)
+}
+
+fn owner(meta: &Value) -> Option<&Value> {
+    let mut owners = meta["ownerReferences"].as_array()?.iter();
+    owners.find(|owner| owner["controller"] == true)
+}
+
+/// A cluster has many batch Jobs that stand still, and few that are launchers.
+fn launcher_template(job: &Value) -> String {
+    let is_launcher = owner(&job["metadata"]).is_some_and(|owner| owner["kind"] == MPI_JOB.kind);
+    if is_launcher && job["spec"]["suspend"] == true {
+        job["spec"]["template"].to_string()
+    } else {
+        String::new()
+    }
 }
 
 fn gang(meta: &Value) -> i32 {

@@ -2,6 +2,7 @@
 
 mod draft;
 mod judge;
+mod launcher;
 mod mend;
 
 use std::collections::HashSet;
@@ -9,7 +10,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use manifests::field::FieldError;
 use resources::{
-    Kind,
+    Kind, Restarts,
     conditions::{CREATED, FAILED, FAILED_VALIDATION, RESTARTING, RUNNING, SUCCEEDED, SUSPENDED, reason},
     kinds::MX_JOB,
 };
@@ -23,7 +24,7 @@ use crate::{
 };
 
 pub(crate) use draft::Draft;
-pub(crate) use mend::limits;
+pub(crate) use mend::scaling;
 
 /// Stands between what has happened and what a job waits for since.
 const NOW: &str = "; now ";
@@ -48,7 +49,6 @@ pub struct Plan {
 pub struct Delete {
     pub kind: &'static str,
     pub name: String,
-    /// Empty where the name says it all.
     pub uid: String,
     /// Without waiting for a node that is lost.
     pub force: bool,
@@ -163,13 +163,21 @@ impl Draft<'_> {
             .any(|kind| conditions::is_true(&self.status.conditions, kind))
     }
 
-    /// Pods that were replaced and are gone need not be remembered.
+    /// What was replaced and is gone need not be remembered.
     fn forget_replaced(&mut self, account: &Account<'_>) {
         let Some(restarts) = &mut self.status.restarts else {
             return;
         };
-        let there: HashSet<&str> = account.pods().map(|pod| pod.uid.as_str()).collect();
+        let launcher = account.launcher().map(|launcher| launcher.uid.as_str());
+        let there: HashSet<&str> = account
+            .pods()
+            .map(|pod| pod.uid.as_str())
+            .chain(launcher)
+            .collect();
         restarts.replaced.retain(|uid| there.contains(uid.as_str()));
+        if *restarts == Restarts::default() {
+            self.status.restarts = None;
+        }
     }
 
     /// Says whether the job runs, and what it still waits for.

@@ -9,7 +9,7 @@ use resources::Restarts;
 use crate::{
     account::Account,
     job::{Framework, Job, RestartPolicy},
-    observed::{Phase, Pod},
+    observed::{BatchJob, Phase, Pod},
     why,
 };
 
@@ -83,6 +83,23 @@ pub(crate) fn is_replaced_by(job: &Job, restarts: Option<&Restarts>, pod: &Pod) 
     })
 }
 
+/// Whether what a launcher has used is counted, by this status, and it makes room for its successor.
+pub(crate) fn is_launcher_replaced(job: &Job, restarts: Option<&Restarts>, launcher: &BatchJob) -> bool {
+    restarts.is_some_and(|restarts| {
+        restarts.replaced.contains(&launcher.uid)
+            || (job.restarts_together() && launcher.gang < restarts.gang)
+    })
+}
+
+/// How often the launcher has failed and was tried again by its batch Job, as far as that is not counted yet.
+fn by_batch(job: &Job, account: &Account<'_>) -> i32 {
+    let launcher = account.launcher();
+    let known = job.status.restarts.as_ref();
+    launcher
+        .filter(|launcher| !is_launcher_replaced(job, known, launcher))
+        .map_or(0, |launcher| launcher.failed)
+}
+
 /// Restarts so far: those that were written down, and those the kubelet makes in pods that live.
 pub(crate) fn used(job: &Job, account: &Account<'_>) -> i32 {
     let counted = job.status.restarts.as_ref().map_or(0, |restarts| restarts.count);
@@ -90,12 +107,7 @@ pub(crate) fn used(job: &Job, account: &Account<'_>) -> i32 {
         .pods()
         .filter(|pod| !is_replaced(job, pod))
         .map(|pod| pod.restarts);
-    let by_batch = account
-        .roles
-        .iter()
-        .filter_map(|role| role.launcher)
-        .map(|launcher| launcher.failed);
-    counted + live.sum::<i32>() + by_batch.sum::<i32>()
+    counted + live.sum::<i32>() + by_batch(job, account)
 }
 
 pub(crate) fn exceeds(job: &Job, used: i32) -> bool {
@@ -114,7 +126,11 @@ pub(crate) fn remember(
     let gone = account.pods().filter(|pod| {
         !is_replaced(job, pod) && (together || failures.iter().any(|failure| failure.pod.uid == pod.uid))
     });
-    let carried: i32 = gone.map(|pod| pod.restarts).sum();
+    let mut carried: i32 = gone.map(|pod| pod.restarts).sum();
+    if together {
+        // It goes with the rest.
+        carried += by_batch(job, account);
+    }
     restarts.count += carried + cost(job, failures);
     let wait = wait(&restarts, now);
     restarts.not_before = (!wait.is_zero()).then(|| now.saturating_add(wait).unwrap_or(now));
@@ -163,7 +179,10 @@ pub(crate) fn story(job: &Job, account: &Account<'_>) -> Option<String> {
 /// pods that do not.
 pub(crate) fn last_cause(job: &Job, account: &Account<'_>) -> String {
     let retried = account.roles.iter().find_map(|role| {
-        let failed = role.pods.iter().filter(|pod| pod.phase == Phase::Failed);
+        let failed = role
+            .pods
+            .iter()
+            .filter(|pod| pod.phase == Phase::Failed && !is_replaced(job, pod));
         role.launcher.and(failed.max_by_key(|pod| pod.created))
     });
     let by_kubelet = || {

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
+use kinds::{decode, pods::template, types};
 use serde_json::{Value, json};
 
 use crate::{BatchJob, Child, Existing, Exit, Make, Observed, Phase, Plan, Pod, Settings, plan};
@@ -20,6 +21,8 @@ pub(crate) struct World {
     /// What the controller of batch Jobs knows: failed pods that are counted, and how many may fail.
     counted: HashSet<String>,
     limits: HashMap<String, i32>,
+    /// The templates of batch Jobs as they are stored.
+    templates: HashMap<String, Value>,
 }
 
 impl World {
@@ -38,11 +41,18 @@ impl World {
             uids: 0,
             counted: HashSet::new(),
             limits: HashMap::new(),
+            templates: HashMap::new(),
         }
     }
 
     pub(crate) fn wait(&mut self, seconds: i64) {
         self.now += SignedDuration::from_secs(seconds);
+    }
+
+    /// The specification of the job was changed.
+    pub(crate) fn changed(&mut self) {
+        let generation = self.job["metadata"]["generation"].as_i64().unwrap_or_default();
+        self.job["metadata"]["generation"] = json!(generation + 1);
     }
 
     pub(crate) fn plan(&self) -> Plan {
@@ -86,12 +96,11 @@ impl World {
                 return;
             }
             let now = self.now;
-            self.observed
-                .others
-                .retain(|other| !(other.kind == delete.kind && other.name == delete.name));
-            self.observed
-                .jobs
-                .retain(|job| delete.kind != "Job" || job.name != delete.name);
+            assert!(!delete.uid.is_empty(), "{} might be another", delete.name);
+            self.observed.others.retain(|other| other.uid != delete.uid);
+            for job in self.observed.jobs.iter_mut().filter(|job| job.uid == delete.uid) {
+                job.is_being_deleted = true;
+            }
             for pod in &mut self.observed.pods {
                 let is_child = delete.kind == "Job" && pod.controller.as_deref() == Some(delete.uid.as_str());
                 if pod.uid == delete.uid || is_child {
@@ -125,19 +134,20 @@ impl World {
                 });
             }
             "Job" => {
-                if let Some(job) = self.observed.jobs.iter_mut().find(|job| job.name == name) {
-                    assert_eq!(child.make, Make::Patch, "{name} is made twice");
-                    assert_eq!(child.object["metadata"]["uid"], job.uid, "{name} is another");
-                    job.is_suspended = child.object["spec"]["suspend"] == true;
+                if child.make == Make::Patch {
+                    self.patch_batch_job(child);
                     return;
                 }
-                assert_ne!(child.make, Make::Patch, "{name} is not there");
+                let is_taken = self.observed.jobs.iter().any(|job| job.name == name);
+                assert!(!is_taken, "{name} is made twice");
                 let mut object = child.object.clone();
                 object["metadata"]["uid"] = json!(uid);
+                store(&mut object["spec"]["template"]);
                 self.made += 1;
                 let limit = object["spec"]["backoffLimit"].as_i64().unwrap_or(6);
-                self.limits.insert(uid, limit as i32);
+                self.limits.insert(uid.clone(), limit as i32);
                 self.observed.jobs.push(BatchJob::read(&object));
+                self.templates.insert(uid, object["spec"]["template"].take());
             }
             _ => {
                 let mut read = Existing::read(kind, &child.object);
@@ -155,10 +165,38 @@ impl World {
         }
     }
 
+    /// As the API server does it, which lets nobody change what has run.
+    fn patch_batch_job(&mut self, child: &Child) {
+        let uid = child.object["metadata"]["uid"].as_str().unwrap_or_default();
+        let job = self.observed.jobs.iter_mut().find(|job| job.uid == uid);
+        let job = job.unwrap_or_else(|| panic!("{} is not there, or another", child.name()));
+        let (spec, template) = (&child.object["spec"], self.templates.get_mut(uid).unwrap());
+        if !spec["template"].is_null() {
+            assert!(job.is_suspended && !job.has_started, "{} cannot change", job.name);
+            merge(template, spec["template"].clone());
+        }
+        job.is_suspended = spec["suspend"] == true;
+        job.template = if job.is_suspended {
+            template.to_string()
+        } else {
+            String::new()
+        };
+    }
+
+    /// The template of a batch Job.
+    pub(crate) fn template(&self, job: &BatchJob) -> &Value {
+        &self.templates[&job.uid]
+    }
+
+    /// How often a batch Job lets its pods fail.
+    pub(crate) fn limit(&self, job: &BatchJob) -> i32 {
+        self.limits[&job.uid]
+    }
+
     /// What the controller of batch Jobs does: one pod at a time, and another when it has failed.
     pub(crate) fn run_batch_jobs(&mut self) {
         let now = self.now;
-        for job in &mut self.observed.jobs {
+        for job in self.observed.jobs.iter_mut().filter(|job| !job.is_being_deleted) {
             let is_own = |pod: &Pod| pod.controller.as_deref() == Some(job.uid.as_str());
             let own: Vec<&mut Pod> = self.observed.pods.iter_mut().filter(|pod| is_own(pod)).collect();
             let mut is_alive = false;
@@ -180,6 +218,10 @@ impl World {
             if is_alive || job.is_suspended || job.is_complete || job.failure.is_some() {
                 continue;
             }
+            job.has_started = true;
+            let is_another = |pod: &Pod| pod.name.starts_with(&format!("{}-", job.name)) && !is_own(pod);
+            let mut alive = self.observed.pods.iter().filter(|pod| !is_over(pod));
+            assert!(!alive.any(is_another), "two of {} run", job.name);
             self.uids += 1;
             self.observed.pods.push(Pod {
                 name: format!("{}-{}", job.name, self.uids),
@@ -194,7 +236,10 @@ impl World {
 
     /// Pods that were asked to stop are gone.
     pub(crate) fn bury(&mut self) {
-        self.observed.pods.retain(|pod| pod.deleted.is_none());
+        let Observed { pods, jobs, .. } = &mut self.observed;
+        pods.retain(|pod| pod.deleted.is_none());
+        let has_pods = |job: &BatchJob| pods.iter().any(|pod| pod.controller.as_deref() == Some(&job.uid));
+        jobs.retain(|job| !job.is_being_deleted || has_pods(job));
     }
 
     pub(crate) fn pod(&self, name: &str) -> Option<&Pod> {
@@ -245,15 +290,34 @@ impl World {
     }
 }
 
-/// As the API does it with a merge patch, one level down.
+/// As the API does it with a merge patch.
 fn merge(content: &mut Value, changes: Value) {
-    match (content, changes) {
-        (Value::Object(content), Value::Object(changes)) => {
-            content.extend(changes);
-            content.retain(|_, value| !value.is_null());
-        }
-        (content, changes) => *content = changes,
+    let Value::Object(changes) = changes else {
+        *content = changes;
+        return;
+    };
+    if !content.is_object() {
+        *content = json!({});
     }
+    for (key, change) in changes {
+        if change.is_null() {
+            content.as_object_mut().unwrap().remove(&key);
+        } else {
+            merge(&mut content[key], change);
+        }
+    }
+}
+
+/// A template as the API server keeps it.
+fn store(template: &mut Value) {
+    let ty = types::by_name("io.k8s.api.core.v1.PodTemplateSpec").unwrap();
+    decode::normalize(ty, template).unwrap();
+    template::default(template);
+    template["metadata"]["labels"]["job-name"] = json!("j-launcher");
+}
+
+fn is_over(pod: &Pod) -> bool {
+    matches!(pod.phase, Phase::Succeeded | Phase::Failed)
 }
 
 pub(crate) fn end(pod: &mut Pod, container: &str, code: i32) {

@@ -27,8 +27,8 @@ pub(crate) fn suspend(draft: &mut Draft<'_>, account: &Account<'_>) {
     draft.delete_pod_group();
     if job.mpi().is_some_and(|mpi| mpi.version == MpiVersion::V2Beta1) {
         prepare(draft, account);
-    } else if let Some(launcher) = account.roles.iter().find_map(|role| role.launcher) {
-        draft.delete_batch_job(launcher);
+    } else if account.launcher().is_some() {
+        draft.suspend_launcher(account, true);
     }
 }
 
@@ -40,7 +40,7 @@ fn prepare(draft: &mut Draft<'_>, account: &Account<'_>) {
     } else {
         draft.make_supports(account);
     }
-    if conflict.is_none() || account.roles.iter().any(|role| role.launcher.is_some()) {
+    if conflict.is_none() || account.launcher().is_some() {
         draft.suspend_launcher(account, true);
     }
 }

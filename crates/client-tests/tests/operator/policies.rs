@@ -24,8 +24,9 @@ fn replicas_that_fail_are_restarted_as_their_job_says() {
 
 #[test]
 fn a_job_is_run_as_its_policy_says() {
-    let scenarios: [Scenario; 8] = [
+    let scenarios: [Scenario; 9] = [
         ("suspend", suspended_and_resumed),
+        ("launcher", told_to_go_elsewhere),
         ("managed", managed_by_another),
         ("deadline", past_its_deadline),
         ("ttl", gone_when_its_time_is_over),
@@ -145,6 +146,60 @@ fn suspended_and_resumed(team: &Team<'_>) {
     team.until("pods", |pods| names(pods).is_empty());
     suspend(false);
     until_active(team, "jaxjobs/job", "Worker", 2);
+}
+
+/// As Kueue does it with jobs that stand still, whether they have run before or not: their pods are to go elsewhere,
+/// and there are fewer or more of them.
+fn told_to_go_elsewhere(team: &Team<'_>) {
+    let mpi = Job {
+        kind: "MPIJob",
+        roles: &[("Launcher", 1, ""), ("Worker", 2, "")],
+        more: "runPolicy: {suspend: true}",
+        pod: "nodeSelector: {trainyard.dev/simulated: \"true\", pool: nowhere}",
+        ..job()
+    };
+    // Pods of Jobs run for a second there unless they say more.
+    let runs_on = "template: {metadata: {annotations: {trainyard.dev/simulated-duration: \"3600\"}}, ";
+    let manifest = mpi.manifest().replace("template: {", runs_on);
+    team.apply(&manifest.replace("kubeflow.org/v1,", "kubeflow.org/v2beta1,"));
+    let change = |spec: Value| {
+        let patch = json!({ "spec": spec });
+        team.ok(&format!(
+            "patch mpijob.v2beta1.kubeflow.org job --type=merge -p '{patch}'"
+        ));
+    };
+    let replicas = |nodes: Value, workers: u32| {
+        let template = json!({"spec": {"nodeSelector": nodes}});
+        json!({"Launcher": {"template": template}, "Worker": {"template": template, "replicas": workers}})
+    };
+    let nodes = |job: &Value| job["spec"]["template"]["spec"]["nodeSelector"].clone();
+    team.until("jobs/job-launcher", |job| nodes(job)["pool"] == "nowhere");
+    let first = team.uid("jobs/job-launcher");
+    change(json!({"mpiReplicaSpecs": replicas(json!({"pool": null}), 1), "runPolicy": {"suspend": false}}));
+    until_active(team, "mpijobs/job", "Launcher", 1);
+    let launcher = team.find("jobs/job-launcher");
+    assert_eq!(nodes(&launcher), json!({"trainyard.dev/simulated": "true"}));
+    assert_eq!(launcher["metadata"]["uid"], first.as_str());
+
+    change(json!({"runPolicy": {"suspend": true}}));
+    team.until("pods", |pods| names(pods).is_empty());
+    change(json!({"mpiReplicaSpecs": replicas(json!({"kubernetes.io/os": "linux"}), 3)}));
+    change(json!({"runPolicy": {"suspend": false}}));
+    let launcher = team.until("jobs/job-launcher", |job| {
+        nodes(job)["kubernetes.io/os"] == "linux"
+    });
+    assert_ne!(launcher["metadata"]["uid"], first.as_str());
+    until_active(team, "mpijobs/job", "Worker", 3);
+    let running = until_active(team, "mpijobs/job", "Launcher", 1);
+    assert!(running["status"]["restarts"].is_null(), "{running:#}");
+    let pods = team.pods();
+    let launchers: Vec<&String> = pods
+        .iter()
+        .filter(|pod| pod.starts_with("job-launcher-"))
+        .collect();
+    assert_eq!(launchers.len(), 1, "{pods:?}");
+    end(team, launchers[0], 0);
+    team.until_is("mpijobs/job", "Succeeded");
 }
 
 /// Kueue's dispatcher takes jobs to other clusters: nothing may happen to them here.
@@ -273,23 +328,29 @@ fn kept_as_wanted(team: &Team<'_>) {
     team.until("roles/job-launcher", |role| {
         role["rules"][1]["resourceNames"] == json!(["job-worker-0"])
     });
-    let elastic = |max: u32| {
-        let target = "target: {type: Utilization, averageUtilization: 80}";
+    let elastic = |max: u32, load: u32| {
+        let target = format!("target: {{type: Utilization, averageUtilization: {load}}}");
         format!(
             "elasticPolicy: {{maxReplicas: {max}, minReplicas: 1, metrics: [{{type: Resource, resource: {{name: cpu, {target}}}}}]}}"
         )
     };
-    for max in [3, 2] {
+    for (max, load) in [(3, 80), (2, 80), (2, 50)] {
         let job = Job {
             name: "elastic",
-            more: &elastic(max),
+            more: &elastic(max, load),
             ..job()
         };
         team.apply(&job.manifest());
         team.until("horizontalpodautoscalers/elastic", |autoscaler| {
-            autoscaler["spec"]["maxReplicas"] == max
+            let metric = &autoscaler["spec"]["metrics"][0]["resource"];
+            autoscaler["spec"]["maxReplicas"] == max && metric["target"]["averageUtilization"] == load
         });
     }
+    // Nobody else decides what it goes by.
+    team.ok(r#"patch hpa elastic --type=merge -p '{"spec": {"metrics": [{"type": "Resource", "resource": {"name": "memory", "target": {"type": "AverageValue", "averageValue": "1Gi"}}}]}}'"#);
+    team.until("horizontalpodautoscalers/elastic", |autoscaler| {
+        autoscaler["spec"]["metrics"][0]["resource"]["name"] == "cpu"
+    });
 }
 
 /// Objects of others have the names of children: they stay as they are, and nothing is made beside them.

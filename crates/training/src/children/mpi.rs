@@ -56,7 +56,9 @@ pub(super) fn launcher_job(job: &Job, launcher: &Replica, settings: &Settings) -
     let template = super::pods::template(job, launcher, 0, settings);
     let mut spec = json!({});
     if let Some(limit) = job.policy.backoff_limit {
-        spec["backoffLimit"] = json!(limit);
+        // What those before it have used is not there any more.
+        let used = job.status.restarts.as_ref().map_or(0, |restarts| restarts.count);
+        spec["backoffLimit"] = json!(limit.saturating_sub(used).max(0));
     }
     if let Some(seconds) = job.policy.deadline_seconds {
         spec["activeDeadlineSeconds"] = json!(seconds);

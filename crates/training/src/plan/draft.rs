@@ -4,15 +4,15 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 use resources::JobStatus;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Delete, Event, Plan, mend};
+use super::{Delete, Event, Plan, launcher::workers_run, mend};
 use crate::{
     Child, Gang, Observed, Settings,
     account::{Account, Role},
     children, conditions,
     job::Job,
-    observed::{BatchJob, Phase, Pod},
+    observed::{Phase, Pod},
     restarts,
 };
 
@@ -26,8 +26,8 @@ pub(crate) struct Draft<'a> {
     pub now: Timestamp,
     pub status: JobStatus,
     pub delete_job: bool,
-    make: Vec<Child>,
-    delete: Vec<Delete>,
+    pub(super) make: Vec<Child>,
+    pub(super) delete: Vec<Delete>,
     events: Vec<Event>,
     wake_at: Option<Timestamp>,
 }
@@ -102,12 +102,7 @@ impl<'a> Draft<'a> {
             self.delete_pod(pod);
         }
         self.delete_lost_addresses();
-        if let Some(launcher) = account.roles.iter().find_map(|role| role.launcher)
-            && self.job.restarts_together()
-            && launcher.gang < self.gang()
-        {
-            self.delete_batch_job(launcher);
-        }
+        self.delete_replaced_launcher(account);
         // Half a job is worse than none: it is made when every name is free.
         if let Some(conflict) = self.conflict(account) {
             self.tell("Warning", "ErrResourceExists", &conflict);
@@ -162,14 +157,6 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn gang(&self) -> i32 {
-        self.job
-            .status
-            .restarts
-            .as_ref()
-            .map_or(0, |restarts| restarts.gang)
-    }
-
     fn make_replicas(&mut self, account: &Account<'_>) {
         let missing: Vec<(&Role<'_>, u32)> = account.roles.iter().flat_map(missing).collect();
         if missing.is_empty() {
@@ -206,11 +193,6 @@ impl<'a> Draft<'a> {
         let group = self.existing("PodGroup", self.job.name());
         let phase = group.and_then(|group| group.phase.as_deref()).unwrap_or_default();
         self.settings.gang == Gang::Volcano && ["", "Pending"].contains(&phase)
-    }
-
-    /// Whether the launcher is to come after its workers.
-    fn launcher_waits(&self) -> bool {
-        self.job.mpi().is_some_and(|mpi| mpi.launcher_waits)
     }
 
     fn make_replica(&mut self, account: &Account<'_>, role: &Role<'_>, index: u32) {
@@ -255,36 +237,6 @@ impl<'a> Draft<'a> {
             .find(|existing| existing.kind == kind && existing.name == name)
     }
 
-    /// A launcher that is a batch Job is suspended with its job, and goes on with it.
-    pub(crate) fn suspend_launcher(&mut self, account: &Account<'_>, suspend: bool) {
-        let Some(role) = account.roles.iter().find(|role| role.replica.role == "Launcher") else {
-            return;
-        };
-        // One that is made when its workers run is not made before, and goes on no sooner; one that runs is stopped.
-        let is_early = role.launcher.is_none() || (!suspend && !workers_run(account));
-        if !self.job.launches_by_batch_job() || (self.launcher_waits() && is_early) {
-            return;
-        }
-        let is_as_wanted = match role.launcher {
-            Some(launcher) => {
-                launcher.is_suspended == suspend || launcher.is_complete || launcher.failure.is_some()
-            }
-            None => !suspend,
-        };
-        if !is_as_wanted {
-            let mut object = children::replica_object(self.job, role.replica, 0, self.settings);
-            object["spec"]["suspend"] = json!(suspend);
-            self.make.push(match role.launcher {
-                Some(launcher) => mend::patch(
-                    &object,
-                    &launcher.uid,
-                    json!({"spec": placed_anew(&object["spec"])}),
-                ),
-                None => Child::create(object),
-            });
-        }
-    }
-
     /// Somebody else's object with the name of a child, in the words of the originals.
     pub(crate) fn conflict(&self, account: &Account<'_>) -> Option<String> {
         let others = self.observed.others.iter();
@@ -323,18 +275,6 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub(crate) fn delete_batch_job(&mut self, launcher: &BatchJob) {
-        if !launcher.is_being_deleted {
-            let (name, uid) = (launcher.name.clone(), launcher.uid.clone());
-            self.delete.push(Delete {
-                kind: "Job",
-                name,
-                uid,
-                force: false,
-            });
-        }
-    }
-
     pub(crate) fn delete_pod_group(&mut self) {
         if !matches!(self.settings.gang, Gang::None | Gang::Embedded) {
             let name = self.job.name().to_owned();
@@ -343,14 +283,13 @@ impl<'a> Draft<'a> {
     }
 
     fn delete_if_there(&mut self, kind: &'static str, name: &str) {
-        if self
-            .existing(kind, name)
-            .is_some_and(|existing| self.is_own(existing))
+        if let Some(existing) = self.existing(kind, name)
+            && self.is_own(existing)
         {
             self.delete.push(Delete {
                 kind,
                 name: name.to_owned(),
-                uid: String::new(),
+                uid: existing.uid.clone(),
                 force: false,
             });
         }
@@ -363,10 +302,6 @@ fn waits_for_too_many(job: &Job, pod: &Pod) -> bool {
     // A batch Job would make the same pod again.
     let is_own = pod.controller.as_deref() == Some(job.identity.uid.as_str());
     is_waiting && is_own && pod.group_size.is_some_and(|size| size > children::members(job))
-}
-
-fn workers_run(account: &Account<'_>) -> bool {
-    account.role("Worker").is_none_or(Role::all_run)
 }
 
 /// The numbers of a role that have nobody.
@@ -385,24 +320,4 @@ fn missing<'a, 'b>(role: &'a Role<'b>) -> Vec<(&'a Role<'b>, u32)> {
         .enumerate()
         .filter(|(_, place)| place.is_none());
     numbers.map(|(index, _)| (role, index as u32)).collect()
-}
-
-/// Of a batch Job, what may change while it stands still: whether it does, and where its pods are to go.
-fn placed_anew(spec: &Value) -> Value {
-    let (template, mut anew) = (&spec["template"], json!({"suspend": spec["suspend"]}));
-    if spec["suspend"] == true {
-        return anew;
-    }
-    for (part, fields) in [
-        ("metadata", ["labels", "annotations"].as_slice()),
-        (
-            "spec",
-            &["nodeSelector", "tolerations", "affinity", "schedulingGates"],
-        ),
-    ] {
-        for field in fields.iter().filter(|field| !template[part][**field].is_null()) {
-            anew["template"][part][*field] = template[part][*field].clone();
-        }
-    }
-    anew
 }

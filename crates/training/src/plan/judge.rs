@@ -5,7 +5,7 @@ use resources::conditions::{EVICTED, FAILED, RESTARTING, SUCCEEDED, reason};
 
 use super::Draft;
 use crate::{
-    Phase,
+    BatchJob, Phase,
     account::{Account, Role},
     job::Job,
     restarts::{self, Failure},
@@ -69,7 +69,7 @@ impl Draft<'_> {
             self.set(RESTARTING, true, &why, &message);
             self.tell("Warning", &why, &message);
             self.status.restarts = Some(remembered);
-        } else if is_between_launchers(account) {
+        } else if is_between_launchers(job, account) {
             let message = verdict::restarting(job, "Launcher", 1);
             let said = restarts::announcement(job, used, &restarts::last_cause(job, account));
             let message = format!("{message} {said}");
@@ -134,20 +134,23 @@ fn of_role(failures: &[Failure<'_>], role: &str) -> i32 {
 }
 
 /// A launcher has failed, and its batch Job has yet to start the next.
-fn is_between_launchers(account: &Account<'_>) -> bool {
-    let is_between = |role: &Role<'_>| {
-        role.active() == 0
-            && role
-                .launcher
-                .is_some_and(|launcher| launcher.failed > 0 && !launcher.is_suspended)
+fn is_between_launchers(job: &Job, account: &Account<'_>) -> bool {
+    let starts_another = |launcher: &BatchJob| {
+        let is_replaced = restarts::is_launcher_replaced(job, job.status.restarts.as_ref(), launcher);
+        launcher.failed > 0 && !launcher.is_suspended && !launcher.is_being_deleted && !is_replaced
     };
+    let is_between = |role: &Role<'_>| role.active() == 0 && role.launcher.is_some_and(starts_another);
     account.roles.iter().any(is_between)
 }
 
 /// How the batch Job of a launcher has failed, if it has.
 fn launcher_failure(job: &Job, account: &Account<'_>) -> Option<(String, String)> {
     let role = account.roles.iter().find(|role| role.launcher.is_some())?;
-    let (mut why, mut message) = role.launcher?.failure.clone()?;
+    let launcher = role.launcher?;
+    if restarts::is_launcher_replaced(job, job.status.restarts.as_ref(), launcher) {
+        return None;
+    }
+    let (mut why, mut message) = launcher.failure.clone()?;
     if why.is_empty() {
         why = reason(job.kind.kind, FAILED);
     }

@@ -4,6 +4,7 @@
 //! of those fields, as with the originals. Labels, annotations and fields of other names are left to whoever put them
 //! there.
 
+use kinds::{decode, types};
 use serde_json::{Map, Value, json};
 
 use crate::{Child, Existing};
@@ -16,16 +17,29 @@ pub(super) fn mend(existing: &Existing, wanted: &Child) -> Option<Child> {
         "Role" if *content != object["rules"] => json!({"rules": object["rules"]}),
         // More or fewer replicas; what else a user asks of a group holds from its start.
         "PodGroup" if *content != object["spec"]["minMember"] => json!({"spec": object["spec"]}),
-        "HorizontalPodAutoscaler" if *content != limits(&object["spec"]) => json!({"spec": object["spec"]}),
+        "HorizontalPodAutoscaler" if *content != scaling(&object["spec"]) => json!({"spec": object["spec"]}),
         _ => return None,
     };
     Some(patch(object, &existing.uid, fields))
 }
 
-/// The numbers an autoscaler stays between. How it decides may come back in other words than it was written in.
-pub(crate) fn limits(spec: &Value) -> Value {
+/// What an autoscaler scales, between which numbers and by which metrics, as the API server would put it: it writes
+/// quantities in its own way, and servers differ in the order of metrics.
+pub(crate) fn scaling(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    if let Some(ty) = types::by_name("io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerSpec") {
+        // What is no specification is refused when it is made.
+        let _ = decode::normalize(ty, &mut spec);
+    }
     let least = spec["minReplicas"].as_i64().unwrap_or(1);
-    json!([least, spec["maxReplicas"]])
+    let mut metrics: Vec<String> = spec["metrics"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(Value::to_string)
+        .collect();
+    metrics.sort_unstable();
+    json!([spec["scaleTargetRef"], least, spec["maxReplicas"], metrics])
 }
 
 /// A patch of these fields for the object of this uid: one that has taken its name since is not touched.
@@ -37,17 +51,32 @@ pub(super) fn patch(object: &Value, uid: &str, mut fields: Value) -> Child {
 }
 
 /// All keys that are wanted and other than they are, and nothing for each that is not wanted.
-fn replaced(there: &Value, wanted: &Value) -> Option<Map<String, Value>> {
-    let nothing = Map::new();
-    let there = there.as_object().unwrap_or(&nothing);
-    let wanted = wanted.as_object().unwrap_or(&nothing);
+fn replaced(there: &Value, wanted: &Value) -> Option<Value> {
+    let map = |value: &Value| {
+        if value.is_object() {
+            value.clone()
+        } else {
+            json!({})
+        }
+    };
+    difference(&map(there), &map(wanted))
+}
+
+/// The merge patch (RFC 7396) that makes the one of the other; nothing where they are the same.
+pub(super) fn difference(there: &Value, wanted: &Value) -> Option<Value> {
+    if there == wanted {
+        return None;
+    }
+    let (Value::Object(there), Value::Object(wanted)) = (there, wanted) else {
+        return Some(wanted.clone());
+    };
     let dropped = there.keys().filter(|key| !wanted.contains_key(*key));
     let mut changes: Map<String, Value> = dropped.map(|key| (key.clone(), Value::Null)).collect();
-    let changed = wanted
-        .iter()
-        .filter(|(key, value)| there.get(*key) != Some(value));
-    changes.extend(changed.map(|(key, value)| (key.clone(), value.clone())));
-    (!changes.is_empty()).then_some(changes)
+    for (key, value) in wanted {
+        let before = there.get(key).unwrap_or(&Value::Null);
+        changes.extend(difference(before, value).map(|change| (key.clone(), change)));
+    }
+    Some(Value::Object(changes))
 }
 
 #[cfg(test)]
@@ -88,13 +117,36 @@ mod tests {
         assert_eq!(mend(&there(Value::Null), &secret), None);
     }
 
+    fn autoscaler(spec: &Value) -> Child {
+        Child::create(json!({"kind": "HorizontalPodAutoscaler", "spec": spec}))
+    }
+
+    fn metric(name: &str, target: Value) -> Value {
+        json!({"type": "Resource", "resource": {"name": name, "target": target}})
+    }
+
     #[test]
-    fn an_autoscaler_follows_the_limits_of_its_job() {
-        let autoscaler =
-            |spec: Value| Child::create(json!({"kind": "HorizontalPodAutoscaler", "spec": spec}));
-        let wanted = autoscaler(json!({"minReplicas": null, "maxReplicas": 3, "metrics": []}));
-        assert_eq!(mend(&there(json!([1, 3])), &wanted), None);
-        let mended = mend(&there(json!([1, 2])), &wanted).unwrap();
-        assert_eq!(mended.object["spec"], wanted.object["spec"]);
+    fn an_autoscaler_follows_the_limits_and_metrics_of_its_job() {
+        let load = metric("cpu", json!({"type": "Utilization", "averageUtilization": 80}));
+        let spec = json!({"minReplicas": null, "maxReplicas": 3, "metrics": [load]});
+        let wanted = autoscaler(&spec);
+        assert_eq!(mend(&there(scaling(&spec)), &wanted), None);
+        let mut fewer = spec.clone();
+        fewer["maxReplicas"] = json!(2);
+        let mut sooner = spec.clone();
+        sooner["metrics"][0]["resource"]["target"]["averageUtilization"] = json!(50);
+        for before in [fewer, sooner] {
+            let mended = mend(&there(scaling(&before)), &wanted).unwrap();
+            assert_eq!(mended.object["spec"], wanted.object["spec"]);
+        }
+    }
+
+    #[test]
+    fn metrics_in_other_words_are_the_same() {
+        let least = |value: Value| metric("memory", json!({"type": "AverageValue", "averageValue": value}));
+        let load = metric("cpu", json!({"type": "Utilization", "averageUtilization": 80}));
+        let wanted = json!({"maxReplicas": 3, "metrics": [load, least(json!("0.5"))]});
+        let stored = json!({"minReplicas": 1, "maxReplicas": 3, "metrics": [least(json!("500m")), load]});
+        assert_eq!(mend(&there(scaling(&stored)), &autoscaler(&wanted)), None);
     }
 }

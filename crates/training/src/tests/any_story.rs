@@ -29,6 +29,8 @@ enum Step {
     Bury,
     Wait(i64),
     Suspend(bool),
+    /// Somebody says where the pods of a launcher are to go.
+    Place(u8),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -44,6 +46,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => Just(Step::Bury),
         3 => (-100..400i64).prop_map(Step::Wait),
         1 => any::<bool>().prop_map(Step::Suspend),
+        1 => (0..3u8).prop_map(Step::Place),
     ]
 }
 
@@ -167,6 +170,7 @@ impl Story {
             Step::Bury => self.world.bury(),
             Step::Wait(seconds) => self.world.wait(seconds),
             Step::Suspend(suspend) => self.suspend(suspend),
+            Step::Place(zone) => self.place(zone),
         }
     }
 
@@ -181,8 +185,15 @@ impl Story {
         let job = &mut self.world.job;
         if job["spec"]["runPolicy"].is_object() {
             job["spec"]["runPolicy"]["suspend"] = json!(suspend);
-            let generation = job["metadata"]["generation"].as_i64().unwrap_or_default();
-            job["metadata"]["generation"] = json!(generation + 1);
+            self.world.changed();
+        }
+    }
+
+    fn place(&mut self, zone: u8) {
+        let job = &mut self.world.job;
+        if let Some(launcher) = job.pointer_mut("/spec/mpiReplicaSpecs/Launcher/template/spec") {
+            launcher["nodeSelector"] = json!({"zone": zone.to_string()});
+            self.world.changed();
         }
     }
 

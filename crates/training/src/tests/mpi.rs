@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::{BatchJob, Gang, simulation::World};
 
-fn job(version: &str, rest: &str, worker: &str) -> String {
+pub(super) fn job(version: &str, rest: &str, worker: &str) -> String {
     format!(
         "apiVersion: kubeflow.org/{version}\nkind: MPIJob\nmetadata: {{name: j}}\nspec:\n{rest}  mpiReplicaSpecs:\n    \
          Launcher: {{replicas: 1, template: {{spec: {{containers: [{{name: l, image: i, command: [mpirun]}}]}}}}}}\n    \
@@ -10,7 +10,7 @@ fn job(version: &str, rest: &str, worker: &str) -> String {
     )
 }
 
-fn launcher(world: &mut World) -> &mut BatchJob {
+pub(super) fn launcher(world: &mut World) -> &mut BatchJob {
     &mut world.observed.jobs[0]
 }
 

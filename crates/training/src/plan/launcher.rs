@@ -1,0 +1,277 @@
+//! A launcher that is a batch Job: stopped with its job, and made to go on with it.
+//!
+//! The template of a batch Job may change only while it is suspended and has never run, and then only in where its
+//! pods are to go. One that cannot become what is wanted any more is replaced by another, in steps: what it has used
+//! of the restarts is written down, it is deleted, and its successor is made when it is gone.
+
+use kinds::{decode, internal_form, pods::template, types};
+use serde_json::{Value, json};
+
+use super::{Delete, Draft, mend};
+use crate::{
+    Child,
+    account::{Account, Role},
+    children,
+    observed::{BatchJob, Phase, Pod},
+    restarts,
+};
+
+/// The type of a template, in long and for comparisons.
+const TEMPLATE: (&str, &str) = ("io.k8s.api.core.v1.PodTemplateSpec", "PodTemplateSpec");
+/// What says where pods go. Of their affinity only that to nodes.
+const PLACEMENT: [(&str, &str); 6] = [
+    ("metadata", "labels"),
+    ("metadata", "annotations"),
+    ("spec", "nodeSelector"),
+    ("spec", "tolerations"),
+    ("spec", "schedulingGates"),
+    ("spec", "affinity"),
+];
+/// Labels that a batch Job's pods are known by, which the API server adds to its template.
+const OF_BATCH: [&str; 4] = [
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+    "controller-uid",
+    "job-name",
+];
+
+impl Draft<'_> {
+    /// A launcher that is a batch Job is suspended with its job, and goes on with it.
+    pub(crate) fn suspend_launcher(&mut self, account: &Account<'_>, suspend: bool) {
+        let Some(role) = account.roles.iter().find(|role| role.replica.role == "Launcher") else {
+            return;
+        };
+        // One that is made when its workers run is not made before, and goes on no sooner; one that runs is stopped.
+        let is_early = role.launcher.is_none() || (!suspend && !workers_run(account));
+        if !self.job.launches_by_batch_job() || (self.launcher_waits() && is_early) {
+            return;
+        }
+        let Some(launcher) = role.launcher else {
+            if suspend {
+                let object = children::replica_object(self.job, role.replica, 0, self.settings);
+                self.make.push(Child::create(object));
+            }
+            return;
+        };
+        if launcher.is_suspended == suspend || launcher.is_over() || launcher.is_being_deleted {
+            return;
+        }
+        let object = children::replica_object(self.job, role.replica, 0, self.settings);
+        let fields = if suspend {
+            Some(json!({"suspend": true}))
+        } else {
+            self.resumed(account, role, &object["spec"])
+        };
+        let patch = fields.map(|fields| mend::patch(&object, &launcher.uid, json!({"spec": fields})));
+        self.make.extend(patch);
+    }
+
+    /// What a launcher that stands still lacks to go on as is wanted; nothing while it cannot, or where another has
+    /// to be made.
+    fn resumed(&mut self, account: &Account<'_>, role: &Role<'_>, wanted: &Value) -> Option<Value> {
+        let is_alive = |pod: &&&Pod| matches!(pod.phase, Phase::Pending | Phase::Running);
+        let left: Vec<&Pod> = role.pods.iter().filter(is_alive).copied().collect();
+        if !left.is_empty() {
+            // There are never two. What runs from before is ended by its Job, or given up where its node is lost; were
+            // it deleted, it would count as failed.
+            let leaving = left.into_iter().filter(|pod| pod.is_deleted());
+            leaving.for_each(|pod| self.delete_pod(pod));
+            return None;
+        }
+        let launcher = role.launcher?;
+        let fields = resumption(launcher, wanted);
+        if fields.is_none() {
+            self.replace_launcher(account, launcher);
+        }
+        fields
+    }
+
+    /// Writes down that a launcher makes room for another, and what it has used of the restarts.
+    fn replace_launcher(&mut self, account: &Account<'_>, launcher: &BatchJob) {
+        if restarts::is_launcher_replaced(self.job, self.status.restarts.as_ref(), launcher) {
+            return;
+        }
+        let known = self.status.restarts.get_or_insert_default();
+        if launcher.failed > 0 {
+            known.count += launcher.failed;
+            known.cause = restarts::last_cause(self.job, account);
+        }
+        known.replaced.push(launcher.uid.clone());
+    }
+
+    /// Deletes a launcher of which it is written down that it makes room for another.
+    pub(super) fn delete_replaced_launcher(&mut self, account: &Account<'_>) {
+        if let Some(launcher) = account.launcher()
+            && restarts::is_launcher_replaced(self.job, self.job.status.restarts.as_ref(), launcher)
+        {
+            self.delete_batch_job(launcher);
+        }
+    }
+
+    pub(crate) fn delete_batch_job(&mut self, launcher: &BatchJob) {
+        if !launcher.is_being_deleted {
+            let (name, uid) = (launcher.name.clone(), launcher.uid.clone());
+            self.delete.push(Delete {
+                kind: "Job",
+                name,
+                uid,
+                force: false,
+            });
+        }
+    }
+
+    /// Whether the launcher is to come after its workers.
+    pub(super) fn launcher_waits(&self) -> bool {
+        self.job.mpi().is_some_and(|mpi| mpi.launcher_waits)
+    }
+}
+
+pub(super) fn workers_run(account: &Account<'_>) -> bool {
+    account.role("Worker").is_none_or(Role::all_run)
+}
+
+/// The changes to the specification of a launcher that stands still by which it goes on as is wanted, if there are
+/// any that it can take.
+fn resumption(launcher: &BatchJob, wanted: &Value) -> Option<Value> {
+    let mut fields = json!({"suspend": false, "activeDeadlineSeconds": wanted["activeDeadlineSeconds"]});
+    if !wanted["backoffLimit"].is_null() {
+        fields["backoffLimit"] = wanted["backoffLimit"].clone();
+    }
+    let there: Value = serde_json::from_str(&launcher.template).unwrap_or_default();
+    let wanted = as_stored(&wanted["template"], &there);
+    let same = |one: &Value| internal_form::same(one, &wanted, TEMPLATE.1);
+    if same(&there) {
+        return Some(fields);
+    }
+    if launcher.has_started || !same(&placed_as(&there, &wanted)) {
+        return None;
+    }
+    for (part, field) in PLACEMENT {
+        if let Some(change) = mend::difference(&there[part][field], &wanted[part][field]) {
+            fields["template"][part][field] = change;
+        }
+    }
+    Some(fields)
+}
+
+/// A template as the API server would store it in the Job that has the other one.
+fn as_stored(template: &Value, other: &Value) -> Value {
+    let mut stored = template.clone();
+    if let Some(ty) = types::by_name(TEMPLATE.0) {
+        // What is no template is refused when it is made.
+        let _ = decode::normalize(ty, &mut stored);
+    }
+    template::default(&mut stored);
+    for label in OF_BATCH {
+        let value = &other["metadata"]["labels"][label];
+        if !value.is_null() {
+            stored["metadata"]["labels"][label] = value.clone();
+        }
+    }
+    stored
+}
+
+/// A template whose pods go where those of the other do, as far as a Job can be told so.
+fn placed_as(template: &Value, other: &Value) -> Value {
+    let mut placed = template.clone();
+    for (part, field) in PLACEMENT {
+        let is_allowed = field != "affinity" || to_pods(template) == to_pods(other);
+        if is_allowed {
+            placed[part][field] = other[part][field].clone();
+        }
+    }
+    placed
+}
+
+/// The affinity of a template's pods to other pods.
+fn to_pods(template: &Value) -> [&Value; 2] {
+    let affinity = &template["spec"]["affinity"];
+    [&affinity["podAffinity"], &affinity["podAntiAffinity"]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn template(placement: Value) -> Value {
+        let mut template = json!({
+            "metadata": {"labels": {"app": "j"}},
+            "spec": {"restartPolicy": "Never", "containers": [{
+                "name": "l", "image": "i", "env": [{"name": "A", "value": "1"}], "resources": {"limits": {"cpu": 0.5}},
+            }]},
+        });
+        for (field, value) in placement.as_object().into_iter().flatten() {
+            template["spec"][field] = value.clone();
+        }
+        template
+    }
+
+    /// A launcher as the API server has stored it.
+    fn launcher(template: &Value, has_started: bool) -> BatchJob {
+        let mut stored = as_stored(template, &Value::Null);
+        stored["metadata"]["labels"]["job-name"] = json!("j-launcher");
+        BatchJob {
+            is_suspended: true,
+            has_started,
+            template: stored.to_string(),
+            ..BatchJob::default()
+        }
+    }
+
+    fn resumed(there: &Value, has_started: bool, wanted: &Value) -> Option<Value> {
+        let spec = resumption(&launcher(there, has_started), &json!({"template": wanted}))?;
+        Some(spec["template"].clone())
+    }
+
+    #[test]
+    fn one_that_is_as_wanted_goes_on_as_it_is() {
+        let same = template(json!({"nodeSelector": {"zone": "a"}}));
+        for has_started in [false, true] {
+            assert_eq!(resumed(&same, has_started, &same), Some(Value::Null));
+        }
+    }
+
+    #[test]
+    fn one_that_never_ran_is_placed_anew_and_keeps_nothing_of_where_it_was() {
+        let before = template(json!({
+            "nodeSelector": {"zone": "a", "pool": "old"},
+            "tolerations": [{"key": "old", "operator": "Exists"}],
+            "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},
+        }));
+        let mut after = template(json!({"nodeSelector": {"zone": "b"}}));
+        after["metadata"]["labels"] = json!({"team": "t"});
+        let expected = json!({
+            "metadata": {"labels": {"app": null, "team": "t"}},
+            "spec": {"nodeSelector": {"zone": "b", "pool": null}, "tolerations": null, "affinity": null},
+        });
+        assert_eq!(resumed(&before, false, &after), Some(expected));
+    }
+
+    #[test]
+    fn one_that_has_run_is_placed_elsewhere_by_another() {
+        let after = template(json!({"nodeSelector": {"zone": "b"}}));
+        assert_eq!(resumed(&template(json!({})), true, &after), None);
+    }
+
+    #[test]
+    fn what_is_to_run_is_never_changed() {
+        let before = template(json!({}));
+        let mut image = before.clone();
+        image["spec"]["containers"][0]["image"] = json!("another");
+        let mut fewer = before.clone();
+        fewer["spec"]["containers"][0]["env"] = json!([]);
+        let to_pods = json!({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "t"}]}});
+        for after in [image, fewer, template(json!({"affinity": to_pods}))] {
+            assert_eq!(resumed(&before, false, &after), None, "{after}");
+        }
+    }
+
+    #[test]
+    fn one_of_which_nothing_is_known_is_replaced() {
+        let launcher = BatchJob::default();
+        assert_eq!(
+            resumption(&launcher, &json!({"template": template(json!({}))})),
+            None
+        );
+    }
+}
