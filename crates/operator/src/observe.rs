@@ -24,6 +24,7 @@ pub(crate) fn observe(
 ) -> Observed {
     let mut observed = Observed {
         pods: pods_of(world, job.uid()),
+        former: Vec::new(),
         jobs: jobs_of(world, job.uid()),
         others: Vec::new(),
         refusals,
@@ -145,6 +146,7 @@ mod tests {
         batch.uid = "batch".to_owned();
         let observed = Observed {
             pods: vec![Pod::read(&owned("ours")), Pod::read(&owned("batch"))],
+            former: Vec::new(),
             jobs: vec![batch],
             others: vec![Existing::read("Service", &owned("ours"))],
             refusals: Vec::new(),
