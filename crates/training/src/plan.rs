@@ -171,6 +171,7 @@ impl Draft<'_> {
         let launcher = account.launcher().map(|launcher| launcher.uid.as_str());
         let there: HashSet<&str> = account
             .pods()
+            .chain(account.surplus.iter().copied())
             .map(|pod| pod.uid.as_str())
             .chain(launcher)
             .collect();

@@ -79,7 +79,9 @@ pub(crate) fn is_replaced(job: &Job, pod: &Pod) -> bool {
 /// The same by a status that is not stored yet.
 pub(crate) fn is_replaced_by(job: &Job, restarts: Option<&Restarts>, pod: &Pod) -> bool {
     restarts.is_some_and(|restarts| {
-        restarts.replaced.contains(&pod.uid) || (job.restarts_together() && pod.gang < restarts.gang)
+        // A launcher that is replaced takes its pods along.
+        let is_counted = |uid: &String| *uid == pod.uid || Some(uid) == pod.controller.as_ref();
+        restarts.replaced.iter().any(is_counted) || (job.restarts_together() && pod.gang < restarts.gang)
     })
 }
 
@@ -105,6 +107,7 @@ pub(crate) fn used(job: &Job, account: &Account<'_>) -> i32 {
     let counted = job.status.restarts.as_ref().map_or(0, |restarts| restarts.count);
     let live = account
         .pods()
+        .chain(account.surplus.iter().copied())
         .filter(|pod| !is_replaced(job, pod))
         .map(|pod| pod.restarts);
     counted + live.sum::<i32>() + by_batch(job, account)

@@ -5,6 +5,7 @@ mod any_story;
 mod launchers;
 mod mpi;
 mod mxnet;
+mod one_launcher;
 mod properties;
 mod restarts;
 mod stories;

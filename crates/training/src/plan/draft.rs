@@ -13,7 +13,7 @@ use crate::{
     children, conditions,
     job::Job,
     observed::{Phase, Pod},
-    restarts,
+    restarts, why,
 };
 
 /// A pod of a lost node that still counts as stopping after this long is given up.
@@ -251,6 +251,9 @@ impl<'a> Draft<'a> {
     }
 
     pub(crate) fn delete_pod(&mut self, pod: &Pod) {
+        if !self.is_written_down(pod) {
+            return;
+        }
         let mut force = false;
         if let Some(deleted) = pod.deleted {
             let given_up = deleted.saturating_add(LOST).unwrap_or(self.now);
@@ -273,6 +276,22 @@ impl<'a> Draft<'a> {
         if self.has_ended() || self.job.policy.suspend {
             self.delete_if_there("Service", &pod.name);
         }
+    }
+
+    /// What the kubelet has restarted in a pod is told by the pod alone, so it is written down before the pod goes.
+    /// Whether that is done.
+    pub(super) fn is_written_down(&mut self, pod: &Pod) -> bool {
+        let job = self.job;
+        if pod.restarts == 0 || self.has_ended() || restarts::is_replaced(job, pod) {
+            return true;
+        }
+        if !restarts::is_replaced_by(job, self.status.restarts.as_ref(), pod) {
+            let known = self.status.restarts.get_or_insert_default();
+            known.count += pod.restarts;
+            known.cause = why::ending(job, pod);
+            known.replaced.push(pod.uid.clone());
+        }
+        false
     }
 
     pub(crate) fn delete_pod_group(&mut self) {

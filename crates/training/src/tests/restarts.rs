@@ -1,3 +1,6 @@
+use jiff::SignedDuration;
+use serde_json::json;
+
 use super::{jax, pytorch, tensorflow};
 use crate::simulation::{World, end};
 
@@ -211,4 +214,20 @@ fn the_kubelet_does_not_restart_one_of_a_gang_by_itself() {
             .all(|pod| pod.object["spec"]["restartPolicy"] == "Never")
     );
     assert_eq!(pods.count(), 3);
+}
+
+#[test]
+fn pods_that_go_with_fewer_replicas_do_not_take_their_restarts_along() {
+    let mut world = World::new(&pytorch("Worker:2", "  runPolicy: {backoffLimit: 2}\n"));
+    world.settle();
+    world.run_all();
+    world.change("j-worker-1", |pod| pod.restarts = 2);
+    world.settle();
+    world.job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = json!(1);
+    world.settle();
+    assert_eq!(world.names(), ["j-worker-0"]);
+    assert!(world.message().contains("restart 2 of 2"), "{}", world.message());
+    world.change("j-worker-0", |pod| pod.restarts = 1);
+    world.settle();
+    assert!(world.conditions().ends_with("Failed"), "{}", world.conditions());
 }

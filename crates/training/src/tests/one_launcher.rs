@@ -1,0 +1,136 @@
+//! Launchers that batch Jobs make: one at a time, within the budget of their job, and of one version.
+
+use serde_json::json;
+
+use super::mpi::{job, launcher};
+use crate::{
+    Phase,
+    simulation::{World, end, is_alive, is_launched},
+};
+
+/// A gang of the version, whose workers may be restarted, with three restarts for all.
+fn gang(version: &str, rest: &str) -> World {
+    let rest = format!("  runPolicy: {{backoffLimit: 3, suspend: false}}\n{rest}");
+    let yaml = job(version, &rest, "")
+        .replace(
+            "{name: j}",
+            "{name: j, annotations: {trainyard.dev/gang-restart: \"true\"}}",
+        )
+        .replace(
+            "Worker: {replicas: 2",
+            "Worker: {replicas: 2, restartPolicy: OnFailure",
+        );
+    let mut world = World::new(&yaml);
+    world.settle();
+    go_on(&mut world);
+    world
+}
+
+/// The batch Job makes its pod, and all run.
+fn go_on(world: &mut World) {
+    world.run_batch_jobs();
+    world.run_all();
+    world.settle();
+}
+
+/// The program of the launcher that runs ends.
+fn end_launcher(world: &mut World, code: i32) {
+    let mut pods = world.observed.pods.iter_mut();
+    let running = pods.find(|pod| is_launched(pod) && is_alive(pod)).unwrap();
+    end(running, "l", code);
+    world.run_batch_jobs();
+    world.settle();
+}
+
+fn evict(world: &mut World, name: &str) {
+    world.change(name, |pod| {
+        pod.phase = Phase::Failed;
+        pod.reason = "Evicted".to_owned();
+    });
+}
+
+#[test]
+fn a_gang_restart_forgets_no_failure_of_the_launcher() {
+    for version in ["v2beta1", "v1alpha2"] {
+        let mut world = gang(version, "");
+        for _ in 0..2 {
+            end_launcher(&mut world, 1);
+            go_on(&mut world);
+        }
+        assert!(world.message().contains("restart 2 of 3"), "{}", world.message());
+        evict(&mut world, "j-worker-1");
+        world.settle();
+        go_on(&mut world);
+        assert!(world.message().contains("restart 3 of 3"), "{}", world.message());
+        assert_eq!(world.conditions(), "Created Running");
+        // The next is one too many, whoever would make it.
+        end_launcher(&mut world, 1);
+        assert_eq!(
+            world.observed.jobs[0].failure.as_ref().unwrap().0,
+            "BackoffLimitExceeded"
+        );
+        assert!(world.conditions().ends_with("Failed"), "{}", world.conditions());
+    }
+}
+
+#[test]
+fn a_suspended_job_forgets_no_restart() {
+    for version in ["v1alpha2", "v1", "v2beta1"] {
+        let rest = "  runPolicy: {backoffLimit: 3, suspend: false}\n";
+        let yaml = job(version, rest, "").replace(
+            "Worker: {replicas: 2",
+            "Worker: {replicas: 2, restartPolicy: OnFailure",
+        );
+        let mut world = World::new(&yaml);
+        world.settle();
+        go_on(&mut world);
+        world.change("j-worker-0", |pod| pod.restarts = 1);
+        if version != "v1" {
+            end_launcher(&mut world, 1);
+            go_on(&mut world);
+        }
+        let wanted = if version == "v1" {
+            "restart 1 of 3"
+        } else {
+            "restart 2 of 3"
+        };
+        world.settle();
+        assert!(world.message().contains(wanted), "{}", world.message());
+        world.job["spec"]["runPolicy"]["suspend"] = json!(true);
+        world.settle();
+        world.run_batch_jobs();
+        world.bury();
+        world.settle();
+        assert!(
+            world.observed.pods.iter().all(|pod| !is_alive(pod)),
+            "{:?}",
+            world.names()
+        );
+        world.job["spec"]["runPolicy"]["suspend"] = json!(false);
+        world.settle();
+        go_on(&mut world);
+        assert_eq!(world.conditions(), "Created -Suspended Running");
+        assert!(world.message().contains(wanted), "{version}: {}", world.message());
+    }
+}
+
+/// Somebody deletes the batch Job, whose pods take their time to end.
+fn lose_batch_job(world: &mut World) {
+    world.observed.jobs.clear();
+    let now = world.now;
+    let pods = world.observed.pods.iter_mut();
+    for pod in pods.filter(|pod| is_launched(pod)) {
+        pod.deleted = Some(now);
+    }
+}
+
+/// A stored job with its writers: who, in which version, when.
+fn written(world: &mut World, writers: &[(&str, &str, &str)]) {
+    let fields = writers.iter().map(|(manager, version, time)| {
+        json!({"manager": manager, "apiVersion": format!("kubeflow.org/{version}"), "time": format!("2026-01-01T00:00:{time}Z")})
+    });
+    let meta = &mut world.job["metadata"];
+    meta["managedFields"] = fields.collect();
+    meta["resourceVersion"] = json!("7");
+    meta["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
+}
