@@ -129,7 +129,9 @@ impl Draft<'_> {
         if conditions::is_true(&self.status.conditions, SUSPENDED) {
             suspend::resume(self);
         }
-        self.status.start_time.get_or_insert(self.now);
+        let start = self.status.start_time.get_or_insert(self.now);
+        // A clock that was set back gives nobody more time.
+        *start = self.now.min(*start);
         self.forget_replaced(account);
         self.judge(account);
         if !self.has_ended() {

@@ -217,6 +217,13 @@ pub(crate) fn cause(job: &Job, failures: &[Failure<'_>]) -> String {
     }
 }
 
+/// Until when new pods wait. A time that is further ahead than any wait was written by a clock that has been set
+/// back since.
+pub(crate) fn waits_until(restarts: &Restarts, now: Timestamp) -> Option<Timestamp> {
+    let until = restarts.not_before?;
+    (until > now && until.duration_since(now) <= LONGEST_WAIT).then_some(until)
+}
+
 /// The first restart is at once; those that follow soon after each other wait longer and longer.
 fn wait(restarts: &Restarts, now: Timestamp) -> SignedDuration {
     let Some(last) = restarts

@@ -166,13 +166,8 @@ impl<'a> Draft<'a> {
         if self.status.restarts != self.job.status.restarts && self.job.restarts_together() {
             return;
         }
-        if let Some(until) = self
-            .status
-            .restarts
-            .as_ref()
-            .and_then(|restarts| restarts.not_before)
-            && until > self.now
-        {
+        let restarts = self.status.restarts.as_ref();
+        if let Some(until) = restarts.and_then(|restarts| restarts::waits_until(restarts, self.now)) {
             self.wake(until);
             return;
         }
