@@ -1,5 +1,7 @@
 //! A job that has ended: what is cleaned up, and when it goes itself.
 
+use std::collections::HashSet;
+
 use jiff::{SignedDuration, Timestamp};
 use resources::conditions::{FAILED, SUCCEEDED};
 
@@ -21,11 +23,15 @@ pub(crate) fn finish(draft: &mut Draft<'_>, account: &Account<'_>) {
     };
     // The pods of a batch Job are its own affair.
     let uid = draft.job.identity.uid.as_str();
-    for pod in account
-        .pods()
-        .filter(|pod| pod.controller.as_deref() == Some(uid) && goes(pod))
-    {
+    let own = account.pods().chain(account.surplus.iter().copied());
+    let own = own.filter(|pod| pod.controller.as_deref() == Some(uid));
+    let (gone, left): (Vec<&Pod>, Vec<&Pod>) = own.partition(|pod| goes(pod));
+    for pod in gone {
         draft.delete_pod(pod);
+    }
+    if policy != CleanPodPolicy::None {
+        let left: HashSet<&str> = left.iter().map(|pod| pod.name.as_str()).collect();
+        draft.delete_addresses(|name| left.contains(name));
     }
     if policy != CleanPodPolicy::None
         && let Some(launcher) = account.launcher()

@@ -24,6 +24,7 @@ pub(crate) fn suspend(draft: &mut Draft<'_>, account: &Account<'_>) {
             draft.delete_pod(pod);
         }
     }
+    draft.delete_addresses(|_| false);
     draft.delete_pod_group();
     if job.mpi().is_some_and(|mpi| mpi.version == MpiVersion::V2Beta1) {
         prepare(draft, account);

@@ -2,6 +2,7 @@
 
 mod any_input;
 mod any_story;
+mod clean_up;
 mod launchers;
 mod mpi;
 mod mxnet;

@@ -267,10 +267,25 @@ impl<'a> Draft<'a> {
             uid: pod.uid.clone(),
             force,
         });
-        // Its name is needed again only when the job still has this replica.
-        if self.has_ended() || self.job.policy.suspend {
-            self.delete_if_there("Service", &pod.name);
+    }
+
+    /// The Services of replicas of which nothing is to stay, whatever has become of their pods.
+    pub(crate) fn delete_addresses(&mut self, stays: impl Fn(&str) -> bool) {
+        if self.job.kind.port.is_none() {
+            return;
         }
+        let others = self.observed.others.iter();
+        let own = others.filter(|other| other.kind == "Service" && self.is_own(other));
+        let left: Vec<Delete> = own
+            .filter(|service| !stays(&service.name))
+            .map(|service| Delete {
+                kind: "Service",
+                name: service.name.clone(),
+                uid: service.uid.clone(),
+                force: false,
+            })
+            .collect();
+        self.delete.extend(left);
     }
 
     /// What the kubelet has restarted in a pod is told by the pod alone, so it is written down before the pod goes.
