@@ -109,7 +109,9 @@ impl<'a> Draft<'a> {
             return;
         }
         self.make_supports(account);
-        self.suspend_launcher(account, false);
+        if !self.has_former_launcher() {
+            self.suspend_launcher(account, false);
+        }
         self.make_services(account);
         self.make_replicas(account);
     }
@@ -174,11 +176,14 @@ impl<'a> Draft<'a> {
         if self.waits_for_pod_group() {
             return;
         }
+        let has_former = self.has_former_launcher();
         // A gang is made again when all of it is gone.
-        if self.job.restarts_together() && account.pods().any(|pod| restarts::is_replaced(self.job, pod)) {
+        let is_old = |pod: &Pod| restarts::is_replaced(self.job, pod);
+        if self.job.restarts_together() && (has_former || account.pods().any(is_old)) {
             return;
         }
-        for (role, index) in missing {
+        let is_early = |role: &Role<'_>| has_former && role.replica.role == "Launcher";
+        for (role, index) in missing.into_iter().filter(|(role, _)| !is_early(role)) {
             self.make_replica(account, role, index);
         }
     }
@@ -249,23 +254,14 @@ impl<'a> Draft<'a> {
         if !self.is_written_down(pod) {
             return;
         }
-        let mut force = false;
-        if let Some(deleted) = pod.deleted {
-            let given_up = deleted.saturating_add(LOST).unwrap_or(self.now);
-            if !pod.is_disrupted {
-                return;
-            }
-            if given_up > self.now {
-                self.wake(given_up);
-                return;
-            }
-            force = true;
+        if pod.is_deleted() && !self.is_given_up(pod) {
+            return;
         }
         self.delete.push(Delete {
             kind: "Pod",
             name: pod.name.clone(),
             uid: pod.uid.clone(),
-            force,
+            force: pod.is_deleted(),
         });
     }
 
@@ -286,6 +282,25 @@ impl<'a> Draft<'a> {
             })
             .collect();
         self.delete.extend(left);
+    }
+
+    /// Whether a pod that is asked to stop never will, as its node is lost.
+    fn is_given_up(&mut self, pod: &Pod) -> bool {
+        let Some(deleted) = pod.deleted.filter(|_| pod.is_disrupted) else {
+            return false;
+        };
+        let given_up = deleted.saturating_add(LOST).unwrap_or(self.now);
+        if given_up > self.now {
+            self.wake(given_up);
+        }
+        given_up <= self.now
+    }
+
+    /// Whether a launcher still runs whose batch Job is gone, because somebody has deleted it: there are never two.
+    fn has_former_launcher(&mut self) -> bool {
+        let former = self.observed.former.iter();
+        let alive = former.filter(|pod| matches!(pod.phase, Phase::Pending | Phase::Running));
+        alive.filter(|pod| !self.is_given_up(pod)).count() > 0
     }
 
     /// What the kubelet has restarted in a pod is told by the pod alone, so it is written down before the pod goes.

@@ -124,6 +124,61 @@ fn lose_batch_job(world: &mut World) {
     }
 }
 
+#[test]
+fn the_next_launcher_waits_for_the_end_of_one_whose_job_is_gone() {
+    for version in ["v2beta1", "v1alpha2"] {
+        let mut world = World::new(&job(version, "", ""));
+        world.settle();
+        go_on(&mut world);
+        lose_batch_job(&mut world);
+        world.reconcile();
+        assert!(world.observed.jobs.is_empty(), "{:?}", world.names());
+        world.bury();
+        world.settle();
+        assert_eq!(world.observed.jobs.len(), 1);
+        go_on(&mut world);
+        assert_eq!(world.conditions(), "Created Running");
+    }
+}
+
+#[test]
+fn nor_is_the_rest_of_a_gang_made_before() {
+    let mut world = gang("v2beta1", "");
+    lose_batch_job(&mut world);
+    evict(&mut world, "j-worker-1");
+    world.reconcile();
+    world.reconcile();
+    world
+        .observed
+        .pods
+        .retain(|pod| pod.deleted.is_none() || is_launched(pod));
+    world.reconcile();
+    assert!(
+        world.names().iter().all(|name| name.starts_with("j-launcher-")),
+        "{:?}",
+        world.names()
+    );
+    world.bury();
+    world.settle();
+    assert_eq!((world.names().len(), world.observed.jobs.len()), (2, 1));
+}
+
+#[test]
+fn a_launcher_on_a_lost_node_is_not_waited_for_for_ever() {
+    let mut world = World::new(&job("v2beta1", "", ""));
+    world.settle();
+    go_on(&mut world);
+    lose_batch_job(&mut world);
+    for pod in world.observed.pods.iter_mut().filter(|pod| is_launched(pod)) {
+        pod.is_disrupted = true;
+    }
+    let plan = world.reconcile();
+    assert!(world.observed.jobs.is_empty());
+    world.now = plan.wake_at.unwrap();
+    world.reconcile();
+    assert_eq!(world.observed.jobs.len(), 1);
+}
+
 /// A stored job with its writers: who, in which version, when.
 fn written(world: &mut World, writers: &[(&str, &str, &str)]) {
     let fields = writers.iter().map(|(manager, version, time)| {
