@@ -37,7 +37,26 @@ pub(crate) fn new_failures<'a>(job: &Job, account: &Account<'a>) -> Vec<Failure<
         pods.filter(|pod| has_failed(pod) && !is_replaced(job, pod))
             .filter_map(|pod| failure(job, role.replica.role, role.replica.restart, pod))
     });
-    failures.collect()
+    failures.chain(failed_launcher(job, account)).collect()
+}
+
+/// The launcher of a batch Job that is a rank of a gang. Its Job would try it again, alone.
+fn failed_launcher<'a>(job: &Job, account: &Account<'a>) -> Option<Failure<'a>> {
+    if !job.launcher_is_of_the_gang() {
+        return None;
+    }
+    Some(Failure {
+        role: "Launcher",
+        pod: failed_ranks(job, account).max_by_key(|pod| pod.created)?,
+        is_permanent: false,
+        by_code: false,
+    })
+}
+
+fn failed_ranks<'a>(job: &Job, account: &Account<'a>) -> impl Iterator<Item = &'a Pod> {
+    let roles = account.roles.iter().filter(|role| role.launcher.is_some());
+    let pods = roles.flat_map(|role| role.pods.iter().copied());
+    pods.filter(|pod| has_failed(pod) && !is_replaced(job, pod))
 }
 
 fn has_failed(pod: &Pod) -> bool {
@@ -97,9 +116,14 @@ pub(crate) fn is_launcher_replaced(job: &Job, restarts: Option<&Restarts>, launc
 fn by_batch(job: &Job, account: &Account<'_>) -> i32 {
     let launcher = account.launcher();
     let known = job.status.restarts.as_ref();
-    launcher
+    let failed = launcher
         .filter(|launcher| !is_launcher_replaced(job, known, launcher))
-        .map_or(0, |launcher| launcher.failed)
+        .map_or(0, |launcher| launcher.failed);
+    if job.launcher_is_of_the_gang() {
+        // Those that are there are failures of the gang.
+        return (failed - failed_ranks(job, account).count() as i32).max(0);
+    }
+    failed
 }
 
 /// Restarts so far: those that were written down, and those the kubelet makes in pods that live.

@@ -179,6 +179,35 @@ fn a_launcher_on_a_lost_node_is_not_waited_for_for_ever() {
     assert_eq!(world.observed.jobs.len(), 1);
 }
 
+#[test]
+fn a_launcher_that_is_a_rank_is_restarted_with_its_gang() {
+    let mut world = gang("v2beta1", "  runLauncherAsWorker: true\n");
+    let before = world.names().join(" ");
+    end_launcher(&mut world, 137);
+    let cause = world.job["status"]["restarts"]["cause"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        cause.starts_with("launcher-") && cause.ends_with("exit 137, OOMKilled"),
+        "{cause}"
+    );
+    go_on(&mut world);
+    assert_eq!(world.conditions(), "Created Running");
+    assert!(world.message().contains("restart 1 of 3"), "{}", world.message());
+    assert_eq!((launcher(&mut world).gang, world.names().len()), (1, 3));
+    assert!(world.observed.pods.iter().all(|pod| pod.gang == 1), "{before}");
+    for restart in 2..=3 {
+        world.wait(3600);
+        end_launcher(&mut world, 1);
+        go_on(&mut world);
+        let wanted = format!("restart {restart} of 3");
+        assert!(world.message().contains(&wanted), "{}", world.message());
+    }
+    end_launcher(&mut world, 1);
+    assert!(world.conditions().ends_with("Failed"), "{}", world.conditions());
+}
+
 /// A stored job with its writers: who, in which version, when.
 fn written(world: &mut World, writers: &[(&str, &str, &str)]) {
     let fields = writers.iter().map(|(manager, version, time)| {
