@@ -2,6 +2,7 @@
 
 mod any_input;
 mod any_story;
+mod bad_edits;
 mod clean_up;
 mod launchers;
 mod mpi;

@@ -73,14 +73,17 @@ impl<'a> Draft<'a> {
 
     /// Counts, and leaves the status out where it is what the job has already.
     pub(super) fn finish(mut self, account: &Account<'_>, object: &Value) -> Plan {
-        let roles = account.roles.iter();
         let late = self.launcher_waits();
-        let counted =
-            roles.filter(|role| !late || role.replica.role != "Launcher" || role.launcher.is_some());
-        self.status.replica_statuses = counted
-            .map(|role| (role.replica.role.to_owned(), role.status(self.job)))
-            .collect();
-        self.status.progress = Some(account.progress());
+        // Of a specification that cannot be read nothing is known; what was counted last stays.
+        if !self.job.replicas.is_empty() {
+            let roles = account.roles.iter();
+            let counted =
+                roles.filter(|role| !late || role.replica.role != "Launcher" || role.launcher.is_some());
+            self.status.replica_statuses = counted
+                .map(|role| (role.replica.role.to_owned(), role.status(self.job)))
+                .collect();
+            self.status.progress = Some(account.progress());
+        }
         self.status.observed_generation = Some(self.job.identity.generation);
         let status = serde_json::to_value(&self.status).unwrap_or_default();
         Plan {

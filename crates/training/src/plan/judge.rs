@@ -122,6 +122,7 @@ impl Draft<'_> {
     /// Writes a verdict down. It is acted on when it has been stored.
     fn end(&mut self, kind: &str, why: &str, message: &str, severity: &'static str) {
         self.forget_waiting();
+        self.forget_doubt();
         if self.set(kind, true, why, message) {
             self.tell(severity, why, message);
         }
