@@ -11,11 +11,12 @@ use crate::{
     job::CleanPodPolicy,
     observed::{Phase, Pod},
     plan::Draft,
+    verdict,
 };
 
 /// Acts on a verdict that has been written down before.
 pub(crate) fn finish(draft: &mut Draft<'_>, account: &Account<'_>) {
-    let policy = draft.job.policy.clean;
+    let policy = draft.job.policy.clean.unwrap_or_else(|| unsaid(draft));
     let goes = |pod: &Pod| match policy {
         CleanPodPolicy::None => false,
         CleanPodPolicy::Running => matches!(pod.phase, Phase::Running | Phase::Pending),
@@ -49,6 +50,17 @@ pub(crate) fn finish(draft: &mut Draft<'_>, account: &Account<'_>) {
         } else {
             draft.wake(due);
         }
+    }
+}
+
+/// What is done where nothing is said: as with the originals, nothing, for what still runs of a failed job may tell
+/// why. But a deadline is there to end what runs; what has ended stays for its logs.
+fn unsaid(draft: &Draft<'_>) -> CleanPodPolicy {
+    let failed = conditions::find(&draft.status.conditions, FAILED);
+    if failed.is_some_and(verdict::is_overdue) {
+        CleanPodPolicy::Running
+    } else {
+        CleanPodPolicy::None
     }
 }
 

@@ -59,17 +59,17 @@ pub(crate) enum RestartPolicy {
     ExitCode,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CleanPodPolicy {
     All,
     Running,
-    #[default]
     None,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Policy {
-    pub clean: CleanPodPolicy,
+    /// Where it is said.
+    pub clean: Option<CleanPodPolicy>,
     pub ttl_seconds: Option<i64>,
     pub deadline_seconds: Option<i64>,
     pub backoff_limit: Option<i32>,

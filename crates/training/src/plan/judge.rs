@@ -20,9 +20,7 @@ impl Draft<'_> {
             let why = reason(job.kind.kind, SUCCEEDED);
             self.end(SUCCEEDED, &why, &verdict::succeeded(job), "Normal");
         } else if self.is_past_deadline() {
-            let name = job.name();
-            let message = "has failed because it was active longer than specified deadline";
-            self.fail(&format!("Job {name} {message}"));
+            self.fail(&verdict::overdue(job));
         } else if let Some((why, message)) = launcher_failure(job, account) {
             self.end(FAILED, &why, &message, "Warning");
         } else {

@@ -73,3 +73,64 @@ fn pods_of_numbers_that_a_job_no_longer_has_go_with_the_others() {
     );
     assert_eq!((world.names(), services(&world)), (Vec::new(), Vec::new()));
 }
+
+#[test]
+fn a_failed_job_leaves_what_its_policy_says_and_all_where_it_says_nothing() {
+    for (policy, left) in [
+        ("{}", vec!["j-worker-0", "j-worker-1"]),
+        ("{cleanPodPolicy: Running}", vec!["j-worker-1"]),
+        ("{cleanPodPolicy: All}", vec![]),
+        ("{cleanPodPolicy: None}", vec!["j-worker-0", "j-worker-1"]),
+    ] {
+        let mut world = World::new(&tensorflow("Worker:2:Never", &format!("  runPolicy: {policy}\n")));
+        world.settle();
+        world.run_all();
+        world.end("j-worker-1", "tensorflow", 1);
+        world.settle();
+        assert!(world.conditions().ends_with("Failed"), "{}", world.conditions());
+        assert_eq!(
+            (world.names(), services(&world)),
+            (left.clone(), left),
+            "{policy}"
+        );
+    }
+}
+
+#[test]
+fn what_runs_when_its_time_is_over_is_stopped_unless_it_is_to_be_kept() {
+    for (policy, left) in [
+        ("", vec!["j-worker-1"]),
+        (", cleanPodPolicy: All", vec![]),
+        (", cleanPodPolicy: None", vec!["j-worker-0", "j-worker-1"]),
+    ] {
+        let policy =
+            format!("  successPolicy: AllWorkers\n  runPolicy: {{activeDeadlineSeconds: 60{policy}}}\n");
+        let mut world = World::new(&tensorflow("Worker:2", &policy));
+        world.settle();
+        world.run_all();
+        world.end("j-worker-1", "tensorflow", 0);
+        world.wait(60);
+        world.settle();
+        assert!(world.conditions().ends_with("Failed"), "{}", world.conditions());
+        assert_eq!(
+            (world.names(), services(&world)),
+            (left.clone(), left),
+            "{policy}"
+        );
+    }
+}
+
+#[test]
+fn what_runs_on_after_success_is_left_alone_as_the_originals_do() {
+    let mut world = World::new(&tensorflow("Worker:1 PS:1", ""));
+    world.settle();
+    world.run_all();
+    world.end("j-worker-0", "tensorflow", 0);
+    world.settle();
+    assert!(
+        world.conditions().ends_with("Succeeded"),
+        "{}",
+        world.conditions()
+    );
+    assert_eq!(world.names(), ["j-ps-0", "j-worker-0"]);
+}
