@@ -85,6 +85,9 @@ impl<'a> Draft<'a> {
             self.status.progress = Some(account.progress());
         }
         self.status.observed_generation = Some(self.job.identity.generation);
+        if let Some(mpi) = self.job.mpi() {
+            self.status.mpi_version = Some(mpi.version.name().to_owned());
+        }
         let status = serde_json::to_value(&self.status).unwrap_or_default();
         Plan {
             make: self.make,

@@ -218,3 +218,30 @@ fn written(world: &mut World, writers: &[(&str, &str, &str)]) {
     meta["resourceVersion"] = json!("7");
     meta["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
 }
+
+#[test]
+fn a_job_stays_of_its_version_whoever_writes_it_in_another() {
+    for (own, other) in [("v2beta1", "v1"), ("v1", "v2beta1"), ("v1alpha2", "v2beta1")] {
+        let mut world = World::new(&job(own, "", ""));
+        written(&mut world, &[("kubectl-client-side-apply", own, "00")]);
+        // As it is stored, and so told by the server.
+        world.job["apiVersion"] = json!("kubeflow.org/v2beta1");
+        world.settle();
+        go_on(&mut world);
+        let (pods, jobs) = (world.names().join(" "), world.observed.jobs.len());
+        // Another edits it in the version that it prefers, and the first applies it again.
+        let writers = [
+            ("kubectl-edit", other, "05"),
+            ("kubectl-client-side-apply", own, "09"),
+        ];
+        written(&mut world, &writers);
+        world.job["metadata"]["generation"] = json!(3);
+        world.settle();
+        assert_eq!(
+            (world.names().join(" "), world.observed.jobs.len()),
+            (pods, jobs),
+            "{own}"
+        );
+        assert_eq!(world.conditions(), "Created Running");
+    }
+}
