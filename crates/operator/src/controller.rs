@@ -23,7 +23,7 @@ use training::{Plan, Refusal, Settings, plan};
 use crate::{
     Closing, Definitions, Metrics,
     apply::Made,
-    definitions,
+    definitions, launched,
     metrics::{MPI_JOB_INFO, QUEUE_DEPTH, written},
     milestones::count_deleted,
     observe::{has_foreign, observe},
@@ -180,8 +180,16 @@ fn wake_by_children(queue: &Queue<Key>, kind: &'static Kind, world: &World) {
     wake_by::<PluginsGroup>(queue, kind, world);
     let (queue, batch_jobs) = (queue.clone(), world.jobs.clone());
     world.pods.on_change(move |change| {
-        let batch_job = owner(change, "Job").and_then(|key| batch_jobs.get(&key));
-        if let Some(key) = batch_job.and_then(|job| Key::of_controller(&*job, kind.kind)) {
+        let Some(batch_job) = owner(change, "Job") else {
+            return;
+        };
+        let key = match batch_jobs.get(&batch_job) {
+            Some(job) => Key::of_controller(&*job, kind.kind),
+            // The next launcher waits for the end of this one.
+            None if kind.kind == MPI_JOB.kind => launched::mpi_job(&batch_job),
+            None => None,
+        };
+        if let Some(key) = key {
             queue.add_after(key, GATHERING);
         }
     });

@@ -7,6 +7,7 @@ mod apply;
 mod controller;
 mod definitions;
 mod deployment;
+mod launched;
 mod metrics;
 mod milestones;
 mod observe;

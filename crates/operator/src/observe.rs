@@ -5,10 +5,12 @@ use k8s_openapi::api::{
     core::v1::{ConfigMap, Secret, Service, ServiceAccount},
     rbac::v1::{Role, RoleBinding},
 };
-use reconcile::Key;
+use reconcile::{Cached as _, Key};
+use resources::kinds::MPI_JOB;
 use training::{BatchJob, Existing, Gang, Observed, Pod, Refusal, Settings, names};
 
 use crate::{
+    launched,
     pod_groups::{PluginsGroup, VolcanoGroup},
     seen::Watched,
     stored_job::StoredJob,
@@ -24,6 +26,7 @@ pub(crate) fn observe(
 ) -> Observed {
     let mut observed = Observed {
         pods: pods_of(world, job.uid()),
+        former: Vec::new(),
         jobs: jobs_of(world, job.uid()),
         others: Vec::new(),
         refusals,
@@ -31,6 +34,7 @@ pub(crate) fn observe(
     for batch in &observed.jobs {
         observed.pods.extend(pods_of(world, &batch.uid));
     }
+    observed.former = former_launchers(world, job);
     for (kind, name) in names(&job.object, settings) {
         let key = Key::new(job.namespace(), &name);
         match kind {
@@ -86,6 +90,20 @@ pub(crate) fn has_foreign(observed: &Observed, job: &StoredJob) -> bool {
 fn pods_of(world: &World, uid: &str) -> Vec<Pod> {
     let pods = world.pods.controlled_by(uid);
     pods.iter().map(|pod| pod.form()).collect()
+}
+
+/// Pods of a launcher's batch Job that is gone, which anybody may delete, or has another uid now.
+fn former_launchers(world: &World, job: &StoredJob) -> Vec<Pod> {
+    if job.object["kind"] != MPI_JOB.kind {
+        return Vec::new();
+    }
+    let batch_job = launched::batch_job(job.namespace(), job.name());
+    let current = world.jobs.get(&batch_job);
+    let current = current.as_ref().map(|batch_job| batch_job.uid());
+    let pods = world.launched.of(&batch_job).into_iter();
+    let pods = pods.filter_map(|name| world.pods.get(&Key::new(job.namespace(), &name)));
+    let pods = pods.map(|pod| pod.form());
+    pods.filter(|pod| pod.controller.as_deref() != current).collect()
 }
 
 fn jobs_of(world: &World, uid: &str) -> Vec<BatchJob> {
@@ -145,6 +163,7 @@ mod tests {
         batch.uid = "batch".to_owned();
         let observed = Observed {
             pods: vec![Pod::read(&owned("ours")), Pod::read(&owned("batch"))],
+            former: Vec::new(),
             jobs: vec![batch],
             others: vec![Existing::read("Service", &owned("ours"))],
             refusals: Vec::new(),

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use training::Gang;
 
 use crate::{
+    launched::Launched,
     pod_groups::{PluginsGroup, VolcanoGroup},
     seen::{Seen, Watched},
 };
@@ -23,6 +24,7 @@ pub(crate) struct World {
     pub autoscalers: Informer<Seen<HorizontalPodAutoscaler>>,
     pub config_maps: Informer<Seen<ConfigMap>>,
     pub jobs: Informer<Seen<Job>>,
+    pub launched: Launched,
     pub plugins_groups: Informer<Seen<PluginsGroup>>,
     pub pods: Informer<Seen<Pod>>,
     pub role_bindings: Informer<Seen<RoleBinding>>,
@@ -42,13 +44,15 @@ impl World {
             namespace: namespace.as_deref(),
             watches: &mut watches,
         };
+        let pods = view.follow();
         Self {
+            launched: Launched::follow(&pods),
             accounts: view.follow(),
             autoscalers: view.follow(),
             config_maps: view.follow(),
             jobs: view.follow(),
             plugins_groups: view.follow_if(matches!(gang, Gang::SchedulerPlugins { .. })),
-            pods: view.follow(),
+            pods,
             role_bindings: view.follow(),
             roles: view.follow(),
             secrets: view.follow(),

@@ -31,6 +31,9 @@ pub struct JobStatus {
     /// Restarts so far, whatever their cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restarts: Option<Restarts>,
+    /// Of an MPIJob: the version it was first seen in, which it keeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mpi_version: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -79,7 +82,7 @@ pub struct ReplicaStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Restarts {
-    /// Restarts that the operator made, and those the kubelet made in pods that are gone.
+    /// Restarts that the operator made, and those others made in pods and batch Jobs that are gone.
     pub count: i32,
     /// Why the last one was made.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -91,7 +94,7 @@ pub struct Restarts {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub not_before: Option<Timestamp>,
-    /// Uids of pods that are counted already and are being replaced.
+    /// Uids of pods and batch Jobs that are counted already and go.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<String>,
     /// Times the whole gang was restarted.

@@ -46,6 +46,31 @@ pub(crate) fn set(
     true
 }
 
+/// Says before all the others that something is not so, and why; whether that is news.
+pub(crate) fn put_first(
+    conditions: &mut Vec<JobCondition>,
+    kind: &str,
+    reason: &str,
+    message: &str,
+    now: Timestamp,
+) -> bool {
+    let old = find(conditions, kind);
+    if old.is_some_and(|old| !old.is_true() && old.reason == reason && old.message == message) {
+        return false;
+    }
+    conditions.retain(|condition| condition.kind != kind);
+    let first = JobCondition {
+        kind: kind.to_owned(),
+        status: "False".to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        last_update_time: Some(now),
+        last_transition_time: Some(now),
+    };
+    conditions.insert(0, first);
+    true
+}
+
 pub(crate) fn is_true(conditions: &[JobCondition], kind: &str) -> bool {
     find(conditions, kind).is_some_and(JobCondition::is_true)
 }

@@ -1,5 +1,7 @@
 //! A job that has ended: what is cleaned up, and when it goes itself.
 
+use std::collections::HashSet;
+
 use jiff::{SignedDuration, Timestamp};
 use resources::conditions::{FAILED, SUCCEEDED};
 
@@ -9,11 +11,12 @@ use crate::{
     job::CleanPodPolicy,
     observed::{Phase, Pod},
     plan::Draft,
+    verdict,
 };
 
 /// Acts on a verdict that has been written down before.
 pub(crate) fn finish(draft: &mut Draft<'_>, account: &Account<'_>) {
-    let policy = draft.job.policy.clean;
+    let policy = draft.job.policy.clean.unwrap_or_else(|| unsaid(draft));
     let goes = |pod: &Pod| match policy {
         CleanPodPolicy::None => false,
         CleanPodPolicy::Running => matches!(pod.phase, Phase::Running | Phase::Pending),
@@ -21,11 +24,15 @@ pub(crate) fn finish(draft: &mut Draft<'_>, account: &Account<'_>) {
     };
     // The pods of a batch Job are its own affair.
     let uid = draft.job.identity.uid.as_str();
-    for pod in account
-        .pods()
-        .filter(|pod| pod.controller.as_deref() == Some(uid) && goes(pod))
-    {
+    let own = account.pods().chain(account.surplus.iter().copied());
+    let own = own.filter(|pod| pod.controller.as_deref() == Some(uid));
+    let (gone, left): (Vec<&Pod>, Vec<&Pod>) = own.partition(|pod| goes(pod));
+    for pod in gone {
         draft.delete_pod(pod);
+    }
+    if policy != CleanPodPolicy::None {
+        let left: HashSet<&str> = left.iter().map(|pod| pod.name.as_str()).collect();
+        draft.delete_addresses(|name| left.contains(name));
     }
     if policy != CleanPodPolicy::None
         && let Some(launcher) = account.launcher()
@@ -43,6 +50,17 @@ pub(crate) fn finish(draft: &mut Draft<'_>, account: &Account<'_>) {
         } else {
             draft.wake(due);
         }
+    }
+}
+
+/// What is done where nothing is said: as with the originals, nothing, for what still runs of a failed job may tell
+/// why. But a deadline is there to end what runs; what has ended stays for its logs.
+fn unsaid(draft: &Draft<'_>) -> CleanPodPolicy {
+    let failed = conditions::find(&draft.status.conditions, FAILED);
+    if failed.is_some_and(verdict::is_overdue) {
+        CleanPodPolicy::Running
+    } else {
+        CleanPodPolicy::None
     }
 }
 

@@ -59,17 +59,17 @@ pub(crate) enum RestartPolicy {
     ExitCode,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CleanPodPolicy {
     All,
     Running,
-    #[default]
     None,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Policy {
-    pub clean: CleanPodPolicy,
+    /// Where it is said.
+    pub clean: Option<CleanPodPolicy>,
     pub ttl_seconds: Option<i64>,
     pub deadline_seconds: Option<i64>,
     pub backoff_limit: Option<i32>,
@@ -178,13 +178,20 @@ impl Job {
             .is_some_and(|value| value == "true")
     }
 
+    /// Whether the launcher is one of those who are restarted together: where it works too, it is a rank as they are.
+    pub(crate) fn launcher_is_of_the_gang(&self) -> bool {
+        self.restarts_together() && self.mpi().is_some_and(|mpi| mpi.launcher_works)
+    }
+
     /// What the kubelet is told to do with a replica whose program ends. Where all are restarted together,
     /// it must not restart one by itself.
     pub(crate) fn restart_policy_of_pod(&self, replica: &Replica) -> &'static str {
         let is_batch = replica.role == "Launcher" && self.launches_by_batch_job();
         match replica.restart {
             RestartPolicy::Never | RestartPolicy::ExitCode => RestartPolicy::Never.name(),
-            _ if self.restarts_together() && !is_batch => RestartPolicy::Never.name(),
+            _ if self.restarts_together() && (!is_batch || self.launcher_is_of_the_gang()) => {
+                RestartPolicy::Never.name()
+            }
             policy => policy.name(),
         }
     }

@@ -10,7 +10,7 @@
 //!
 //! - Give [`plan`] a job whose status is at least as new as the last one written for it. Restarts
 //!   are counted in the status, so an older one would count twice.
-//! - Observe every pod and batch Job that the job controls, the pods of those Jobs, every Service that it
+//! - Observe every pod and batch Job that the job controls, the pods of those Jobs, also when a launcher's is gone, every Service that it
 //!   controls, and every object that has the name of a child ([`names`]) whoever owns it ([`Observed`]).
 //! - Apply in the order of [`Plan`]: `make` (absent ones are created; [`Make::Patch`] ones are
 //!   merge patches of what is there, and make nothing), then `delete`, then `status`. Names are deterministic, so

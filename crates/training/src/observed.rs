@@ -14,6 +14,8 @@ use crate::plan;
 pub struct Observed {
     /// Pods the job controls, pods of its batch Jobs, and pods that have the name of one of its own.
     pub pods: Vec<Pod>,
+    /// Pods of a batch Job of the job that is gone: they may still run.
+    pub former: Vec<Pod>,
     /// Batch Jobs the job controls, or that have the name of one of its own.
     pub jobs: Vec<BatchJob>,
     /// Other objects that have the name of a child, and Services the job controls.

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use manifests::field::FieldError;
 use resources::{
-    Kind, Restarts,
+    JobCondition, Kind, Restarts,
     conditions::{CREATED, FAILED, FAILED_VALIDATION, RESTARTING, RUNNING, SUCCEEDED, SUSPENDED, reason},
     kinds::MX_JOB,
 };
@@ -88,6 +88,12 @@ pub fn plan(object: &Value, observed: &Observed, settings: &Settings, now: Times
     let account = Account::new(&job, observed);
     if errors.is_empty() {
         draft.decide(&account, is_new);
+    } else if draft.has_begun() {
+        draft.doubt(&errors);
+        // Of a specification that cannot be read nothing is known.
+        if !job.replicas.is_empty() {
+            draft.decide(&account, false);
+        }
     } else {
         draft.refuse(&errors);
     }
@@ -102,13 +108,14 @@ impl Draft<'_> {
                 self.tell("Warning", warning.reason, &warning.message);
             }
         }
-        if self.is_refused() {
-            if !is_new {
-                return;
-            }
+        if is_new && self.is_refused() {
             self.status
                 .conditions
                 .retain(|condition| condition.kind != FAILED);
+            self.status.completion_time = None;
+        }
+        if is_new {
+            self.forget_doubt();
         }
         if self.has_ended() {
             finish::finish(self, account);
@@ -129,11 +136,15 @@ impl Draft<'_> {
         if conditions::is_true(&self.status.conditions, SUSPENDED) {
             suspend::resume(self);
         }
-        self.status.start_time.get_or_insert(self.now);
+        let start = self.status.start_time.get_or_insert(self.now);
+        // A clock that was set back gives nobody more time.
+        *start = self.now.min(*start);
         self.forget_replaced(account);
         self.judge(account);
         if !self.has_ended() {
-            self.bring_in_line(account);
+            if !self.is_doubted() {
+                self.bring_in_line(account);
+            }
             self.describe(account);
         }
     }
@@ -143,18 +154,53 @@ impl Draft<'_> {
         if self.has_ended() && !self.is_refused() {
             return;
         }
-        let job = self.job;
-        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        let message = format!("{} failed validation because {}", job.kind.kind, texts.join("; "));
-        let why = reason(job.kind.kind, FAILED_VALIDATION);
+        let (why, message) = self.findings(errors);
         if self.set(FAILED, true, &why, &message) {
+            self.tell("Warning", &why, &message);
+        }
+        self.status.completion_time.get_or_insert(self.now);
+    }
+
+    /// A job that has begun is looked after as far as its pods go, and nothing is made of a specification that cannot
+    /// be run. It has not failed, and so this is not its last condition, which is its state.
+    fn doubt(&mut self, errors: &[FieldError]) {
+        let (why, message) = self.findings(errors);
+        if conditions::put_first(&mut self.status.conditions, FAILED, &why, &message, self.now) {
             self.tell("Warning", &why, &message);
         }
     }
 
+    fn findings(&self, errors: &[FieldError]) -> (String, String) {
+        let kind = self.job.kind.kind;
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let message = format!("{kind} failed validation because {}", texts.join("; "));
+        (reason(kind, FAILED_VALIDATION), message)
+    }
+
+    /// Whether pods may have been made of a specification that could be run.
+    fn has_begun(&self) -> bool {
+        conditions::find(&self.status.conditions, CREATED).is_some() && !self.has_ended()
+    }
+
     fn is_refused(&self) -> bool {
+        self.has_findings(true)
+    }
+
+    /// Whether the specification was found wrong after the job had begun.
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.has_findings(false)
+    }
+
+    pub(crate) fn forget_doubt(&mut self) {
+        let is_doubt = |condition: &JobCondition| condition.kind == FAILED && !condition.is_true();
+        self.status.conditions.retain(|condition| !is_doubt(condition));
+    }
+
+    fn has_findings(&self, has_failed: bool) -> bool {
         let failed = conditions::find(&self.status.conditions, FAILED);
-        failed.is_some_and(|failed| failed.is_true() && failed.reason.ends_with(FAILED_VALIDATION))
+        failed.is_some_and(|failed| {
+            failed.is_true() == has_failed && failed.reason.ends_with(FAILED_VALIDATION)
+        })
     }
 
     pub(crate) fn has_ended(&self) -> bool {
@@ -171,6 +217,7 @@ impl Draft<'_> {
         let launcher = account.launcher().map(|launcher| launcher.uid.as_str());
         let there: HashSet<&str> = account
             .pods()
+            .chain(account.surplus.iter().copied())
             .map(|pod| pod.uid.as_str())
             .chain(launcher)
             .collect();

@@ -37,7 +37,26 @@ pub(crate) fn new_failures<'a>(job: &Job, account: &Account<'a>) -> Vec<Failure<
         pods.filter(|pod| has_failed(pod) && !is_replaced(job, pod))
             .filter_map(|pod| failure(job, role.replica.role, role.replica.restart, pod))
     });
-    failures.collect()
+    failures.chain(failed_launcher(job, account)).collect()
+}
+
+/// The launcher of a batch Job that is a rank of a gang. Its Job would try it again, alone.
+fn failed_launcher<'a>(job: &Job, account: &Account<'a>) -> Option<Failure<'a>> {
+    if !job.launcher_is_of_the_gang() {
+        return None;
+    }
+    Some(Failure {
+        role: "Launcher",
+        pod: failed_ranks(job, account).max_by_key(|pod| pod.created)?,
+        is_permanent: false,
+        by_code: false,
+    })
+}
+
+fn failed_ranks<'a>(job: &Job, account: &Account<'a>) -> impl Iterator<Item = &'a Pod> {
+    let roles = account.roles.iter().filter(|role| role.launcher.is_some());
+    let pods = roles.flat_map(|role| role.pods.iter().copied());
+    pods.filter(|pod| has_failed(pod) && !is_replaced(job, pod))
 }
 
 fn has_failed(pod: &Pod) -> bool {
@@ -79,7 +98,9 @@ pub(crate) fn is_replaced(job: &Job, pod: &Pod) -> bool {
 /// The same by a status that is not stored yet.
 pub(crate) fn is_replaced_by(job: &Job, restarts: Option<&Restarts>, pod: &Pod) -> bool {
     restarts.is_some_and(|restarts| {
-        restarts.replaced.contains(&pod.uid) || (job.restarts_together() && pod.gang < restarts.gang)
+        // A launcher that is replaced takes its pods along.
+        let is_counted = |uid: &String| *uid == pod.uid || Some(uid) == pod.controller.as_ref();
+        restarts.replaced.iter().any(is_counted) || (job.restarts_together() && pod.gang < restarts.gang)
     })
 }
 
@@ -95,9 +116,14 @@ pub(crate) fn is_launcher_replaced(job: &Job, restarts: Option<&Restarts>, launc
 fn by_batch(job: &Job, account: &Account<'_>) -> i32 {
     let launcher = account.launcher();
     let known = job.status.restarts.as_ref();
-    launcher
+    let failed = launcher
         .filter(|launcher| !is_launcher_replaced(job, known, launcher))
-        .map_or(0, |launcher| launcher.failed)
+        .map_or(0, |launcher| launcher.failed);
+    if job.launcher_is_of_the_gang() {
+        // Those that are there are failures of the gang.
+        return (failed - failed_ranks(job, account).count() as i32).max(0);
+    }
+    failed
 }
 
 /// Restarts so far: those that were written down, and those the kubelet makes in pods that live.
@@ -105,6 +131,7 @@ pub(crate) fn used(job: &Job, account: &Account<'_>) -> i32 {
     let counted = job.status.restarts.as_ref().map_or(0, |restarts| restarts.count);
     let live = account
         .pods()
+        .chain(account.surplus.iter().copied())
         .filter(|pod| !is_replaced(job, pod))
         .map(|pod| pod.restarts);
     counted + live.sum::<i32>() + by_batch(job, account)
@@ -212,6 +239,13 @@ pub(crate) fn cause(job: &Job, failures: &[Failure<'_>]) -> String {
         1 => ending,
         more => format!("{ending} (and {} more)", more - 1),
     }
+}
+
+/// Until when new pods wait. A time that is further ahead than any wait was written by a clock that has been set
+/// back since.
+pub(crate) fn waits_until(restarts: &Restarts, now: Timestamp) -> Option<Timestamp> {
+    let until = restarts.not_before?;
+    (until > now && until.duration_since(now) <= LONGEST_WAIT).then_some(until)
 }
 
 /// The first restart is at once; those that follow soon after each other wait longer and longer.

@@ -56,7 +56,21 @@ impl World {
     }
 
     pub(crate) fn plan(&self) -> Plan {
-        plan(&self.job, &self.observed, &self.settings, self.now)
+        plan(&self.job, &self.seen(), &self.settings, self.now)
+    }
+
+    /// What there is, as it is told to the operator.
+    fn seen(&self) -> Observed {
+        let mut seen = self.observed.clone();
+        let is_former = |pod: &Pod| self.is_of_a_former_launcher(pod);
+        (seen.former, seen.pods) = seen.pods.into_iter().partition(is_former);
+        seen
+    }
+
+    fn is_of_a_former_launcher(&self, pod: &Pod) -> bool {
+        let jobs = self.observed.jobs.iter();
+        let mut jobs = jobs.map(|job| job.uid.as_str());
+        is_launched(pod) && !jobs.any(|uid| pod.controller.as_deref() == Some(uid))
     }
 
     /// One look and everything it leads to.
@@ -199,13 +213,13 @@ impl World {
         for job in self.observed.jobs.iter_mut().filter(|job| !job.is_being_deleted) {
             let is_own = |pod: &Pod| pod.controller.as_deref() == Some(job.uid.as_str());
             let own: Vec<&mut Pod> = self.observed.pods.iter_mut().filter(|pod| is_own(pod)).collect();
-            let mut is_alive = false;
+            let mut has_one = false;
             for pod in own {
                 match pod.phase {
                     Phase::Succeeded => (job.is_complete, job.succeeded) = (true, 1),
                     Phase::Failed => job.failed += i32::from(self.counted.insert(pod.uid.clone())),
                     _ if job.is_suspended => drop(pod.deleted.get_or_insert(now)),
-                    _ => is_alive = true,
+                    _ => has_one = true,
                 }
             }
             if job.failed > self.limits.get(&job.uid).copied().unwrap_or_default() {
@@ -215,7 +229,7 @@ impl World {
                 );
                 job.failure.get_or_insert(why);
             }
-            if is_alive || job.is_suspended || job.is_complete || job.failure.is_some() {
+            if has_one || job.is_suspended || job.is_complete || job.failure.is_some() {
                 continue;
             }
             job.has_started = true;
@@ -288,6 +302,16 @@ impl World {
     pub(crate) fn names(&self) -> Vec<&str> {
         self.observed.pods.iter().map(|pod| pod.name.as_str()).collect()
     }
+}
+
+/// Whether a batch Job of the job's launcher has made it, there or gone.
+pub(crate) fn is_launched(pod: &Pod) -> bool {
+    pod.name.starts_with("j-launcher-")
+}
+
+/// Whether its program runs or may yet be started.
+pub(crate) fn is_alive(pod: &Pod) -> bool {
+    matches!(pod.phase, Phase::Pending | Phase::Running)
 }
 
 /// As the API does it with a merge patch.

@@ -24,6 +24,7 @@ pub(crate) fn suspend(draft: &mut Draft<'_>, account: &Account<'_>) {
             draft.delete_pod(pod);
         }
     }
+    draft.delete_addresses(|_| false);
     draft.delete_pod_group();
     if job.mpi().is_some_and(|mpi| mpi.version == MpiVersion::V2Beta1) {
         prepare(draft, account);
@@ -35,12 +36,14 @@ pub(crate) fn suspend(draft: &mut Draft<'_>, account: &Account<'_>) {
 /// Nothing is made while a name is not free, as of a job that runs; what runs already is stopped all the same.
 fn prepare(draft: &mut Draft<'_>, account: &Account<'_>) {
     let conflict = draft.conflict(account);
+    // Nor is anything made of what cannot be run.
+    let may_make = conflict.is_none() && !draft.is_doubted();
     if let Some(conflict) = &conflict {
         draft.tell("Warning", "ErrResourceExists", conflict);
-    } else {
+    } else if may_make {
         draft.make_supports(account);
     }
-    if conflict.is_none() || account.launcher().is_some() {
+    if may_make || account.launcher().is_some() {
         draft.suspend_launcher(account, true);
     }
 }

@@ -1,10 +1,15 @@
 //! What becomes of jobs, told as stories; and what must hold in any story.
 
 mod any_input;
+mod any_job;
 mod any_story;
+mod bad_edits;
+mod clean_up;
 mod launchers;
+mod ledger;
 mod mpi;
 mod mxnet;
+mod one_launcher;
 mod properties;
 mod restarts;
 mod stories;

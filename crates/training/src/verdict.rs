@@ -1,10 +1,14 @@
 //! Whether a job has succeeded or runs, by the rules of its kind, and the words for it.
 
+use resources::JobCondition;
+
 use crate::{
     account::{Account, Role},
     job::{Framework, Job, MpiVersion},
     observed::Phase,
 };
+
+const OVERDUE: &str = "has failed because it was active longer than specified deadline";
 
 /// Whether the replicas that decide have done their work.
 pub(crate) fn has_succeeded(job: &Job, account: &Account<'_>) -> bool {
@@ -102,6 +106,15 @@ pub(crate) fn failed(job: &Job, role: &str, count: i32) -> String {
         _ => format!("{} {}", job.kind.kind, job.name()),
     };
     format!("{subject} {verb} because {count} {role} replica(s) failed.")
+}
+
+pub(crate) fn overdue(job: &Job) -> String {
+    format!("Job {} {OVERDUE}", job.name())
+}
+
+/// Whether a job has failed because its time was over, by its own clock or by that of its launcher's batch Job.
+pub(crate) fn is_overdue(failed: &JobCondition) -> bool {
+    failed.is_true() && (failed.message.ends_with(OVERDUE) || failed.reason == "DeadlineExceeded")
 }
 
 pub(crate) fn restarting(job: &Job, role: &str, count: i32) -> String {

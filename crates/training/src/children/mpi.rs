@@ -65,12 +65,11 @@ pub(super) fn launcher_job(job: &Job, launcher: &Replica, settings: &Settings) -
     }
     if let Some(mpi) = job.mpi().filter(|mpi| mpi.version == MpiVersion::V1Alpha2) {
         meta["labels"] = json!(labels(job, mpi, launcher.role, 0));
-    } else {
-        spec["podReplacementPolicy"] = json!("Failed");
-        if job.policy.suspend {
-            spec["suspend"] = json!(true);
-        }
+    } else if job.policy.suspend {
+        spec["suspend"] = json!(true);
     }
+    // One that is asked to stop has yet to end: there are never two.
+    spec["podReplacementPolicy"] = json!("Failed");
     let restart = template["metadata"]["annotations"][resources::names::annotations::RESTART].clone();
     if !restart.is_null() {
         meta["annotations"] = json!({resources::names::annotations::RESTART: restart});

@@ -13,7 +13,7 @@ use crate::{
     children, conditions,
     job::Job,
     observed::{Phase, Pod},
-    restarts,
+    restarts, why,
 };
 
 /// A pod of a lost node that still counts as stopping after this long is given up.
@@ -73,15 +73,21 @@ impl<'a> Draft<'a> {
 
     /// Counts, and leaves the status out where it is what the job has already.
     pub(super) fn finish(mut self, account: &Account<'_>, object: &Value) -> Plan {
-        let roles = account.roles.iter();
         let late = self.launcher_waits();
-        let counted =
-            roles.filter(|role| !late || role.replica.role != "Launcher" || role.launcher.is_some());
-        self.status.replica_statuses = counted
-            .map(|role| (role.replica.role.to_owned(), role.status(self.job)))
-            .collect();
-        self.status.progress = Some(account.progress());
+        // Of a specification that cannot be read nothing is known; what was counted last stays.
+        if !self.job.replicas.is_empty() {
+            let roles = account.roles.iter();
+            let counted =
+                roles.filter(|role| !late || role.replica.role != "Launcher" || role.launcher.is_some());
+            self.status.replica_statuses = counted
+                .map(|role| (role.replica.role.to_owned(), role.status(self.job)))
+                .collect();
+            self.status.progress = Some(account.progress());
+        }
         self.status.observed_generation = Some(self.job.identity.generation);
+        if let Some(mpi) = self.job.mpi() {
+            self.status.mpi_version = Some(mpi.version.name().to_owned());
+        }
         let status = serde_json::to_value(&self.status).unwrap_or_default();
         Plan {
             make: self.make,
@@ -109,7 +115,9 @@ impl<'a> Draft<'a> {
             return;
         }
         self.make_supports(account);
-        self.suspend_launcher(account, false);
+        if !self.has_former_launcher() {
+            self.suspend_launcher(account, false);
+        }
         self.make_services(account);
         self.make_replicas(account);
     }
@@ -166,24 +174,22 @@ impl<'a> Draft<'a> {
         if self.status.restarts != self.job.status.restarts && self.job.restarts_together() {
             return;
         }
-        if let Some(until) = self
-            .status
-            .restarts
-            .as_ref()
-            .and_then(|restarts| restarts.not_before)
-            && until > self.now
-        {
+        let restarts = self.status.restarts.as_ref();
+        if let Some(until) = restarts.and_then(|restarts| restarts::waits_until(restarts, self.now)) {
             self.wake(until);
             return;
         }
         if self.waits_for_pod_group() {
             return;
         }
+        let has_former = self.has_former_launcher();
         // A gang is made again when all of it is gone.
-        if self.job.restarts_together() && account.pods().any(|pod| restarts::is_replaced(self.job, pod)) {
+        let is_old = |pod: &Pod| restarts::is_replaced(self.job, pod);
+        if self.job.restarts_together() && (has_former || account.pods().any(is_old)) {
             return;
         }
-        for (role, index) in missing {
+        let is_early = |role: &Role<'_>| has_former && role.replica.role == "Launcher";
+        for (role, index) in missing.into_iter().filter(|(role, _)| !is_early(role)) {
             self.make_replica(account, role, index);
         }
     }
@@ -251,28 +257,72 @@ impl<'a> Draft<'a> {
     }
 
     pub(crate) fn delete_pod(&mut self, pod: &Pod) {
-        let mut force = false;
-        if let Some(deleted) = pod.deleted {
-            let given_up = deleted.saturating_add(LOST).unwrap_or(self.now);
-            if !pod.is_disrupted {
-                return;
-            }
-            if given_up > self.now {
-                self.wake(given_up);
-                return;
-            }
-            force = true;
+        if !self.is_written_down(pod) {
+            return;
+        }
+        if pod.is_deleted() && !self.is_given_up(pod) {
+            return;
         }
         self.delete.push(Delete {
             kind: "Pod",
             name: pod.name.clone(),
             uid: pod.uid.clone(),
-            force,
+            force: pod.is_deleted(),
         });
-        // Its name is needed again only when the job still has this replica.
-        if self.has_ended() || self.job.policy.suspend {
-            self.delete_if_there("Service", &pod.name);
+    }
+
+    /// The Services of replicas of which nothing is to stay, whatever has become of their pods.
+    pub(crate) fn delete_addresses(&mut self, stays: impl Fn(&str) -> bool) {
+        if self.job.kind.port.is_none() {
+            return;
         }
+        let others = self.observed.others.iter();
+        let own = others.filter(|other| other.kind == "Service" && self.is_own(other));
+        let left: Vec<Delete> = own
+            .filter(|service| !stays(&service.name))
+            .map(|service| Delete {
+                kind: "Service",
+                name: service.name.clone(),
+                uid: service.uid.clone(),
+                force: false,
+            })
+            .collect();
+        self.delete.extend(left);
+    }
+
+    /// Whether a pod that is asked to stop never will, as its node is lost.
+    fn is_given_up(&mut self, pod: &Pod) -> bool {
+        let Some(deleted) = pod.deleted.filter(|_| pod.is_disrupted) else {
+            return false;
+        };
+        let given_up = deleted.saturating_add(LOST).unwrap_or(self.now);
+        if given_up > self.now {
+            self.wake(given_up);
+        }
+        given_up <= self.now
+    }
+
+    /// Whether a launcher still runs whose batch Job is gone, because somebody has deleted it: there are never two.
+    fn has_former_launcher(&mut self) -> bool {
+        let former = self.observed.former.iter();
+        let alive = former.filter(|pod| matches!(pod.phase, Phase::Pending | Phase::Running));
+        alive.filter(|pod| !self.is_given_up(pod)).count() > 0
+    }
+
+    /// What the kubelet has restarted in a pod is told by the pod alone, so it is written down before the pod goes.
+    /// Whether that is done.
+    pub(super) fn is_written_down(&mut self, pod: &Pod) -> bool {
+        let job = self.job;
+        if pod.restarts == 0 || self.has_ended() || restarts::is_replaced(job, pod) {
+            return true;
+        }
+        if !restarts::is_replaced_by(job, self.status.restarts.as_ref(), pod) {
+            let known = self.status.restarts.get_or_insert_default();
+            known.count += pod.restarts;
+            known.cause = why::ending(job, pod);
+            known.replaced.push(pod.uid.clone());
+        }
+        false
     }
 
     pub(crate) fn delete_pod_group(&mut self) {

@@ -20,9 +20,7 @@ impl Draft<'_> {
             let why = reason(job.kind.kind, SUCCEEDED);
             self.end(SUCCEEDED, &why, &verdict::succeeded(job), "Normal");
         } else if self.is_past_deadline() {
-            let name = job.name();
-            let message = "has failed because it was active longer than specified deadline";
-            self.fail(&format!("Job {name} {message}"));
+            self.fail(&verdict::overdue(job));
         } else if let Some((why, message)) = launcher_failure(job, account) {
             self.end(FAILED, &why, &message, "Warning");
         } else {
@@ -122,6 +120,7 @@ impl Draft<'_> {
     /// Writes a verdict down. It is acted on when it has been stored.
     fn end(&mut self, kind: &str, why: &str, message: &str, severity: &'static str) {
         self.forget_waiting();
+        self.forget_doubt();
         if self.set(kind, true, why, message) {
             self.tell(severity, why, message);
         }

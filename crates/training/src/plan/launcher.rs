@@ -56,6 +56,11 @@ impl Draft<'_> {
         if launcher.is_suspended == suspend || launcher.is_over() || launcher.is_being_deleted {
             return;
         }
+        // It deletes its pods when it is told to stop.
+        let stops = role.pods.iter().filter(|pod| suspend && is_alive(pod));
+        if stops.filter(|pod| !self.is_written_down(pod)).count() > 0 {
+            return;
+        }
         let object = children::replica_object(self.job, role.replica, 0, self.settings);
         let fields = if suspend {
             Some(json!({"suspend": true}))
@@ -69,8 +74,7 @@ impl Draft<'_> {
     /// What a launcher that stands still lacks to go on as is wanted; nothing while it cannot, or where another has
     /// to be made.
     fn resumed(&mut self, account: &Account<'_>, role: &Role<'_>, wanted: &Value) -> Option<Value> {
-        let is_alive = |pod: &&&Pod| matches!(pod.phase, Phase::Pending | Phase::Running);
-        let left: Vec<&Pod> = role.pods.iter().filter(is_alive).copied().collect();
+        let left: Vec<&Pod> = role.pods.iter().copied().filter(|pod| is_alive(pod)).collect();
         if !left.is_empty() {
             // There are never two. What runs from before is ended by its Job, or given up where its node is lost; were
             // it deleted, it would count as failed.
@@ -91,9 +95,14 @@ impl Draft<'_> {
         if restarts::is_launcher_replaced(self.job, self.status.restarts.as_ref(), launcher) {
             return;
         }
+        let is_new = |pod: &&Pod| !restarts::is_replaced_by(self.job, self.status.restarts.as_ref(), pod);
+        let pods = account
+            .pods()
+            .filter(|pod| pod.controller.as_ref() == Some(&launcher.uid));
+        let by_kubelet: i32 = pods.filter(is_new).map(|pod| pod.restarts).sum();
         let known = self.status.restarts.get_or_insert_default();
-        if launcher.failed > 0 {
-            known.count += launcher.failed;
+        if launcher.failed + by_kubelet > 0 {
+            known.count += launcher.failed + by_kubelet;
             known.cause = restarts::last_cause(self.job, account);
         }
         known.replaced.push(launcher.uid.clone());
@@ -124,6 +133,10 @@ impl Draft<'_> {
     pub(super) fn launcher_waits(&self) -> bool {
         self.job.mpi().is_some_and(|mpi| mpi.launcher_waits)
     }
+}
+
+fn is_alive(pod: &Pod) -> bool {
+    matches!(pod.phase, Phase::Pending | Phase::Running)
 }
 
 pub(super) fn workers_run(account: &Account<'_>) -> bool {

@@ -7,6 +7,8 @@ use serde_json::Value;
 use super::Read;
 use crate::job::{Framework, Mpi, MpiImplementation, MpiVersion};
 
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
 pub(super) fn read(object: &Value, spec: MpiJobSpec) -> Read {
     let version = version(object, &spec);
     let implementation = spec.mpi_implementation.or(spec.mpi_distribution);
@@ -47,6 +49,10 @@ pub(super) fn defaults<'a>(role: &str, spec: &'a ReplicaSpec, version: MpiVersio
 
 fn version(object: &Value, spec: &MpiJobSpec) -> MpiVersion {
     let meta = &object["metadata"];
+    // What runs was made as of this version, whoever writes the job in which one now.
+    let stored = object["status"]["mpiVersion"]
+        .as_str()
+        .and_then(MpiVersion::named);
     let annotated = meta["annotations"][annotations::MPI_VERSION]
         .as_str()
         .and_then(MpiVersion::named);
@@ -55,7 +61,8 @@ fn version(object: &Value, spec: &MpiJobSpec) -> MpiVersion {
         .is_null()
         .then(|| own_version(object))
         .flatten();
-    annotated
+    stored
+        .or(annotated)
         .or(unstored)
         .or_else(|| written_as(meta))
         .unwrap_or_else(|| by_fields(spec))
@@ -69,8 +76,19 @@ fn own_version(object: &Value) -> Option<MpiVersion> {
 fn written_as(meta: &Value) -> Option<MpiVersion> {
     let entries = meta["managedFields"].as_array()?.iter();
     let writers = entries.filter(|entry| entry["subresource"].as_str().unwrap_or_default().is_empty());
-    let first = writers.min_by_key(|entry| entry["time"].as_str().unwrap_or_default())?;
-    MpiVersion::named(first["apiVersion"].as_str()?.rsplit('/').next()?)
+    let time = |entry: &Value| entry["time"].as_str().unwrap_or_default().to_owned();
+    let first = writers.min_by_key(|entry| time(entry))?;
+    // Who wrote it first and has written it again since is known by the later time.
+    let created = meta["creationTimestamp"].as_str();
+    let has_changed = created.is_some_and(|created| *created < *time(first));
+    let applied = has_changed.then(|| last_applied(meta)).flatten();
+    applied.or_else(|| own_version(first))
+}
+
+/// The version of the manifest, where `kubectl apply` has kept it.
+fn last_applied(meta: &Value) -> Option<MpiVersion> {
+    let text = meta["annotations"][LAST_APPLIED].as_str()?;
+    own_version(&serde_json::from_str(text).ok()?)
 }
 
 fn by_fields(spec: &MpiJobSpec) -> MpiVersion {
@@ -94,6 +112,14 @@ impl MpiVersion {
             "v2beta1" => Self::V2Beta1,
             _ => return None,
         })
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::V1Alpha2 => "v1alpha2",
+            Self::V1 => "v1",
+            Self::V2Beta1 => "v2beta1",
+        }
     }
 
     pub(crate) fn api_version(self) -> &'static str {
@@ -147,6 +173,32 @@ mod tests {
             json!({"apiVersion": "kubeflow.org/v2beta1", "metadata": meta, "spec": {}}),
             MpiVersion::V1Alpha2,
         );
+    }
+
+    #[test]
+    fn who_wrote_it_first_and_then_again_is_told_by_the_manifest() {
+        let managed = json!([
+            {"manager": "kubectl-edit", "apiVersion": "kubeflow.org/v1", "time": "2026-01-01T00:00:05Z"},
+            {"manager": "kubectl", "apiVersion": "kubeflow.org/v2beta1", "time": "2026-01-01T00:00:09Z"},
+        ]);
+        let applied = json!({LAST_APPLIED: r#"{"apiVersion":"kubeflow.org/v2beta1","kind":"MPIJob"}"#});
+        let stored = |created: &str| {
+            let meta = json!({
+                "resourceVersion": "7", "managedFields": managed, "annotations": applied, "creationTimestamp": created,
+            });
+            json!({"apiVersion": "kubeflow.org/v2beta1", "metadata": meta, "spec": {}})
+        };
+        check(stored("2026-01-01T00:00:01Z"), MpiVersion::V2Beta1);
+        check(stored("2026-01-01T00:00:05Z"), MpiVersion::V1);
+    }
+
+    #[test]
+    fn what_was_found_once_stays() {
+        let meta = json!({"resourceVersion": "7", "annotations": {"trainyard.dev/mpi-version": "v1"}});
+        let status = json!({"mpiVersion": "v1alpha2"});
+        let object =
+            json!({"apiVersion": "kubeflow.org/v2beta1", "metadata": meta, "spec": {}, "status": status});
+        check(object, MpiVersion::V1Alpha2);
     }
 
     #[test]

@@ -24,10 +24,7 @@ pub(super) fn read(
         .backoff_limit
         .or_else(|| flat.number("backoffLimit").map(|limit| limit as i32));
     Policy {
-        clean: clean
-            .as_deref()
-            .and_then(CleanPodPolicy::named)
-            .unwrap_or_default(),
+        clean: clean.as_deref().and_then(CleanPodPolicy::named),
         ttl_seconds: policy
             .ttl_seconds_after_finished
             .map(i64::from)

@@ -3,13 +3,18 @@
 
 use jiff::SignedDuration;
 use proptest::prelude::*;
+use resources::Kind;
 use serde_json::{Value, json};
 
-use super::{job, stories};
+use super::{
+    any_job::manifest,
+    ledger::{self, Ledger},
+    stories,
+};
 use crate::{
-    Plan,
+    Make, Plan,
     observed::{Phase, Pod},
-    simulation::{World, end},
+    simulation::{World, end, is_alive, is_launched},
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -25,13 +30,27 @@ enum Step {
     Vanish(usize),
     /// The controller of batch Jobs looks.
     Batch,
+    /// Somebody deletes the batch Job of a launcher, and its pods are asked to stop.
+    LoseBatchJob,
     /// Pods that were asked to stop are gone.
     Bury,
     Wait(i64),
     Suspend(bool),
     /// Somebody says where the pods of a launcher are to go.
     Place(u8),
+    /// Somebody writes a specification that cannot be run, or mends it.
+    Edit(bool),
+    /// One of several programs writes the job in a version of its own.
+    Write(usize),
 }
+
+/// Programs, and the versions they speak.
+const WRITERS: [(&str, &str); 4] = [
+    ("kubectl-client-side-apply", ""),
+    ("kubectl-edit", "v1"),
+    ("kueue", "v2beta1"),
+    ("old-tool", "v1alpha2"),
+];
 
 fn step() -> impl Strategy<Value = Step> {
     let code = prop_oneof![4 => Just(0), 3 => Just(137), 2 => Just(1)];
@@ -43,93 +62,15 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..6usize).prop_map(Step::Evict),
         1 => (0..6usize).prop_map(Step::Vanish),
         4 => Just(Step::Batch),
+        1 => Just(Step::LoseBatchJob),
         4 => Just(Step::Bury),
         3 => (-100..400i64).prop_map(Step::Wait),
+        1 => prop::sample::select(vec![-86_400, 86_400]).prop_map(Step::Wait),
         1 => any::<bool>().prop_map(Step::Suspend),
         1 => (0..3u8).prop_map(Step::Place),
+        1 => any::<bool>().prop_map(Step::Edit),
+        2 => (0..WRITERS.len()).prop_map(Step::Write),
     ]
-}
-
-/// A job of any kind, with any policies.
-fn manifest() -> impl Strategy<Value = String> {
-    let kind = prop::sample::select(vec![
-        ("TFJob", "Chief:1 Worker:2 PS:1"),
-        ("TFJob", "Worker:2"),
-        ("PyTorchJob", "Master:1 Worker:2"),
-        ("PyTorchJob", "Worker:3"),
-        ("XGBoostJob", "Master:1 Worker:2"),
-        ("PaddleJob", "Master:1 Worker:2"),
-        ("JAXJob", "Worker:3"),
-        ("MXJob", "Scheduler:1 Server:1 Worker:2"),
-        ("v1", "Launcher:1 Worker:2"),
-        ("v1alpha2", "Launcher:1 Worker:2"),
-        ("v2beta1", "Launcher:1 Worker:2"),
-        ("mxnet.mlkube.io", ""),
-        ("mlkube.io", ""),
-    ]);
-    let number = |most: i64| prop::option::of(0..most);
-    let policy = prop::sample::select(vec!["Always", "OnFailure", "Never", "ExitCode"]);
-    let clean = prop::sample::select(vec!["All", "Running", "None"]);
-    let numbers = (number(5), number(300), number(900));
-    (kind, policy, clean, numbers, any::<bool>()).prop_map(|((kind, roles), policy, clean, numbers, gang)| {
-        if roles.is_empty() {
-            return standalone(kind);
-        }
-        let (limit, ttl, deadline) = numbers;
-        let field = |name: &str, value: Option<i64>| value.map(|value| format!(", {name}: {value}"));
-        let fields = [
-            field("backoffLimit", limit),
-            field("ttlSecondsAfterFinished", ttl),
-            field("activeDeadlineSeconds", deadline),
-        ];
-        let fields: String = fields.into_iter().flatten().collect();
-        let run_policy = format!("  runPolicy: {{cleanPodPolicy: {clean}{fields}}}\n");
-        // The originals of v2beta1 know two of the policies.
-        let policy = match (kind, policy) {
-            ("v2beta1", "Always" | "ExitCode") => "OnFailure",
-            (_, policy) => policy,
-        };
-        let roles: Vec<String> = roles
-            .split_whitespace()
-            .map(|role| format!("{role}:{policy}"))
-            .collect();
-        let yaml = written(kind, &roles.join(" "), &run_policy);
-        if gang {
-            let annotated = "{name: j, annotations: {trainyard.dev/gang-restart: \"true\"}}";
-            return yaml.replace("{name: j}", annotated);
-        }
-        yaml
-    })
-}
-
-fn written(kind: &str, roles: &str, policy: &str) -> String {
-    match kind {
-        "TFJob" => super::tensorflow(roles, policy),
-        "PyTorchJob" => super::pytorch(roles, policy),
-        "JAXJob" => super::jax(roles, policy),
-        "XGBoostJob" => job(kind, "xgbReplicaSpecs", "xgboost", roles, policy),
-        "PaddleJob" => job(kind, "paddleReplicaSpecs", "paddle", roles, policy),
-        "MXJob" => {
-            let policy = format!("  jobMode: MXTrain\n{policy}");
-            job(kind, "mxReplicaSpecs", "mxnet", roles, &policy)
-        }
-        version => job("MPIJob", "mpiReplicaSpecs", "mpi", roles, policy)
-            .replace("kubeflow.org/v1", &format!("kubeflow.org/{version}")),
-    }
-}
-
-fn standalone(group: &str) -> String {
-    let replica = |role: &str, count: u32| {
-        format!(
-            "  - {{replicas: {count}, mxReplicaType: {role}, template: {{spec: {{restartPolicy: OnFailure, containers: [{{name: mxnet, image: i}}]}}}}}}\n"
-        )
-    };
-    format!(
-        "apiVersion: {group}/v1beta1\nkind: MxJob\nmetadata: {{name: j}}\nspec:\n  jobMode: dist\n  replicaSpecs:\n{}{}{}",
-        replica("SCHEDULER", 1),
-        replica("SERVER", 1),
-        replica("WORKER", 2)
-    )
 }
 
 struct Story {
@@ -137,24 +78,37 @@ struct Story {
     /// The conditions, or the phase, that the job has ended with.
     verdict: Option<Value>,
     is_deleted: bool,
+    restarts: Ledger,
+    /// The version it was made in.
+    version: Value,
 }
 
 impl Story {
     fn new(yaml: &str) -> Self {
-        Self {
-            world: World::new(yaml),
+        let mut world = World::new(yaml);
+        let version = world.job["apiVersion"].clone();
+        if world.job["kind"] == "MPIJob" {
+            // As it is stored, and so told by the server.
+            world.job["apiVersion"] = json!("kubeflow.org/v2beta1");
+        }
+        let mut story = Self {
+            world,
             verdict: None,
             is_deleted: false,
-        }
+            restarts: Ledger::default(),
+            version,
+        };
+        story.write(0);
+        let now = story.world.now.to_string();
+        story.world.job["metadata"]["creationTimestamp"] = json!(now);
+        story
     }
 
     fn run(&mut self, step: Step) {
         match step {
             Step::Look(stop) => self.look(stop),
             Step::Advance(pod, code) => self.with_pod(pod, |pod| advance(pod, code)),
-            Step::Restart(pod) => self.with_pod(pod, |pod| {
-                pod.restarts += i32::from(pod.phase == Phase::Running);
-            }),
+            Step::Restart(pod) => self.restart(pod),
             Step::Evict(pod) => self.with_pod(pod, |pod| {
                 if pod.phase == Phase::Running {
                     (pod.phase, pod.reason, pod.is_disrupted) = (Phase::Failed, "Evicted".to_owned(), true);
@@ -163,15 +117,92 @@ impl Story {
             Step::Vanish(pod) => {
                 let pods = &mut self.world.observed.pods;
                 if pod < pods.len() {
-                    pods.remove(pod);
+                    let gone = pods.remove(pod);
+                    self.restarts.forget(&gone);
                 }
             }
-            Step::Batch => self.world.run_batch_jobs(),
+            Step::Batch => self.run_batch_jobs(),
+            Step::LoseBatchJob => self.lose_batch_job(),
             Step::Bury => self.world.bury(),
             Step::Wait(seconds) => self.world.wait(seconds),
             Step::Suspend(suspend) => self.suspend(suspend),
             Step::Place(zone) => self.place(zone),
+            Step::Edit(is_bad) => self.edit(is_bad),
+            // What is decided by is written down with the first status.
+            Step::Write(_) if self.world.job["status"].is_null() => {}
+            Step::Write(writer) => self.write(writer),
         }
+    }
+
+    /// The kubelet restarts a container, if its pod is not one that is counted or stopped, and goes.
+    fn restart(&mut self, at: usize) {
+        let restarts = self.world.job["status"]["restarts"].clone();
+        let stopped = self.world.observed.jobs.iter().filter(|job| job.is_suspended);
+        let stopped: Vec<String> = stopped.map(|job| job.uid.clone()).collect();
+        let is_let_go = |pod: &Pod| {
+            let is_stopped = pod.controller.as_ref().is_some_and(|uid| stopped.contains(uid));
+            is_stopped || ledger::is_let_go(&restarts, pod)
+        };
+        let mut restarted = None;
+        self.with_pod(at, |pod| {
+            if pod.phase == Phase::Running && !is_let_go(pod) {
+                pod.restarts += 1;
+                restarted = Some(pod.uid.clone());
+            }
+        });
+        if let Some(uid) = restarted {
+            *self.restarts.by_kubelet.entry(uid).or_default() += 1;
+        }
+    }
+
+    fn run_batch_jobs(&mut self) {
+        let before = ledger::by_batch_jobs(&self.world);
+        self.world.run_batch_jobs();
+        self.restarts.by_batch_job += ledger::by_batch_jobs(&self.world) - before;
+    }
+
+    /// What is removed behind the operator's back takes its failures along.
+    fn lose_batch_job(&mut self) {
+        if self.world.job["kind"] != "MPIJob" {
+            return;
+        }
+        self.restarts.by_batch_job -= ledger::by_batch_jobs(&self.world);
+        self.world.observed.jobs.clear();
+        let now = self.world.now;
+        let pods = self.world.observed.pods.iter_mut();
+        for pod in pods.filter(|pod| is_launched(pod)) {
+            pod.deleted.get_or_insert(now);
+            self.restarts.forget(pod);
+        }
+    }
+
+    fn edit(&mut self, is_bad: bool) {
+        let job = &mut self.world.job;
+        let field =
+            Kind::of("kubeflow.org/v1", job["kind"].as_str().unwrap()).map(|kind| kind.replicas_field);
+        let Some(roles) = field.and_then(|field| job["spec"][field].as_object_mut()) else {
+            return;
+        };
+        for role in roles.values_mut() {
+            let policy = if is_bad { "Sometimes" } else { "Always" };
+            role["template"]["spec"]["containers"][0]["imagePullPolicy"] = json!(policy);
+        }
+        self.world.changed();
+    }
+
+    fn write(&mut self, writer: usize) {
+        let (manager, version) = WRITERS[writer];
+        let version = match version {
+            "" => self.version.clone(),
+            version => json!(format!("kubeflow.org/{version}")),
+        };
+        let entry = json!({"manager": manager, "apiVersion": version, "time": self.world.now.to_string()});
+        let meta = &mut self.world.job["metadata"];
+        meta["resourceVersion"] = json!("7");
+        let mut entries = meta["managedFields"].as_array().cloned().unwrap_or_default();
+        entries.retain(|entry| entry["manager"] != manager);
+        entries.push(entry);
+        meta["managedFields"] = json!(entries);
     }
 
     fn with_pod(&mut self, at: usize, change: impl FnOnce(&mut Pod)) {
@@ -182,10 +213,13 @@ impl Story {
     }
 
     fn suspend(&mut self, suspend: bool) {
-        let job = &mut self.world.job;
-        if job["spec"]["runPolicy"].is_object() {
-            job["spec"]["runPolicy"]["suspend"] = json!(suspend);
+        if self.world.job["spec"]["runPolicy"].is_object() {
+            self.world.job["spec"]["runPolicy"]["suspend"] = json!(suspend);
             self.world.changed();
+        }
+        // What has failed and not been counted by now goes for another reason.
+        if suspend {
+            self.restarts.failed.clear();
         }
     }
 
@@ -201,9 +235,13 @@ impl Story {
         if self.is_deleted {
             return;
         }
+        self.restarts.see(&self.world);
         let plan = self.world.plan();
         self.check(&plan);
+        let before = self.world.made;
         self.world.apply(&plan, stop);
+        let made = self.world.made - before;
+        self.check_budget(&plan, made);
         if stop == usize::MAX {
             self.is_deleted = plan.delete_job;
         }
@@ -235,7 +273,6 @@ impl Story {
             if !status["phase"].is_string() {
                 check_conditions(status);
                 self.check_counters(status);
-                self.check_budget(status);
             }
         }
     }
@@ -258,15 +295,7 @@ impl Story {
             let active = pods.filter(|pod| {
                 pod.name.starts_with(&prefix) && pod.phase == Phase::Running && pod.deleted.is_none()
             });
-            let is_orphan = |pod: &Pod| {
-                let jobs = &self.world.observed.jobs;
-                let is_batch = pod.controller.as_deref() != Some("job-uid");
-                is_batch
-                    && !jobs
-                        .iter()
-                        .any(|job| Some(job.uid.as_str()) == pod.controller.as_deref())
-            };
-            let active = active.filter(|pod| !is_orphan(pod)).count();
+            let active = active.count();
             assert_eq!(
                 counted["active"].as_u64().unwrap_or_default() as usize,
                 active,
@@ -275,36 +304,79 @@ impl Story {
         }
     }
 
-    fn check_budget(&self, status: &Value) {
-        let used = status["restarts"]["count"].as_i64().unwrap_or_default();
-        if let Some(limit) = self.world.job["spec"]["runPolicy"]["backoffLimit"].as_i64() {
-            assert!(used <= limit, "{used} restarts where {limit} are allowed");
+    /// Whatever was restarted, by whomever and when: nothing is restarted that is one too many.
+    fn check_budget(&mut self, plan: &Plan, made: usize) {
+        let children = plan.make.iter().filter(|child| child.make == Make::Create);
+        let replicas = children.filter(|child| ["Pod", "Job"].contains(&child.kind()));
+        for replica in replicas.take(made) {
+            self.restarts.count_made(replica);
+        }
+        let limit = self.world.job["spec"]["runPolicy"]["backoffLimit"].as_i64();
+        if let Some(limit) = limit.filter(|_| made > 0) {
+            let used = i64::from(self.restarts.total());
+            assert!(used <= limit, "more than {limit}: {:#?}", self.restarts);
         }
     }
 
     /// Everybody does what is left to do, well, and nobody dies any more.
     fn conclude(&mut self) {
         self.suspend(false);
+        self.edit(false);
         for _ in 0..40 {
             for _ in 0..6 {
                 self.look(usize::MAX);
                 self.world.bury();
-                self.world.run_batch_jobs();
+                self.run_batch_jobs();
             }
             for at in 0..self.world.observed.pods.len() {
                 self.with_pod(at, |pod| advance(pod, 0));
             }
             self.world.wait(301);
-            if self.verdict.is_some() {
+            if self.verdict.is_some() || self.is_deleted {
                 break;
             }
         }
+        if self.is_deleted {
+            // Its time was over when it had been refused, or is by now.
+            return;
+        }
         assert!(self.verdict.is_some(), "it comes to no end: {:#}", self.world.job);
+        // The clock may have been set back since.
+        let completed = self.world.job["status"]["completionTime"].as_str();
+        let completed = completed.and_then(|time| time.parse().ok());
+        self.world.now = completed.map_or(self.world.now, |time| self.world.now.max(time));
+        for _ in 0..3 {
+            self.look(usize::MAX);
+            self.world.bury();
+        }
+        self.check_left_over();
         self.world.wait(1_000);
         self.look(usize::MAX);
         self.look(usize::MAX);
         let has_time_to_live = !self.world.job["spec"]["runPolicy"]["ttlSecondsAfterFinished"].is_null();
         assert_eq!(self.is_deleted, has_time_to_live);
+    }
+}
+
+impl Story {
+    /// What has ended leaves what its policy says: no more pods, and no address without a pod.
+    fn check_left_over(&self) {
+        let policy = self.world.job["spec"]["runPolicy"]["cleanPodPolicy"].clone();
+        if self.is_deleted || policy.is_null() || policy == "None" {
+            return;
+        }
+        let own = |controller: &Option<String>| controller.as_deref() == Some("job-uid");
+        let pods = self.world.observed.pods.iter().filter(|pod| own(&pod.controller));
+        let pods: Vec<&Pod> = pods.collect();
+        let goes = |pod: &&&Pod| policy == "All" || is_alive(pod);
+        assert_eq!(pods.iter().find(goes), None, "{policy}");
+        let others = self.world.observed.others.iter();
+        let services = others.filter(|other| other.kind == "Service" && own(&other.controller));
+        // That of an MPIJob is of all its pods.
+        for service in services.filter(|service| service.name != "j") {
+            let has_pod = pods.iter().any(|pod| pod.name == service.name);
+            assert!(has_pod, "{policy}: Service {} is left over", service.name);
+        }
     }
 }
 
@@ -322,9 +394,11 @@ fn verdict(status: &Value) -> Option<Value> {
         return Some(status.clone());
     }
     let conditions = status["conditions"].as_array()?;
+    // What was refused may be mended.
     let is_end = |condition: &&Value| {
         ["Succeeded", "Failed"].contains(&condition["type"].as_str().unwrap_or_default())
             && condition["status"] == "True"
+            && !condition["reason"].to_string().contains("FailedValidation")
     };
     let end = conditions.iter().find(is_end)?;
     Some(json!([end, status["completionTime"]]))
@@ -345,7 +419,18 @@ fn check_conditions(status: &Value) {
         !(types.contains(&"Running") && types.contains(&"Restarting")),
         "{types:?}"
     );
-    let has_ended = types.contains(&"Succeeded") || types.contains(&"Failed");
+    let is_end = |condition: &Value| {
+        let kind = condition["type"].as_str().unwrap_or_default();
+        ["Succeeded", "Failed"].contains(&kind) && condition["status"] == "True"
+    };
+    let has_ended = conditions.iter().any(is_end);
+    if !has_ended && conditions.len() > 1 {
+        assert_ne!(
+            types.last(),
+            Some(&"Failed"),
+            "what has not failed does not look so"
+        );
+    }
     assert_eq!(has_ended, !status["completionTime"].is_null(), "{status:#}");
     if has_ended {
         assert!(

@@ -3,10 +3,10 @@
 
 use proptest::prelude::*;
 
-use super::{jax, job, pytorch, stories};
+use super::{jax, job, pytorch, stories, tensorflow};
 use crate::{
     observed::Phase,
-    simulation::{World, end},
+    simulation::{World, end, is_alive},
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ enum Step {
     Advance(usize),
     /// Pods that were asked to stop are gone.
     Bury,
+    /// The controller of batch Jobs looks.
+    Batch,
     Wait(i64),
 }
 
@@ -26,7 +28,9 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Look(usize::MAX)),
         6 => (0..4usize).prop_map(Step::Advance),
         2 => Just(Step::Bury),
+        2 => Just(Step::Batch),
         1 => (-5..400i64).prop_map(Step::Wait),
+        1 => prop::sample::select(vec![-86_400, 86_400]).prop_map(Step::Wait),
     ]
 }
 
@@ -64,7 +68,10 @@ impl Story {
             return;
         };
         let code = script.get(self.attempts[place]).copied().unwrap_or(0);
-        let pod = self.world.observed.pods.iter_mut().find(|pod| pod.name == *name);
+        // The pods of a batch Job have names behind its own.
+        let batch = format!("{name}-");
+        let mut pods = self.world.observed.pods.iter_mut();
+        let pod = pods.find(|pod| (pod.name == *name || pod.name.starts_with(&batch)) && is_alive(pod));
         let Some(pod) = pod.filter(|pod| pod.deleted.is_none()) else {
             return;
         };
@@ -87,6 +94,7 @@ impl Story {
                 }
                 Step::Advance(place) => self.advance(*place),
                 Step::Bury => self.world.bury(),
+                Step::Batch => self.world.run_batch_jobs(),
                 Step::Wait(seconds) => self.world.wait(*seconds),
             }
         }
@@ -95,6 +103,8 @@ impl Story {
     /// Everybody does what is left to do, and nobody dies any more.
     fn conclude(&mut self) {
         for _ in 0..60 {
+            self.world.settle();
+            self.world.run_batch_jobs();
             self.world.settle();
             if !self.world.job["status"]["completionTime"].is_null() {
                 return;
@@ -107,6 +117,21 @@ impl Story {
     }
 }
 
+/// A job that ends as its three workers do, and its container.
+fn by_workers(kind: &str, policy: &str) -> (String, &'static str) {
+    let roles = "Worker:3:ExitCode";
+    match kind {
+        "JAXJob" => (jax(roles, policy), "jax"),
+        "PyTorchJob" => (pytorch(roles, policy), "pytorch"),
+        "PaddleJob" => (job(kind, "paddleReplicaSpecs", "paddle", roles, policy), "paddle"),
+        _ => {
+            let policy = format!("  successPolicy: AllWorkers\n{policy}");
+            (tensorflow(roles, &policy), "tensorflow")
+        }
+    }
+}
+
+const BY_WORKERS: [&str; 4] = ["JAXJob", "PyTorchJob", "PaddleJob", "TFJob"];
 const WORKERS: [&str; 3] = ["worker-0", "worker-1", "worker-2"];
 
 proptest! {
@@ -114,6 +139,7 @@ proptest! {
 
     #[test]
     fn the_end_does_not_depend_on_the_order_of_things(
+        kind in prop::sample::select(BY_WORKERS.to_vec()),
         scripts in scripts(),
         limit in 0..6usize,
         steps in prop::collection::vec(step(), 0..80),
@@ -122,7 +148,8 @@ proptest! {
         let is_permanent = scripts.iter().flatten().any(|code| *code < 128);
         let expected = if is_permanent || failures > limit { "Failed" } else { "Succeeded" };
         let policy = format!("  runPolicy: {{backoffLimit: {limit}}}\n");
-        let mut story = Story::new(&jax("Worker:3:ExitCode", &policy), "jax", &WORKERS, scripts);
+        let (yaml, container) = by_workers(kind, &policy);
+        let mut story = Story::new(&yaml, container, &WORKERS, scripts);
         story.run(&steps);
         story.conclude();
         let conditions = story.world.conditions();
@@ -169,5 +196,27 @@ proptest! {
         prop_assert!(conditions.ends_with(expected), "{conditions} instead of {expected}");
         prop_assert!(story.world.made <= 3 + limit);
         prop_assert_eq!(story.world.names(), ["j-launcher"]);
+    }
+
+    /// Its batch Job tries the launcher again whatever its exit code.
+    #[test]
+    fn so_does_one_whose_launcher_is_a_batch_job(
+        version in prop::sample::select(vec!["v1alpha2", "v2beta1"]),
+        scripts in scripts(),
+        limit in 0..6usize,
+        steps in prop::collection::vec(step(), 0..80),
+    ) {
+        let launcher = &scripts[0];
+        let expected = if launcher.len() > limit { "Failed" } else { "Succeeded" };
+        let scripts = vec![launcher.clone()];
+        let policy = format!("  runPolicy: {{backoffLimit: {limit}, cleanPodPolicy: Running}}\n");
+        let yaml = job("MPIJob", "mpiReplicaSpecs", "mpi", "Launcher:1:OnFailure Worker:2:OnFailure", &policy)
+            .replace("kubeflow.org/v1", &format!("kubeflow.org/{version}"));
+        let mut story = Story::new(&yaml, "mpi", &["launcher"], scripts);
+        story.run(&steps);
+        story.conclude();
+        let conditions = story.world.conditions();
+        prop_assert!(conditions.ends_with(expected), "{conditions} instead of {expected}");
+        prop_assert!(story.world.names().iter().all(|name| name.starts_with("j-launcher-")));
     }
 }

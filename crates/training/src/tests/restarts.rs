@@ -1,3 +1,6 @@
+use jiff::SignedDuration;
+use serde_json::json;
+
 use super::{jax, pytorch, tensorflow};
 use crate::simulation::{World, end};
 
@@ -211,4 +214,56 @@ fn the_kubelet_does_not_restart_one_of_a_gang_by_itself() {
             .all(|pod| pod.object["spec"]["restartPolicy"] == "Never")
     );
     assert_eq!(pods.count(), 3);
+}
+
+#[test]
+fn a_clock_that_is_set_back_by_a_day_keeps_no_restart_waiting() {
+    let mut world = World::new(&jax("Worker:1:ExitCode", ""));
+    world.settle();
+    for _ in 0..2 {
+        world.run_all();
+        world.end("j-worker-0", "jax", 137);
+        world.settle();
+    }
+    assert!(world.pod("j-worker-0").is_none(), "the second restart waits");
+    world.wait(-86_400);
+    for _ in 0..2 {
+        world.settle();
+        if world.pod("j-worker-0").is_none() {
+            world.now = world
+                .plan()
+                .wake_at
+                .unwrap()
+                .min(world.now + SignedDuration::from_secs(300));
+        }
+    }
+    assert!(world.pod("j-worker-0").is_some());
+}
+
+#[test]
+fn a_clock_that_is_set_back_by_a_day_gives_no_job_a_day_more() {
+    let mut world = World::new(&jax("Worker:1", "  runPolicy: {activeDeadlineSeconds: 60}\n"));
+    world.settle();
+    world.run_all();
+    world.wait(-86_400);
+    world.settle();
+    world.wait(61);
+    world.settle();
+    assert!(world.conditions().ends_with("Failed"), "{}", world.conditions());
+}
+
+#[test]
+fn pods_that_go_with_fewer_replicas_do_not_take_their_restarts_along() {
+    let mut world = World::new(&pytorch("Worker:2", "  runPolicy: {backoffLimit: 2}\n"));
+    world.settle();
+    world.run_all();
+    world.change("j-worker-1", |pod| pod.restarts = 2);
+    world.settle();
+    world.job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = json!(1);
+    world.settle();
+    assert_eq!(world.names(), ["j-worker-0"]);
+    assert!(world.message().contains("restart 2 of 2"), "{}", world.message());
+    world.change("j-worker-0", |pod| pod.restarts = 1);
+    world.settle();
+    assert!(world.conditions().ends_with("Failed"), "{}", world.conditions());
 }

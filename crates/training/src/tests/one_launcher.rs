@@ -1,0 +1,247 @@
+//! Launchers that batch Jobs make: one at a time, within the budget of their job, and of one version.
+
+use serde_json::json;
+
+use super::mpi::{job, launcher};
+use crate::{
+    Phase,
+    simulation::{World, end, is_alive, is_launched},
+};
+
+/// A gang of the version, whose workers may be restarted, with three restarts for all.
+fn gang(version: &str, rest: &str) -> World {
+    let rest = format!("  runPolicy: {{backoffLimit: 3, suspend: false}}\n{rest}");
+    let yaml = job(version, &rest, "")
+        .replace(
+            "{name: j}",
+            "{name: j, annotations: {trainyard.dev/gang-restart: \"true\"}}",
+        )
+        .replace(
+            "Worker: {replicas: 2",
+            "Worker: {replicas: 2, restartPolicy: OnFailure",
+        );
+    let mut world = World::new(&yaml);
+    world.settle();
+    go_on(&mut world);
+    world
+}
+
+/// The batch Job makes its pod, and all run.
+fn go_on(world: &mut World) {
+    world.run_batch_jobs();
+    world.run_all();
+    world.settle();
+}
+
+/// The program of the launcher that runs ends.
+fn end_launcher(world: &mut World, code: i32) {
+    let mut pods = world.observed.pods.iter_mut();
+    let running = pods.find(|pod| is_launched(pod) && is_alive(pod)).unwrap();
+    end(running, "l", code);
+    world.run_batch_jobs();
+    world.settle();
+}
+
+fn evict(world: &mut World, name: &str) {
+    world.change(name, |pod| {
+        pod.phase = Phase::Failed;
+        pod.reason = "Evicted".to_owned();
+    });
+}
+
+#[test]
+fn a_gang_restart_forgets_no_failure_of_the_launcher() {
+    for version in ["v2beta1", "v1alpha2"] {
+        let mut world = gang(version, "");
+        for _ in 0..2 {
+            end_launcher(&mut world, 1);
+            go_on(&mut world);
+        }
+        assert!(world.message().contains("restart 2 of 3"), "{}", world.message());
+        evict(&mut world, "j-worker-1");
+        world.settle();
+        go_on(&mut world);
+        assert!(world.message().contains("restart 3 of 3"), "{}", world.message());
+        assert_eq!(world.conditions(), "Created Running");
+        // The next is one too many, whoever would make it.
+        end_launcher(&mut world, 1);
+        assert_eq!(
+            world.observed.jobs[0].failure.as_ref().unwrap().0,
+            "BackoffLimitExceeded"
+        );
+        assert!(world.conditions().ends_with("Failed"), "{}", world.conditions());
+    }
+}
+
+#[test]
+fn a_suspended_job_forgets_no_restart() {
+    for version in ["v1alpha2", "v1", "v2beta1"] {
+        let rest = "  runPolicy: {backoffLimit: 3, suspend: false}\n";
+        let yaml = job(version, rest, "").replace(
+            "Worker: {replicas: 2",
+            "Worker: {replicas: 2, restartPolicy: OnFailure",
+        );
+        let mut world = World::new(&yaml);
+        world.settle();
+        go_on(&mut world);
+        world.change("j-worker-0", |pod| pod.restarts = 1);
+        if version != "v1" {
+            end_launcher(&mut world, 1);
+            go_on(&mut world);
+        }
+        let wanted = if version == "v1" {
+            "restart 1 of 3"
+        } else {
+            "restart 2 of 3"
+        };
+        world.settle();
+        assert!(world.message().contains(wanted), "{}", world.message());
+        world.job["spec"]["runPolicy"]["suspend"] = json!(true);
+        world.settle();
+        world.run_batch_jobs();
+        world.bury();
+        world.settle();
+        assert!(
+            world.observed.pods.iter().all(|pod| !is_alive(pod)),
+            "{:?}",
+            world.names()
+        );
+        world.job["spec"]["runPolicy"]["suspend"] = json!(false);
+        world.settle();
+        go_on(&mut world);
+        assert_eq!(world.conditions(), "Created -Suspended Running");
+        assert!(world.message().contains(wanted), "{version}: {}", world.message());
+    }
+}
+
+/// Somebody deletes the batch Job, whose pods take their time to end.
+fn lose_batch_job(world: &mut World) {
+    world.observed.jobs.clear();
+    let now = world.now;
+    let pods = world.observed.pods.iter_mut();
+    for pod in pods.filter(|pod| is_launched(pod)) {
+        pod.deleted = Some(now);
+    }
+}
+
+#[test]
+fn the_next_launcher_waits_for_the_end_of_one_whose_job_is_gone() {
+    for version in ["v2beta1", "v1alpha2"] {
+        let mut world = World::new(&job(version, "", ""));
+        world.settle();
+        go_on(&mut world);
+        lose_batch_job(&mut world);
+        world.reconcile();
+        assert!(world.observed.jobs.is_empty(), "{:?}", world.names());
+        world.bury();
+        world.settle();
+        assert_eq!(world.observed.jobs.len(), 1);
+        go_on(&mut world);
+        assert_eq!(world.conditions(), "Created Running");
+    }
+}
+
+#[test]
+fn nor_is_the_rest_of_a_gang_made_before() {
+    let mut world = gang("v2beta1", "");
+    lose_batch_job(&mut world);
+    evict(&mut world, "j-worker-1");
+    world.reconcile();
+    world.reconcile();
+    world
+        .observed
+        .pods
+        .retain(|pod| pod.deleted.is_none() || is_launched(pod));
+    world.reconcile();
+    assert!(
+        world.names().iter().all(|name| name.starts_with("j-launcher-")),
+        "{:?}",
+        world.names()
+    );
+    world.bury();
+    world.settle();
+    assert_eq!((world.names().len(), world.observed.jobs.len()), (2, 1));
+}
+
+#[test]
+fn a_launcher_on_a_lost_node_is_not_waited_for_for_ever() {
+    let mut world = World::new(&job("v2beta1", "", ""));
+    world.settle();
+    go_on(&mut world);
+    lose_batch_job(&mut world);
+    for pod in world.observed.pods.iter_mut().filter(|pod| is_launched(pod)) {
+        pod.is_disrupted = true;
+    }
+    let plan = world.reconcile();
+    assert!(world.observed.jobs.is_empty());
+    world.now = plan.wake_at.unwrap();
+    world.reconcile();
+    assert_eq!(world.observed.jobs.len(), 1);
+}
+
+#[test]
+fn a_launcher_that_is_a_rank_is_restarted_with_its_gang() {
+    let mut world = gang("v2beta1", "  runLauncherAsWorker: true\n");
+    let before = world.names().join(" ");
+    end_launcher(&mut world, 137);
+    let cause = world.job["status"]["restarts"]["cause"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        cause.starts_with("launcher-") && cause.ends_with("exit 137, OOMKilled"),
+        "{cause}"
+    );
+    go_on(&mut world);
+    assert_eq!(world.conditions(), "Created Running");
+    assert!(world.message().contains("restart 1 of 3"), "{}", world.message());
+    assert_eq!((launcher(&mut world).gang, world.names().len()), (1, 3));
+    assert!(world.observed.pods.iter().all(|pod| pod.gang == 1), "{before}");
+    for restart in 2..=3 {
+        world.wait(3600);
+        end_launcher(&mut world, 1);
+        go_on(&mut world);
+        let wanted = format!("restart {restart} of 3");
+        assert!(world.message().contains(&wanted), "{}", world.message());
+    }
+    end_launcher(&mut world, 1);
+    assert!(world.conditions().ends_with("Failed"), "{}", world.conditions());
+}
+
+/// A stored job with its writers: who, in which version, when.
+fn written(world: &mut World, writers: &[(&str, &str, &str)]) {
+    let fields = writers.iter().map(|(manager, version, time)| {
+        json!({"manager": manager, "apiVersion": format!("kubeflow.org/{version}"), "time": format!("2026-01-01T00:00:{time}Z")})
+    });
+    let meta = &mut world.job["metadata"];
+    meta["managedFields"] = fields.collect();
+    meta["resourceVersion"] = json!("7");
+    meta["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
+}
+
+#[test]
+fn a_job_stays_of_its_version_whoever_writes_it_in_another() {
+    for (own, other) in [("v2beta1", "v1"), ("v1", "v2beta1"), ("v1alpha2", "v2beta1")] {
+        let mut world = World::new(&job(own, "", ""));
+        written(&mut world, &[("kubectl-client-side-apply", own, "00")]);
+        // As it is stored, and so told by the server.
+        world.job["apiVersion"] = json!("kubeflow.org/v2beta1");
+        world.settle();
+        go_on(&mut world);
+        let (pods, jobs) = (world.names().join(" "), world.observed.jobs.len());
+        // Another edits it in the version that it prefers, and the first applies it again.
+        let writers = [
+            ("kubectl-edit", other, "05"),
+            ("kubectl-client-side-apply", own, "09"),
+        ];
+        written(&mut world, &writers);
+        world.job["metadata"]["generation"] = json!(3);
+        world.settle();
+        assert_eq!(
+            (world.names().join(" "), world.observed.jobs.len()),
+            (pods, jobs),
+            "{own}"
+        );
+        assert_eq!(world.conditions(), "Created Running");
+    }
+}
