@@ -131,8 +131,13 @@ fn spec(kind: &Kind) -> Value {
     replicas["maxProperties"] = json!(10);
     replicas["x-kubernetes-validations"] = json!(rules::of_replicas(kind));
     replicas["additionalProperties"]["x-kubernetes-validations"] = json!(rules::of_replica(kind));
+    spec["x-kubernetes-validations"] = json!(rules::of_spec());
     let run_policy = &mut spec["properties"]["runPolicy"];
     run_policy["x-kubernetes-validations"] = json!(rules::of_run_policy(kind));
+    if kind.kind != "MPIJob" {
+        let queue = &mut run_policy["properties"]["schedulingPolicy"]["properties"]["queue"];
+        queue["x-kubernetes-validations"] = json!(rules::of_queue());
+    }
     accept_old_layout(&mut spec["properties"]);
     spec
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     kinds::Kind,
     names::{MANAGED_BY, MPI_MANAGED_BY, MULTIKUEUE},
+    run_policy::MOST_PROCESSES,
 };
 
 fn rule(rule: &str, reason: &str, path: &str, message: &str) -> Value {
@@ -54,7 +55,15 @@ pub(crate) fn of_replicas(kind: &Kind) -> Vec<Value> {
             "",
             "must not have more than 1 Chief or Master role",
         )),
-        "PyTorchJob" => rules.push(exactly_one("Master")),
+        "PyTorchJob" => {
+            rules.push(exactly_one("Master"));
+            rules.push(rule(
+                "!('Worker' in self) || !has(self['Worker'].replicas) || self['Worker'].replicas >= 1",
+                FORBIDDEN,
+                "",
+                "Worker replicas must be at least 1",
+            ));
+        }
         "XGBoostJob" => {
             rules.push(rule("'Master' in self || 'master' in self", REQUIRED, "", "Master must be present"));
             rules.push(exactly_one("Master"));
@@ -80,12 +89,44 @@ pub(crate) fn of_run_policy(kind: &Kind) -> Vec<Value> {
         managers.join("', '")
     );
     let message = format!("supported values: {}", managers.join(", "));
-    let is_known = rule(&known, INVALID, ".managedBy", &message);
-    let is_kept = rule(
-        "(has(self.managedBy) ? self.managedBy : '') == (has(oldSelf.managedBy) ? oldSelf.managedBy : '')",
+    vec![rule(&known, INVALID, ".managedBy", &message)]
+}
+
+/// Rules of a specification. Where the run policy comes and goes as a whole, only what is above it sees it.
+pub(crate) fn of_spec() -> Vec<Value> {
+    let manager = |of: &str| {
+        format!("(has({of}.runPolicy) && has({of}.runPolicy.managedBy) ? {of}.runPolicy.managedBy : '')")
+    };
+    vec![rule(
+        &format!("{} == {}", manager("self"), manager("oldSelf")),
         INVALID,
-        ".managedBy",
+        ".runPolicy.managedBy",
         "field is immutable",
+    )]
+}
+
+/// Rules of the queue in which a job waits. MPIJobs may change it, as they always could.
+pub(crate) fn of_queue() -> Vec<Value> {
+    vec![rule(
+        "self == oldSelf",
+        INVALID,
+        "",
+        "spec.runPolicy.schedulingPolicy.queue is immutable",
+    )]
+}
+
+/// Types of devices of which `torchrun` knows the number.
+const DEVICES: [&str; 7] = ["cpu", "gpu", "xpu", "npu", "hpu", "mlu", "musa"];
+
+/// Rules of how many processes `torchrun` starts on a node.
+pub(crate) fn of_processes() -> Vec<Value> {
+    let devices = DEVICES.join("', '");
+    let condition = format!(
+        "type(self) == int ? self >= 1 && self <= {MOST_PROCESSES} : self in ['auto', '{devices}'] || self.matches('^([1-9][0-9]{{0,3}}|{MOST_PROCESSES})$')"
     );
-    vec![is_known, is_kept]
+    let message = format!(
+        "must be auto, a type of device ({}) or a number from 1 to {MOST_PROCESSES}",
+        DEVICES.join(", ")
+    );
+    vec![rule(&condition, INVALID, "", &message)]
 }

@@ -17,8 +17,9 @@ use schemas::Structural;
 use serde_json::{Value, json};
 
 use crate::{
-    job::{Framework, Job, Mpi, MpiVersion},
-    read, standalone_mxnet,
+    Settings, children,
+    job::{Framework, Job, Mpi, MpiVersion, Replica},
+    read, standalone_mxnet, template as templates, verdict,
 };
 
 /// Everything that keeps the job from being run; empty when it is fine. An object of another kind
@@ -146,7 +147,61 @@ fn of_job(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
     }
     if let Some(mpi) = job.mpi() {
         workers(job, mpi, &replicas_path.key("Worker"), errors);
+        ssh_path(mpi, errors);
     }
+    if errors.is_empty() {
+        deciding(job, &replicas_path, errors);
+    }
+    if errors.is_empty() {
+        for replica in job.replicas.iter().filter(|replica| mounts_something(replica)) {
+            completed(
+                job,
+                replica,
+                &replicas_path.key(replica.role).child("template"),
+                errors,
+            );
+        }
+    }
+}
+
+/// A job without those who decide would never end.
+fn deciding(job: &Job, path: &Path, errors: &mut Vec<FieldError>) {
+    let roles = verdict::deciding_roles(job);
+    match roles.iter().find_map(|role| job.replica(role)) {
+        Some(replica) if replica.count == 0 => {
+            let path = path.key(replica.role).child("replicas");
+            let detail = "must be at least 1, as the job ends with it";
+            errors.push(FieldError::forbidden(&path, detail));
+        }
+        Some(_) => {}
+        None => {
+            let detail = format!("must have one of {}, as the job ends with it", roles.join(", "));
+            errors.push(FieldError::required(path, detail));
+        }
+    }
+}
+
+fn ssh_path(mpi: &Mpi, errors: &mut Vec<FieldError>) {
+    if mpi.ssh_path.contains(':') {
+        let path = Path::new("spec").child("sshAuthMountPath");
+        let detail = "must not contain ':'";
+        errors.push(FieldError::invalid(&path, &json!(mpi.ssh_path), detail));
+    }
+}
+
+/// Only where the user mounts something can it be in the way of what the operator mounts.
+fn mounts_something(replica: &Replica) -> bool {
+    let spec = &replica.template["spec"];
+    let containers = spec["containers"].as_array().into_iter().flatten();
+    let mut mounts = containers.map(|container| &container["volumeMounts"]);
+    !templates::is_empty_list(&spec["volumes"]) || mounts.any(|mounts| !templates::is_empty_list(mounts))
+}
+
+/// What the operator adds is part of the pod that the API server is asked for. It stands behind the user's own,
+/// so that the paths are those of the user's template.
+fn completed(job: &Job, replica: &Replica, path: &Path, errors: &mut Vec<FieldError>) {
+    let completed = children::completed_template(job, replica, 0, &Settings::default());
+    pod_template(&completed, path, errors);
 }
 
 fn restart_policies(job: &Job) -> &'static [&'static str] {
@@ -172,16 +227,7 @@ fn workers(job: &Job, mpi: &Mpi, path: &Path, errors: &mut Vec<FieldError>) {
 
 fn run_policy(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
     let path = Path::new("spec").child("runPolicy");
-    let policy = &object["spec"]["runPolicy"];
-    if let Some(clean) = policy["cleanPodPolicy"].as_str() {
-        one_of(
-            &path.child("cleanPodPolicy"),
-            clean,
-            &["All", "Running", "None"],
-            errors,
-        );
-    }
-    if let Some(manager) = policy["managedBy"].as_str() {
+    if let Some(manager) = object["spec"]["runPolicy"]["managedBy"].as_str() {
         let own = if job.mpi().is_some() {
             resources::names::MPI_MANAGED_BY
         } else {

@@ -26,7 +26,7 @@ use crate::{
 
 pub(crate) use groups::members;
 pub(crate) use metadata::{metadata, role_selector};
-pub(crate) use pods::pod;
+pub(crate) use pods::{pod, template as completed_template};
 pub(crate) use services::service;
 
 /// An object to make.

@@ -40,15 +40,19 @@ pub(crate) fn runs(job: &Job, account: &Account<'_>) -> bool {
 
 /// The role whose success is the job's.
 fn deciding_role<'a, 'b>(job: &Job, account: &'a Account<'b>) -> Option<&'a Role<'b>> {
-    let order: &[&str] = match job.framework {
+    deciding_roles(job).iter().find_map(|role| account.role(role))
+}
+
+/// Of these roles, the first that a job has decides.
+pub(crate) fn deciding_roles(job: &Job) -> &'static [&'static str] {
+    match job.framework {
         Framework::TensorFlow { .. } => &["Chief", "Master", "Worker"],
         Framework::PyTorch { .. } | Framework::XgBoost | Framework::Paddle { .. } => &["Master", "Worker"],
         Framework::Jax => &["Worker"],
         // Without a scheduler it is a single worker, or a search for the best kernels.
         Framework::Mxnet => &["Scheduler", "Worker", "Tuner"],
         Framework::Mpi(_) => &["Launcher"],
-    };
-    order.iter().find_map(|role| account.role(role))
+    }
 }
 
 /// Kinds differ in whether their messages name the namespace.

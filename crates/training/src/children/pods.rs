@@ -22,7 +22,7 @@ pub(crate) fn pod(job: &Job, replica: &Replica, index: u32, settings: &Settings)
 }
 
 /// The template of a replica's pod with everything the operator adds.
-pub(super) fn template(job: &Job, replica: &Replica, index: u32, settings: &Settings) -> Value {
+pub(crate) fn template(job: &Job, replica: &Replica, index: u32, settings: &Settings) -> Value {
     let mut template = replica.template.clone();
     let labels = metadata::labels(job, replica, index);
     if !template["metadata"].is_object() {

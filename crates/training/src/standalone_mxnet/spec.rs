@@ -135,6 +135,11 @@ pub(super) fn check(job: &MxJob) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (i, replica) in job.replicas.iter().enumerate() {
         replica_errors(job, replica, &path.index(i), &mut errors);
+        // The names of both would be the same, and each would be told of the other's workers.
+        if job.replicas[..i].iter().any(|other| other.role == replica.role) {
+            let path = path.index(i).child("mxReplicaType");
+            errors.push(FieldError::duplicate(&path, &json!(replica.role)));
+        }
     }
     let has = |role: &str| job.count(role) > 0;
     let mode = Path::new("spec").child("jobMode");

@@ -68,7 +68,10 @@ fn a_program_that_says_why_it_ends_fails_the_job() {
 
 #[test]
 fn a_job_without_a_scheduler_is_refused_with_the_reason() {
-    let yaml = distributed().replace("mxReplicaType: SCHEDULER", "mxReplicaType: WORKER");
+    let yaml = distributed().replace(
+        "replicas: 1, mxReplicaType: SCHEDULER",
+        "replicas: 0, mxReplicaType: SCHEDULER",
+    );
     let mut world = World::new(&yaml);
     world.reconcile();
     assert_eq!(world.job["status"]["phase"], "Failed");
