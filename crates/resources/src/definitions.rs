@@ -93,10 +93,15 @@ fn root(kind: &Kind) -> Value {
         "properties": {
             "apiVersion": {"type": "string"},
             "kind": {"type": "string"},
-            "metadata": {"type": "object"},
+            // Said to be as long as it may be at all, so that what rules about it cost can be known.
+            "metadata": {"type": "object", "properties": {
+                "name": {"type": "string", "maxLength": 253},
+                "generateName": {"type": "string"},
+            }},
             "spec": spec(kind),
             "status": status(kind),
         },
+        "x-kubernetes-validations": rules::of_root(kind),
     })
 }
 

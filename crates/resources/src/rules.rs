@@ -20,6 +20,43 @@ const REQUIRED: &str = "FieldValueRequired";
 const FORBIDDEN: &str = "FieldValueForbidden";
 const INVALID: &str = "FieldValueInvalid";
 
+/// Pods and Services have names of so many characters at most.
+pub const LONGEST_NAME: usize = 63;
+
+/// What is said of a name that is too long, by the definitions and by whoever looks at jobs that were stored before.
+pub const TOO_LONG: &str =
+    "must be shorter: the names of its pods, `<name>-<role>-<number>`, have at most 63 characters";
+
+/// Rules of an object as a whole: its name leaves room for what is made of it. The first words are about jobs that
+/// were stored before there was this rule, and about the many whose names are short whatever they ask for.
+pub(crate) fn of_root(kind: &Kind) -> Vec<Value> {
+    if kind.roles.contains(&"SCHEDULER") {
+        return vec![of_mxnet_name()];
+    }
+    let longest = kind.roles.iter().map(|role| role.len()).max().unwrap_or_default();
+    let always = LONGEST_NAME - longest - "--9999".len();
+    let replicas = format!("self.spec.{}", kind.replicas_field);
+    let number = format!(
+        "(has({replicas}[role].replicas) && {replicas}[role].replicas > 1 ? {replicas}[role].replicas - 1 : 0)"
+    );
+    let suffix = format!("size(role) + size(string({number})) + 2");
+    // There is one launcher, and it has no number.
+    let suffix = match kind.kind {
+        "MPIJob" => format!("(role == 'Launcher' ? 9 : {suffix})"),
+        _ => suffix,
+    };
+    let condition = format!(
+        "has(self.status) || size(self.metadata.name) <= {always} || !has({replicas}) || {replicas}.all(role, size(self.metadata.name) + {suffix} <= {LONGEST_NAME})"
+    );
+    vec![rule(&condition, INVALID, ".metadata.name", TOO_LONG)]
+}
+
+fn of_mxnet_name() -> Value {
+    let suffix = "size(has(self.spec.RuntimeId) && self.spec.RuntimeId != '' ? self.spec.RuntimeId : 'abcd') + size(has(self.spec.jobMode) && self.spec.jobMode == 'dist' ? '-scheduler--0' : '-worker--0')";
+    let condition = format!("has(self.status) || size(self.metadata.name) + {suffix} <= {LONGEST_NAME}");
+    rule(&condition, INVALID, ".metadata.name", TOO_LONG)
+}
+
 const CONTAINERS: &str = ".template.spec.containers";
 const HAS_CONTAINERS: &str = "has(self.template) && has(self.template.spec) && has(self.template.spec.containers) && size(self.template.spec.containers) > 0";
 

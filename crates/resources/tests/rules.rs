@@ -75,6 +75,47 @@ fn a_job_stays_in_its_queue_unless_it_is_an_mpi_job() {
 }
 
 #[test]
+fn a_name_leaves_room_for_those_of_the_pods() {
+    let name = |length: usize| "n".repeat(length);
+    let refused = [format!(
+        "metadata.name: Invalid value: \"object\": {}",
+        resources::TOO_LONG
+    )];
+    let check = |kind: &Kind, length: usize, replicas: u32| {
+        on_create(kind, &job(kind, &name(length), "Worker", replicas))
+    };
+    // `-worker-9` and `-launcher` have 9 characters, `-worker-10` has 10.
+    for kind in [&kinds::TF_JOB, &kinds::PYTORCH_JOB, &kinds::MPI_JOB] {
+        assert!(check(kind, 54, 10).is_empty(), "{}", kind.kind);
+        assert_eq!(check(kind, 54, 11), refused, "{}", kind.kind);
+        assert!(check(kind, 50, 10_000).is_empty(), "{}", kind.kind);
+    }
+    assert_eq!(check(&kinds::JAX_JOB, 63, 1), refused);
+    let launcher = job(&kinds::MPI_JOB, &name(55), "Launcher", 1);
+    assert_eq!(on_create(&kinds::MPI_JOB, &launcher), refused);
+    let mut mxnet = json!({
+        "apiVersion": "mxnet.mlkube.io/v1beta1", "kind": "MxJob", "metadata": {"name": name(46)},
+        "spec": {"jobMode": "dist", "replicaSpecs": []},
+    });
+    assert!(on_create(&kinds::MX_JOB, &mxnet).is_empty());
+    mxnet["spec"]["RuntimeId"] = json!("abcde");
+    assert_eq!(on_create(&kinds::MX_JOB, &mxnet).len(), 1);
+}
+
+#[test]
+fn a_job_with_a_long_name_that_was_stored_before_may_still_change() {
+    let mut old = job(&kinds::TF_JOB, &"n".repeat(60), "Worker", 1);
+    let mut new = old.clone();
+    new["status"] = json!({"conditions": [{"type": "Failed", "status": "True"}]});
+    let mut errors = Vec::new();
+    schemas::validate_status_update(&new, &old, &schema(&kinds::TF_JOB), &mut errors);
+    assert!(errors.is_empty(), "{errors:?}");
+    old["metadata"]["finalizers"] = json!(["a/b"]);
+    old["status"] = new["status"].clone();
+    assert!(on_update(&kinds::TF_JOB, &old, &new).is_empty());
+}
+
+#[test]
 fn a_word_that_was_stored_before_it_was_known_to_be_wrong_may_stay() {
     let mut old = job(&kinds::TF_JOB, "j", "Worker", 1);
     old["spec"]["runPolicy"] = json!({"cleanPodPolicy": "running"});

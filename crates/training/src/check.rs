@@ -12,7 +12,7 @@ use manifests::{
     field::{FieldError, Path},
     names,
 };
-use resources::{Kind, definitions, kinds as table};
+use resources::{Kind, LONGEST_NAME, TOO_LONG, definitions, kinds as table};
 use schemas::Structural;
 use serde_json::{Value, json};
 
@@ -103,21 +103,9 @@ fn of_job(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
         }
     }
     run_policy(object, job, errors);
-    let name = &job.identity.name;
+    name(job, errors);
     for replica in &job.replicas {
         let path = replicas_path.key(replica.role);
-        let longest = job.child_name(replica.role, replica.count.saturating_sub(1));
-        if let Some(problem) = names::dns1035_label(&longest).into_iter().next() {
-            let detail = format!(
-                "will not able to create pod and service with invalid DNS label {}: {problem}",
-                manifests::field::quoted(&longest)
-            );
-            errors.push(FieldError::invalid(
-                &Path::new("metadata").child("name"),
-                &json!(name),
-                detail,
-            ));
-        }
         pod_template(&replica.template, &path.child("template"), errors);
     }
     if let Framework::PyTorch {
@@ -162,6 +150,25 @@ fn of_job(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
             );
         }
     }
+}
+
+/// Pods are named after their job. The definition says so too, to jobs that are new.
+fn name(job: &Job, errors: &mut Vec<FieldError>) {
+    let path = Path::new("metadata").child("name");
+    let replicas = job.replicas.iter();
+    let longest = replicas.map(|replica| job.child_name(replica.role, replica.count.saturating_sub(1)));
+    let Some(longest) = longest.max_by_key(String::len) else {
+        return;
+    };
+    let detail = if longest.len() > LONGEST_NAME {
+        TOO_LONG.to_owned()
+    } else if let Some(problem) = names::dns1035_label(&longest).into_iter().next() {
+        let longest = manifests::field::quoted(&longest);
+        format!("will not able to create pod and service with invalid DNS label {longest}: {problem}")
+    } else {
+        return;
+    };
+    errors.push(FieldError::invalid(&path, &json!(job.name()), detail));
 }
 
 /// A job without those who decide would never end.

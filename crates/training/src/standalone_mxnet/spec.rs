@@ -1,7 +1,7 @@
 //! The specification of an MxJob: read, completed, checked.
 
 use manifests::field::{FieldError, Path};
-use resources::{kinds::OLD_MX_JOB, mxnet::MxJobSpec};
+use resources::{LONGEST_NAME, TOO_LONG, kinds::OLD_MX_JOB, mxnet::MxJobSpec};
 use serde_json::{Value, json};
 
 use crate::{check::pod_template, job::Identity, read, template};
@@ -212,8 +212,11 @@ fn replica_errors(job: &MxJob, replica: &Replica, path: &Path, errors: &mut Vec<
     }
     let longest = job.child_name(&replica.role, replica.count.saturating_sub(1));
     if let Some(problem) = manifests::names::dns1035_label(&longest).into_iter().next() {
-        let detail =
-            format!("will not able to create job and service with invalid DNS label {longest:?}: {problem}");
+        let detail = if longest.len() > LONGEST_NAME {
+            TOO_LONG.to_owned()
+        } else {
+            format!("will not able to create job and service with invalid DNS label {longest:?}: {problem}")
+        };
         errors.push(FieldError::invalid(
             &Path::new("metadata").child("name"),
             &json!(job.identity.name),
