@@ -9,6 +9,7 @@ mod properties;
 mod restarts;
 mod stories;
 mod validation;
+mod waiting;
 mod wrong_values;
 
 use proptest::test_runner::Config as ProptestConfig;
