@@ -4,6 +4,7 @@ mod any_input;
 mod any_story;
 mod mpi;
 mod mxnet;
+mod old_labels;
 mod ports;
 mod properties;
 mod restarts;

@@ -28,7 +28,11 @@ pub(crate) fn template(job: &Job, replica: &Replica, index: u32, settings: &Sett
     if !template["metadata"].is_object() {
         template["metadata"] = json!({});
     }
-    template::map(&mut template["metadata"], "labels").extend(labels);
+    let written = template::map(&mut template["metadata"], "labels");
+    written.extend(labels);
+    for old in &job.old_labels {
+        old.write(job, replica, index, written);
+    }
     template["spec"]["restartPolicy"] = json!(job.restart_policy_of_pod(replica));
     add_environment(job, replica, index, settings, &mut template);
     let main = main_container(job, &template);
