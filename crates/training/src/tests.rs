@@ -11,6 +11,7 @@ mod restarts;
 mod stories;
 mod validation;
 mod waiting;
+mod words;
 mod wrong_values;
 
 use proptest::test_runner::Config as ProptestConfig;
