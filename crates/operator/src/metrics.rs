@@ -14,7 +14,8 @@ use histogram::Histogram;
 pub(crate) use families::{
     CREATED_POD_GROUPS, CREATED_PODS, DELETED_POD_GROUPS, DELETED_PODS, FAILED_PODS, FAILED_SERVICES,
     IS_LEADER, JOBS_CREATED, JOBS_DELETED, JOBS_FAILED, JOBS_RESTARTED, JOBS_SUCCESSFUL, MPI_JOB_INFO,
-    MPI_JOBS_CREATED, MPI_JOBS_FAILED, MPI_JOBS_SUCCESSFUL, QUEUE_DEPTH, SERVICES_CREATED,
+    MPI_JOBS_CREATED, MPI_JOBS_FAILED, MPI_JOBS_RESTARTED, MPI_JOBS_SUCCESSFUL, QUEUE_DEPTH,
+    SERVICES_CREATED,
 };
 
 /// `name="value"`, joined by commas.
@@ -108,13 +109,17 @@ impl Metrics {
                     write_sample(text, family.name, "", "0");
                 }
             }
-            Sort::Gauge => {
+            Sort::Gauge { is_labelled } => {
                 let gauges = self.shared.gauges.lock();
                 let mut samples: BTreeMap<Labels, f64> = BTreeMap::new();
                 for (_, read) in gauges.iter().filter(|(name, _)| *name == family.name) {
                     for (labels, value) in read() {
                         *samples.entry(labels).or_default() += value;
                     }
+                }
+                // A process that waits for its turn is asked too, and answers with what it is not.
+                if samples.is_empty() && !is_labelled {
+                    write_sample(text, family.name, "", "0");
                 }
                 for (labels, value) in samples {
                     write_sample(text, family.name, &labels, &value.to_string());
@@ -208,5 +213,15 @@ mod tests {
         assert!(metrics.text().contains("workqueue_depth{name=\"a\"} 3\n"));
         metrics.forget_figures();
         assert!(!metrics.text().contains("workqueue_depth{"));
+    }
+
+    #[test]
+    fn a_process_that_does_not_lead_says_so() {
+        let metrics = Metrics::default();
+        assert!(metrics.text().contains("\nmpi_operator_is_leader 0\n"));
+        metrics.show(&IS_LEADER, || vec![(String::new(), 1.0)]);
+        assert!(metrics.text().contains("\nmpi_operator_is_leader 1\n"));
+        metrics.forget_figures();
+        assert!(metrics.text().contains("\nmpi_operator_is_leader 0\n"));
     }
 }

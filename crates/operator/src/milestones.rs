@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::metrics::{
     JOBS_CREATED, JOBS_DELETED, JOBS_FAILED, JOBS_RESTARTED, JOBS_SUCCESSFUL, MPI_JOBS_CREATED,
-    MPI_JOBS_FAILED, MPI_JOBS_SUCCESSFUL, Metrics,
+    MPI_JOBS_FAILED, MPI_JOBS_RESTARTED, MPI_JOBS_SUCCESSFUL, Metrics,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +25,13 @@ pub(crate) fn count(metrics: &Metrics, kind: &Kind, namespace: &str, before: &Va
     let labels = [("job_namespace", namespace), ("framework", framework(kind))];
     for milestone in between(before, after) {
         let (of_all, of_mpi) = match milestone {
-            Milestone::Created => (&JOBS_CREATED, Some(&MPI_JOBS_CREATED)),
-            Milestone::Succeeded => (&JOBS_SUCCESSFUL, Some(&MPI_JOBS_SUCCESSFUL)),
-            Milestone::Failed => (&JOBS_FAILED, Some(&MPI_JOBS_FAILED)),
-            Milestone::Restarted => (&JOBS_RESTARTED, None),
+            Milestone::Created => (&JOBS_CREATED, &MPI_JOBS_CREATED),
+            Milestone::Succeeded => (&JOBS_SUCCESSFUL, &MPI_JOBS_SUCCESSFUL),
+            Milestone::Failed => (&JOBS_FAILED, &MPI_JOBS_FAILED),
+            Milestone::Restarted => (&JOBS_RESTARTED, &MPI_JOBS_RESTARTED),
         };
         metrics.count(of_all, &labels);
-        if let Some(of_mpi) = of_mpi.filter(|_| kind.kind == MPI_JOB.kind) {
+        if kind.kind == MPI_JOB.kind {
             metrics.count(of_mpi, &[]);
         }
     }
@@ -54,11 +54,17 @@ fn between(before: &Value, after: &Value) -> Vec<Milestone> {
             reached.push(milestone);
         }
     }
-    let restarts = |status: &Value| status["restarts"]["count"].as_i64().unwrap_or_default();
-    if restarts(after) > restarts(before) {
+    if restarts(after) > restarts(before) && !is(after, FAILED) {
         reached.push(Milestone::Restarted);
     }
     reached
+}
+
+/// Restarts by the operator, and those of a launcher by its batch Job.
+fn restarts(status: &Value) -> i64 {
+    let own = status["restarts"]["count"].as_i64().unwrap_or_default();
+    let of_launcher = status["replicaStatuses"]["Launcher"]["failed"].as_i64();
+    own + of_launcher.unwrap_or_default()
 }
 
 /// Whether a status has come to a state, by its conditions or, for MxJobs, by its phase.
@@ -127,6 +133,23 @@ mod tests {
             [Milestone::Restarted]
         );
         assert_eq!(between(&before, &before), []);
+    }
+
+    #[test]
+    fn a_launcher_that_its_batch_job_starts_again_is_a_restart() {
+        let status = |failed: i64| json!({"replicaStatuses": {"Launcher": {"active": 1, "failed": failed}}});
+        assert_eq!(between(&status(0), &status(1)), [Milestone::Restarted]);
+        let mut given_up = status(2);
+        given_up["conditions"] = json!([{"type": "Failed", "status": "True"}]);
+        assert_eq!(between(&status(1), &given_up), [Milestone::Failed]);
+    }
+
+    #[test]
+    fn mpi_jobs_are_counted_under_their_own_names_too() {
+        let metrics = Metrics::default();
+        let (before, after) = (json!({}), json!({"restarts": {"count": 1}}));
+        count(&metrics, &MPI_JOB, "team", &before, &after);
+        assert!(metrics.text().contains("\nmpi_operator_jobs_restarted_total 1\n"));
     }
 
     #[test]

@@ -93,10 +93,15 @@ fn root(kind: &Kind) -> Value {
         "properties": {
             "apiVersion": {"type": "string"},
             "kind": {"type": "string"},
-            "metadata": {"type": "object"},
+            // Said to be as long as it may be at all, so that what rules about it cost can be known.
+            "metadata": {"type": "object", "properties": {
+                "name": {"type": "string", "maxLength": 253},
+                "generateName": {"type": "string"},
+            }},
             "spec": spec(kind),
             "status": status(kind),
         },
+        "x-kubernetes-validations": rules::of_root(kind),
     })
 }
 
@@ -131,8 +136,13 @@ fn spec(kind: &Kind) -> Value {
     replicas["maxProperties"] = json!(10);
     replicas["x-kubernetes-validations"] = json!(rules::of_replicas(kind));
     replicas["additionalProperties"]["x-kubernetes-validations"] = json!(rules::of_replica(kind));
+    spec["x-kubernetes-validations"] = json!(rules::of_spec());
     let run_policy = &mut spec["properties"]["runPolicy"];
     run_policy["x-kubernetes-validations"] = json!(rules::of_run_policy(kind));
+    if kind.kind != "MPIJob" {
+        let queue = &mut run_policy["properties"]["schedulingPolicy"]["properties"]["queue"];
+        queue["x-kubernetes-validations"] = json!(rules::of_queue());
+    }
     accept_old_layout(&mut spec["properties"]);
     spec
 }

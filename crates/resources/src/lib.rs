@@ -17,5 +17,6 @@ pub mod tasks;
 pub mod workflows;
 
 pub use kinds::{Kind, Port};
+pub use rules::{LONGEST_NAME, TOO_LONG};
 pub use run_policy::{ReplicaSpec, RunPolicy, SchedulingPolicy};
 pub use status::{JobCondition, JobStatus, ReplicaStatus, Restarts};

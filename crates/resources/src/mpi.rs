@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{RunPolicy, specs::Replicas};
+use crate::{RunPolicy, run_policy::CLEAN_POD_POLICIES, specs::Replicas};
 
 /// Distributed training with MPI: one launcher, many workers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +23,7 @@ pub struct MpiJobSpec {
     pub main_container: Option<String>,
     /// v1alpha2 and v1: as of `runPolicy`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = CLEAN_POD_POLICIES))]
     pub clean_pod_policy: Option<String>,
     /// v1alpha2: as of `runPolicy`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,15 +35,18 @@ pub struct MpiJobSpec {
     pub active_deadline_seconds: Option<i64>,
     /// v1alpha2: `OpenMPI`, `IntelMPI` or `MPICH`.
     #[serde(alias = "MPIDistribution", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["OpenMPI", "IntelMPI", "MPICH", "Intel"]))]
     pub mpi_distribution: Option<String>,
-    /// v2beta1: where the SSH key is mounted; `/root/.ssh` when absent.
+    /// v2beta1: where the SSH key is mounted; `/root/.ssh` when absent or empty.
     #[serde(rename = "sshAuthMountPath", skip_serializing_if = "Option::is_none")]
     pub ssh_auth_mount_path: Option<String>,
     /// v2beta1: `AtStartup` or `WaitForWorkersReady`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["AtStartup", "WaitForWorkersReady", ""]))]
     pub launcher_creation_policy: Option<String>,
     /// v2beta1: `OpenMPI`, `Intel` or `MPICH`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["OpenMPI", "Intel", "MPICH"]))]
     pub mpi_implementation: Option<String>,
     /// v2beta1: the launcher takes part as a worker.
     #[serde(skip_serializing_if = "Option::is_none")]

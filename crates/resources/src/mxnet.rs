@@ -34,6 +34,7 @@ pub struct MxReplicaSpec {
     pub mx_replica_type: Option<String>,
     /// The scheduler's port; 9091 when absent.
     #[serde(rename = "PsRootPort", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65535))]
     pub ps_root_port: Option<i32>,
     #[schemars(schema_with = "schema::pod_template")]
     pub template: Value,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     kinds::Kind,
     names::{MANAGED_BY, MPI_MANAGED_BY, MULTIKUEUE},
+    run_policy::MOST_PROCESSES,
 };
 
 fn rule(rule: &str, reason: &str, path: &str, message: &str) -> Value {
@@ -18,6 +19,43 @@ fn rule(rule: &str, reason: &str, path: &str, message: &str) -> Value {
 const REQUIRED: &str = "FieldValueRequired";
 const FORBIDDEN: &str = "FieldValueForbidden";
 const INVALID: &str = "FieldValueInvalid";
+
+/// Pods and Services have names of so many characters at most.
+pub const LONGEST_NAME: usize = 63;
+
+/// What is said of a name that is too long, by the definitions and by whoever looks at jobs that were stored before.
+pub const TOO_LONG: &str =
+    "must be shorter: the names of its pods, `<name>-<role>-<number>`, have at most 63 characters";
+
+/// Rules of an object as a whole: its name leaves room for what is made of it. The first words are about jobs that
+/// were stored before there was this rule, and about the many whose names are short whatever they ask for.
+pub(crate) fn of_root(kind: &Kind) -> Vec<Value> {
+    if kind.roles.contains(&"SCHEDULER") {
+        return vec![of_mxnet_name()];
+    }
+    let longest = kind.roles.iter().map(|role| role.len()).max().unwrap_or_default();
+    let always = LONGEST_NAME - longest - "--9999".len();
+    let replicas = format!("self.spec.{}", kind.replicas_field);
+    let number = format!(
+        "(has({replicas}[role].replicas) && {replicas}[role].replicas > 1 ? {replicas}[role].replicas - 1 : 0)"
+    );
+    let suffix = format!("size(role) + size(string({number})) + 2");
+    // There is one launcher, and it has no number.
+    let suffix = match kind.kind {
+        "MPIJob" => format!("(role == 'Launcher' ? 9 : {suffix})"),
+        _ => suffix,
+    };
+    let condition = format!(
+        "has(self.status) || size(self.metadata.name) <= {always} || !has({replicas}) || {replicas}.all(role, size(self.metadata.name) + {suffix} <= {LONGEST_NAME})"
+    );
+    vec![rule(&condition, INVALID, ".metadata.name", TOO_LONG)]
+}
+
+fn of_mxnet_name() -> Value {
+    let suffix = "size(has(self.spec.RuntimeId) && self.spec.RuntimeId != '' ? self.spec.RuntimeId : 'abcd') + size(has(self.spec.jobMode) && self.spec.jobMode == 'dist' ? '-scheduler--0' : '-worker--0')";
+    let condition = format!("has(self.status) || size(self.metadata.name) + {suffix} <= {LONGEST_NAME}");
+    rule(&condition, INVALID, ".metadata.name", TOO_LONG)
+}
 
 const CONTAINERS: &str = ".template.spec.containers";
 const HAS_CONTAINERS: &str = "has(self.template) && has(self.template.spec) && has(self.template.spec.containers) && size(self.template.spec.containers) > 0";
@@ -54,7 +92,15 @@ pub(crate) fn of_replicas(kind: &Kind) -> Vec<Value> {
             "",
             "must not have more than 1 Chief or Master role",
         )),
-        "PyTorchJob" => rules.push(exactly_one("Master")),
+        "PyTorchJob" => {
+            rules.push(exactly_one("Master"));
+            rules.push(rule(
+                "!('Worker' in self) || !has(self['Worker'].replicas) || self['Worker'].replicas >= 1",
+                FORBIDDEN,
+                "",
+                "Worker replicas must be at least 1",
+            ));
+        }
         "XGBoostJob" => {
             rules.push(rule("'Master' in self || 'master' in self", REQUIRED, "", "Master must be present"));
             rules.push(exactly_one("Master"));
@@ -80,12 +126,44 @@ pub(crate) fn of_run_policy(kind: &Kind) -> Vec<Value> {
         managers.join("', '")
     );
     let message = format!("supported values: {}", managers.join(", "));
-    let is_known = rule(&known, INVALID, ".managedBy", &message);
-    let is_kept = rule(
-        "(has(self.managedBy) ? self.managedBy : '') == (has(oldSelf.managedBy) ? oldSelf.managedBy : '')",
+    vec![rule(&known, INVALID, ".managedBy", &message)]
+}
+
+/// Rules of a specification. Where the run policy comes and goes as a whole, only what is above it sees it.
+pub(crate) fn of_spec() -> Vec<Value> {
+    let manager = |of: &str| {
+        format!("(has({of}.runPolicy) && has({of}.runPolicy.managedBy) ? {of}.runPolicy.managedBy : '')")
+    };
+    vec![rule(
+        &format!("{} == {}", manager("self"), manager("oldSelf")),
         INVALID,
-        ".managedBy",
+        ".runPolicy.managedBy",
         "field is immutable",
+    )]
+}
+
+/// Rules of the queue in which a job waits. MPIJobs may change it, as they always could.
+pub(crate) fn of_queue() -> Vec<Value> {
+    vec![rule(
+        "self == oldSelf",
+        INVALID,
+        "",
+        "spec.runPolicy.schedulingPolicy.queue is immutable",
+    )]
+}
+
+/// Types of devices of which `torchrun` knows the number.
+const DEVICES: [&str; 7] = ["cpu", "gpu", "xpu", "npu", "hpu", "mlu", "musa"];
+
+/// Rules of how many processes `torchrun` starts on a node.
+pub(crate) fn of_processes() -> Vec<Value> {
+    let devices = DEVICES.join("', '");
+    let condition = format!(
+        "type(self) == int ? self >= 1 && self <= {MOST_PROCESSES} : self in ['auto', '{devices}'] || self.matches('^([1-9][0-9]{{0,3}}|{MOST_PROCESSES})$')"
     );
-    vec![is_known, is_kept]
+    let message = format!(
+        "must be auto, a type of device ({}) or a number from 1 to {MOST_PROCESSES}",
+        DEVICES.join(", ")
+    );
+    vec![rule(&condition, INVALID, "", &message)]
 }

@@ -12,6 +12,12 @@ use crate::schema;
 /// fill one.
 pub const MOST_REPLICAS: i32 = 10_000;
 
+/// So many processes a node may have: a slip of the finger is not to be more ranks than can be counted.
+pub(crate) const MOST_PROCESSES: i32 = 10_000;
+
+/// What may become of the pods of a job that has ended.
+pub(crate) const CLEAN_POD_POLICIES: [&str; 3] = ["All", "Running", "None"];
+
 /// One role of a job: how many pods, of which template, and what happens when one of them fails.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -34,6 +40,7 @@ pub struct ReplicaSpec {
 pub struct RunPolicy {
     /// Which pods are deleted when the job has ended: `All`, `Running` or `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = CLEAN_POD_POLICIES))]
     pub clean_pod_policy: Option<String>,
     /// The job is deleted so long after it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,5 +80,6 @@ pub struct SchedulingPolicy {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub schedule_timeout_seconds: Option<i32>,
 }

@@ -3,6 +3,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Value, json};
 
+use crate::rules;
+
 /// A pod template. Its full schema is 600 kB, more than `kubectl apply` can carry; so unknown fields
 /// are kept, and only what rules speak of is described. The operator checks the rest as the API
 /// server checks a pod.
@@ -46,8 +48,9 @@ pub(crate) fn quantities(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-pub(crate) fn text_or_number(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"x-kubernetes-int-or-string": true})
+/// How many processes a node has, for `torchrun`.
+pub(crate) fn processes(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"x-kubernetes-int-or-string": true, "x-kubernetes-validations": rules::of_processes()})
 }
 
 /// A list of objects that somebody else checks.

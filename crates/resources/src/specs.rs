@@ -6,7 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ReplicaSpec, RunPolicy, schema};
+use crate::{
+    ReplicaSpec, RunPolicy,
+    run_policy::{MOST_PROCESSES, MOST_REPLICAS},
+    schema,
+};
 
 /// Replicas by role.
 pub type Replicas = BTreeMap<String, ReplicaSpec>;
@@ -18,6 +22,7 @@ pub struct TfJobSpec {
     pub run_policy: RunPolicy,
     /// `""`: worker 0 (or the chief) decides. `AllWorkers`: all workers must succeed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["", "AllWorkers"]))]
     pub success_policy: Option<String>,
     /// Replicas by role: Chief, Master, Worker, PS, Evaluator.
     pub tf_replica_specs: Replicas,
@@ -35,9 +40,9 @@ pub struct PyTorchJobSpec {
     pub elastic_policy: Option<ElasticPolicy>,
     /// Replicas by role: Master, Worker.
     pub pytorch_replica_specs: Replicas,
-    /// Processes on each node: `auto`, `cpu`, `gpu` or a number.
+    /// Processes on each node: `auto`, a type of device (`cpu`, `gpu`, ...) or a number.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "schema::text_or_number")]
+    #[schemars(schema_with = "schema::processes")]
     pub nproc_per_node: Option<Value>,
 }
 
@@ -46,13 +51,17 @@ pub struct PyTorchJobSpec {
 #[serde(rename_all = "camelCase", default)]
 pub struct ElasticPolicy {
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_REPLICAS))]
     pub min_replicas: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_REPLICAS))]
     pub max_replicas: Option<i32>,
-    /// `c10d`, `etcd` or `etcd-v2`.
+    /// `c10d`, `etcd`, `etcd-v2` or `static`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["c10d", "etcd", "etcd-v2", "static"]))]
     pub rdzv_backend: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65535))]
     pub rdzv_port: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rdzv_host: Option<String>,
@@ -64,8 +73,10 @@ pub struct ElasticPolicy {
     pub standalone: Option<bool>,
     /// Deprecated: use `spec.nprocPerNode`.
     #[serde(rename = "nProcPerNode", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_PROCESSES))]
     pub nproc_per_node: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub max_restarts: Option<i32>,
     /// Metrics by which the number of workers follows the load, as of a HorizontalPodAutoscaler.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -84,7 +95,9 @@ pub struct RendezvousOption {
 #[serde(rename_all = "camelCase", default)]
 pub struct MxJobSpec {
     pub run_policy: RunPolicy,
-    /// `MXTrain` or `MXTune`.
+    /// `MXTrain` or `MXTune`; what its roles say when absent.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(extend("enum" = ["MXTrain", "MXTune"]))]
     pub job_mode: String,
     /// Replicas by role: Scheduler, Server, Worker, TunerTracker, TunerServer, Tuner.
     pub mx_replica_specs: Replicas,
@@ -114,10 +127,13 @@ pub struct PaddleJobSpec {
 #[serde(rename_all = "camelCase", default)]
 pub struct PaddleElasticPolicy {
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_REPLICAS))]
     pub min_replicas: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_REPLICAS))]
     pub max_replicas: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub max_restarts: Option<i32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::objects")]

@@ -12,13 +12,14 @@ use manifests::{
     field::{FieldError, Path},
     names,
 };
-use resources::{Kind, definitions, kinds as table};
+use resources::{Kind, LONGEST_NAME, TOO_LONG, definitions, kinds as table};
 use schemas::Structural;
 use serde_json::{Value, json};
 
 use crate::{
-    job::{Framework, Job, Mpi, MpiVersion},
-    read, standalone_mxnet,
+    Settings, children,
+    job::{Framework, Job, Mpi, MpiVersion, Replica},
+    read, standalone_mxnet, template as templates, verdict,
 };
 
 /// Everything that keeps the job from being run; empty when it is fine. An object of another kind
@@ -102,21 +103,9 @@ fn of_job(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
         }
     }
     run_policy(object, job, errors);
-    let name = &job.identity.name;
+    name(job, errors);
     for replica in &job.replicas {
         let path = replicas_path.key(replica.role);
-        let longest = job.child_name(replica.role, replica.count.saturating_sub(1));
-        if let Some(problem) = names::dns1035_label(&longest).into_iter().next() {
-            let detail = format!(
-                "will not able to create pod and service with invalid DNS label {}: {problem}",
-                manifests::field::quoted(&longest)
-            );
-            errors.push(FieldError::invalid(
-                &Path::new("metadata").child("name"),
-                &json!(name),
-                detail,
-            ));
-        }
         pod_template(&replica.template, &path.child("template"), errors);
     }
     if let Framework::PyTorch {
@@ -146,7 +135,80 @@ fn of_job(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
     }
     if let Some(mpi) = job.mpi() {
         workers(job, mpi, &replicas_path.key("Worker"), errors);
+        ssh_path(mpi, errors);
     }
+    if errors.is_empty() {
+        deciding(job, &replicas_path, errors);
+    }
+    if errors.is_empty() {
+        for replica in job.replicas.iter().filter(|replica| mounts_something(replica)) {
+            completed(
+                job,
+                replica,
+                &replicas_path.key(replica.role).child("template"),
+                errors,
+            );
+        }
+    }
+}
+
+/// Pods are named after their job. The definition says so too, to jobs that are new.
+fn name(job: &Job, errors: &mut Vec<FieldError>) {
+    let path = Path::new("metadata").child("name");
+    let replicas = job.replicas.iter();
+    let longest = replicas.map(|replica| job.child_name(replica.role, replica.count.saturating_sub(1)));
+    let Some(longest) = longest.max_by_key(String::len) else {
+        return;
+    };
+    let detail = if longest.len() > LONGEST_NAME {
+        TOO_LONG.to_owned()
+    } else if let Some(problem) = names::dns1035_label(&longest).into_iter().next() {
+        let longest = manifests::field::quoted(&longest);
+        format!("will not able to create pod and service with invalid DNS label {longest}: {problem}")
+    } else {
+        return;
+    };
+    errors.push(FieldError::invalid(&path, &json!(job.name()), detail));
+}
+
+/// A job without those who decide would never end.
+fn deciding(job: &Job, path: &Path, errors: &mut Vec<FieldError>) {
+    let roles = verdict::deciding_roles(job);
+    match roles.iter().find_map(|role| job.replica(role)) {
+        Some(replica) if replica.count == 0 => {
+            let path = path.key(replica.role).child("replicas");
+            let detail = "must be at least 1, as the job ends with it";
+            errors.push(FieldError::forbidden(&path, detail));
+        }
+        Some(_) => {}
+        None => {
+            let detail = format!("must have one of {}, as the job ends with it", roles.join(", "));
+            errors.push(FieldError::required(path, detail));
+        }
+    }
+}
+
+fn ssh_path(mpi: &Mpi, errors: &mut Vec<FieldError>) {
+    if mpi.ssh_path.contains(':') {
+        let path = Path::new("spec").child("sshAuthMountPath");
+        let detail = "must not contain ':'";
+        errors.push(FieldError::invalid(&path, &json!(mpi.ssh_path), detail));
+    }
+}
+
+/// Only where the user mounts something can it be in the way of what the operator mounts.
+fn mounts_something(replica: &Replica) -> bool {
+    let spec = &replica.template["spec"];
+    let containers = spec["containers"].as_array().into_iter().flatten();
+    let mut mounts = containers.map(|container| &container["volumeMounts"]);
+    !templates::is_empty_list(&spec["volumes"]) || mounts.any(|mounts| !templates::is_empty_list(mounts))
+}
+
+/// What the operator adds is part of the pod that the API server is asked for. It stands behind the user's own,
+/// so that the paths are those of the user's template.
+fn completed(job: &Job, replica: &Replica, path: &Path, errors: &mut Vec<FieldError>) {
+    let completed = children::completed_template(job, replica, 0, &Settings::default());
+    pod_template(&completed, path, errors);
 }
 
 fn restart_policies(job: &Job) -> &'static [&'static str] {
@@ -172,16 +234,7 @@ fn workers(job: &Job, mpi: &Mpi, path: &Path, errors: &mut Vec<FieldError>) {
 
 fn run_policy(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
     let path = Path::new("spec").child("runPolicy");
-    let policy = &object["spec"]["runPolicy"];
-    if let Some(clean) = policy["cleanPodPolicy"].as_str() {
-        one_of(
-            &path.child("cleanPodPolicy"),
-            clean,
-            &["All", "Running", "None"],
-            errors,
-        );
-    }
-    if let Some(manager) = policy["managedBy"].as_str() {
+    if let Some(manager) = object["spec"]["runPolicy"]["managedBy"].as_str() {
         let own = if job.mpi().is_some() {
             resources::names::MPI_MANAGED_BY
         } else {

@@ -25,8 +25,8 @@ use crate::{
 };
 
 pub(crate) use groups::members;
-pub(crate) use metadata::{metadata, role_selector};
-pub(crate) use pods::pod;
+pub(crate) use metadata::{is_master, metadata, role_selector};
+pub(crate) use pods::{pod, template as completed_template};
 pub(crate) use services::service;
 
 /// An object to make.

@@ -9,7 +9,7 @@ use resources::{
 };
 use serde_json::{Value, json};
 
-use crate::template;
+use crate::{read::OldLabel, template};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
@@ -20,6 +20,8 @@ pub(crate) struct Job {
     pub policy: Policy,
     pub framework: Framework,
     pub status: JobStatus,
+    /// Labels of older operators that its templates know, and that its pods have therefore.
+    pub old_labels: Vec<&'static OldLabel>,
     /// Old layouts that were read, to be told to the user.
     pub warnings: Vec<Warning>,
 }

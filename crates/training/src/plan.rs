@@ -11,7 +11,9 @@ use jiff::Timestamp;
 use manifests::field::FieldError;
 use resources::{
     JobCondition, Kind, Restarts,
-    conditions::{CREATED, FAILED, FAILED_VALIDATION, RESTARTING, RUNNING, SUCCEEDED, SUSPENDED, reason},
+    conditions::{
+        CREATED, FAILED, FAILED_VALIDATION, RESTARTING, RESUMED, RUNNING, SUCCEEDED, SUSPENDED, reason,
+    },
     kinds::MX_JOB,
 };
 use serde_json::Value;
@@ -236,9 +238,14 @@ impl Draft<'_> {
         };
         let said = [restarts::story(job, account), waits.clone()];
         let said = said.into_iter().flatten().collect::<Vec<_>>().join(NOW);
-        let with = |message: String| format!("{message} {said}").trim_end().to_owned();
+        let with = |message: String| match said.as_str() {
+            "" => message,
+            said => format!("{}. {said}", message.trim_end_matches('.')),
+        };
         let is_restarting = conditions::is_true(&self.status.conditions, RESTARTING);
-        if verdict::runs(job, account) && !(is_restarting && self.is_rebuilding(account)) {
+        let has_run = conditions::is_true(&self.status.conditions, RUNNING);
+        let runs = verdict::runs(job, account) || (has_run && verdict::is_led(job, account));
+        if runs && !(is_restarting && self.is_rebuilding(account)) {
             self.forget_waiting();
             let why = reason(job.kind.kind, RUNNING);
             if self.set(RUNNING, true, &why, &with(verdict::running(job))) && !is_restarting {
@@ -246,11 +253,34 @@ impl Draft<'_> {
             }
         } else if is_restarting {
             self.add_to_restarting(waits.as_deref());
-        } else if conditions::find(&self.status.conditions, RUNNING).is_none() {
+        } else if has_run {
+            // Nobody has failed, so nothing is counted: its pods were deleted, or are the last to come.
+            let (why, message) = (reason(job.kind.kind, RESTARTING), verdict::leaderless(job));
+            self.set(RESTARTING, true, &why, &message);
+            self.tell("Warning", &why, &message);
+            self.add_to_restarting(waits.as_deref());
+        } else {
+            self.add_to_latest(&with);
+        }
+    }
+
+    /// What a job waits for is said where people look first: by the condition that is its state.
+    fn add_to_latest(&mut self, with: &dyn Fn(String) -> String) {
+        let job = self.job;
+        let kind = job.kind.kind;
+        let latest = self.status.conditions.last();
+        if latest.is_some_and(|latest| latest.kind == SUSPENDED) {
+            self.set(
+                SUSPENDED,
+                false,
+                &reason(kind, RESUMED),
+                &with(verdict::resumed(job)),
+            );
+        } else {
             self.set(
                 CREATED,
                 true,
-                &reason(job.kind.kind, CREATED),
+                &reason(kind, CREATED),
                 &with(verdict::created(job)),
             );
         }
@@ -259,12 +289,13 @@ impl Draft<'_> {
     /// What a job has waited for before it ran is of no interest any more.
     fn forget_waiting(&mut self) {
         let job = self.job;
-        self.set(
-            CREATED,
-            true,
-            &reason(job.kind.kind, CREATED),
-            &verdict::created(job),
-        );
+        let kind = job.kind.kind;
+        self.set(CREATED, true, &reason(kind, CREATED), &verdict::created(job));
+        let resumed = reason(kind, RESUMED);
+        let suspended = conditions::find(&self.status.conditions, SUSPENDED);
+        if suspended.is_some_and(|suspended| suspended.reason == resumed) {
+            self.set(SUSPENDED, false, &resumed, &verdict::resumed(job));
+        }
     }
 
     /// The cause of a restart stays what it was; what its pods wait for now is said behind it.

@@ -3,6 +3,7 @@
 
 mod frameworks;
 mod mpi;
+mod old_labels;
 mod quoted_numbers;
 mod run_policy;
 
@@ -14,6 +15,8 @@ use crate::{
     job::{Framework, Identity, Job, MpiVersion, Policy, Replica, RestartPolicy, Warning},
     template,
 };
+
+pub(crate) use old_labels::OldLabel;
 
 /// Reads a job of any kind but the standalone MxJob.
 pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError> {
@@ -34,8 +37,12 @@ pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError
         policy,
         framework: read.framework,
         status: status(object),
+        old_labels: Vec::new(),
         warnings,
     };
+    job.old_labels = old_labels::known(&job);
+    job.warnings
+        .extend(job.old_labels.iter().map(|label| label.warning()));
     let overwritten: Vec<Warning> = job
         .replicas
         .iter()
@@ -54,6 +61,7 @@ pub(crate) fn unreadable(object: &Value, kind: &'static Kind) -> Job {
         policy: Policy::default(),
         framework: Framework::Jax,
         status: status(object),
+        old_labels: Vec::new(),
         warnings: Vec::new(),
     }
 }

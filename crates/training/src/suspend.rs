@@ -2,7 +2,7 @@
 
 use resources::conditions::{RESUMED, RUNNING, SUSPENDED, reason};
 
-use crate::{account::Account, conditions, job::MpiVersion, plan::Draft};
+use crate::{account::Account, conditions, job::MpiVersion, plan::Draft, verdict};
 
 /// Lets go of every pod. What a v2beta1 job needs besides pods is made already, as the original does.
 pub(crate) fn suspend(draft: &mut Draft<'_>, account: &Account<'_>) {
@@ -52,10 +52,7 @@ fn prepare(draft: &mut Draft<'_>, account: &Account<'_>) {
 pub(crate) fn resume(draft: &mut Draft<'_>) {
     let job = draft.job;
     let why = reason(job.kind.kind, RESUMED);
-    let message = match job.mpi() {
-        Some(mpi) if mpi.version == MpiVersion::V2Beta1 => "MPIJob resumed".to_owned(),
-        _ => format!("{} {} is resumed.", job.kind.kind, job.name()),
-    };
+    let message = verdict::resumed(job);
     if draft.set(SUSPENDED, false, &why, &message) {
         draft.tell("Normal", &why, &message);
     }

@@ -9,11 +9,16 @@ mod launchers;
 mod ledger;
 mod mpi;
 mod mxnet;
+mod old_labels;
 mod one_launcher;
+mod ports;
 mod properties;
 mod restarts;
 mod stories;
 mod validation;
+mod waiting;
+mod words;
+mod wrong_values;
 
 use proptest::test_runner::Config as ProptestConfig;
 

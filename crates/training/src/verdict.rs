@@ -42,17 +42,26 @@ pub(crate) fn runs(job: &Job, account: &Account<'_>) -> bool {
     role.active() > 0
 }
 
+/// Whether somebody runs whose end would be the job's. A job that ran goes on with it though others are missing.
+pub(crate) fn is_led(job: &Job, account: &Account<'_>) -> bool {
+    deciding_role(job, account).is_some_and(|role| role.active() > 0)
+}
+
 /// The role whose success is the job's.
 fn deciding_role<'a, 'b>(job: &Job, account: &'a Account<'b>) -> Option<&'a Role<'b>> {
-    let order: &[&str] = match job.framework {
+    deciding_roles(job).iter().find_map(|role| account.role(role))
+}
+
+/// Of these roles, the first that a job has decides.
+pub(crate) fn deciding_roles(job: &Job) -> &'static [&'static str] {
+    match job.framework {
         Framework::TensorFlow { .. } => &["Chief", "Master", "Worker"],
         Framework::PyTorch { .. } | Framework::XgBoost | Framework::Paddle { .. } => &["Master", "Worker"],
         Framework::Jax => &["Worker"],
         // Without a scheduler it is a single worker, or a search for the best kernels.
         Framework::Mxnet => &["Scheduler", "Worker", "Tuner"],
         Framework::Mpi(_) => &["Launcher"],
-    };
-    order.iter().find_map(|role| account.role(role))
+    }
 }
 
 /// Kinds differ in whether their messages name the namespace.
@@ -84,6 +93,25 @@ pub(crate) fn created(job: &Job) -> String {
 
 pub(crate) fn running(job: &Job) -> String {
     format!("{} is running.", subject(job))
+}
+
+/// It has run, and nobody who decides runs any more.
+pub(crate) fn leaderless(job: &Job) -> String {
+    let mut roles = deciding_roles(job).iter();
+    let role = roles.find(|role| job.replica(role).is_some());
+    format!(
+        "{} {} is restarting because no {} replica runs",
+        job.kind.kind,
+        job.name(),
+        role.unwrap_or(&"")
+    )
+}
+
+pub(crate) fn resumed(job: &Job) -> String {
+    match job.mpi() {
+        Some(mpi) if mpi.version == MpiVersion::V2Beta1 => "MPIJob resumed".to_owned(),
+        _ => format!("{} {} is resumed.", job.kind.kind, job.name()),
+    }
 }
 
 pub(crate) fn succeeded(job: &Job) -> String {

@@ -114,10 +114,8 @@ impl Job {
         if self.is_standalone_mxnet() {
             return text(&self.object["status"]["reason"]);
         }
-        let latest = self
-            .conditions()
-            .rev()
-            .find(|condition| condition["status"] == "True");
+        // Also of one that is no longer true: a job that was resumed says there what it waits for.
+        let latest = self.conditions().next_back();
         latest.map_or("", |condition| text(&condition["message"]))
     }
 
@@ -213,6 +211,16 @@ mod tests {
         ]);
         let held = job(&kinds::TF_JOB, json!({"status": {"conditions": conditions}}));
         assert_eq!((held.state(), held.message()), (State::Suspended, "held"));
+        let conditions = json!([
+            {"type": "Created", "status": "True", "message": "made"},
+            {"type": "Suspended", "status": "False", "message": "TFJob a is resumed. worker-0: no room"},
+        ]);
+        let resumed = json!({"metadata": {"name": "a"}, "status": {"conditions": conditions}});
+        let resumed = job(&kinds::TF_JOB, resumed);
+        assert_eq!(
+            (resumed.state(), resumed.detail()),
+            (State::Created, "worker-0: no room")
+        );
         assert_eq!(job(&kinds::TF_JOB, json!({})).state(), State::New);
     }
 

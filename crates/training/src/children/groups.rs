@@ -4,7 +4,11 @@ use resources::names::{annotations, labels};
 use serde_json::{Value, json};
 
 use super::metadata;
-use crate::{Gang, Settings, job::Job, template};
+use crate::{
+    Gang, Settings,
+    job::{Job, MpiVersion},
+    template,
+};
 
 /// The object that tells a gang scheduler how many pods belong together.
 pub(super) fn pod_group(job: &Job, settings: &Settings) -> Option<Value> {
@@ -17,7 +21,7 @@ pub(super) fn pod_group(job: &Job, settings: &Settings) -> Option<Value> {
         Gang::None | Gang::Embedded => return None,
         Gang::Volcano => {
             spec["queue"] = json!(queue(job));
-            if let Some(class) = &scheduling.priority_class {
+            if let Some(class) = priority_class(job) {
                 spec["priorityClassName"] = json!(class);
             }
             "scheduling.volcano.sh/v1beta1"
@@ -34,6 +38,20 @@ pub(super) fn pod_group(job: &Job, settings: &Settings) -> Option<Value> {
         meta["annotations"] = json!(job.identity.annotations);
     }
     Some(json!({"apiVersion": api_version, "kind": "PodGroup", "metadata": meta, "spec": spec}))
+}
+
+/// The one of the policy; of v2beta1 else that of the launcher, or of the workers.
+fn priority_class(job: &Job) -> Option<&str> {
+    let named = job.policy.scheduling.priority_class.as_deref();
+    let is_v2beta1 = job.mpi().is_some_and(|mpi| mpi.version == MpiVersion::V2Beta1);
+    let mut of_templates = job
+        .replicas
+        .iter()
+        .filter(|_| is_v2beta1)
+        .filter_map(|replica| replica.template["spec"]["priorityClassName"].as_str());
+    named
+        .filter(|class| !class.is_empty())
+        .or_else(|| of_templates.find(|class| !class.is_empty()))
 }
 
 fn queue(job: &Job) -> String {

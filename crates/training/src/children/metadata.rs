@@ -41,7 +41,7 @@ pub(super) fn labels(job: &Job, replica: &Replica, index: u32) -> Map<String, Va
 }
 
 /// The replica whose logs people want to see.
-fn is_master(job: &Job, role: &str, index: u32) -> bool {
+pub(crate) fn is_master(job: &Job, role: &str, index: u32) -> bool {
     let has = |role: &str| job.replica(role).is_some();
     match job.framework {
         Framework::TensorFlow { .. } if has("Chief") || has("Master") => ["Chief", "Master"].contains(&role),

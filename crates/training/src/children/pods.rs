@@ -22,13 +22,17 @@ pub(crate) fn pod(job: &Job, replica: &Replica, index: u32, settings: &Settings)
 }
 
 /// The template of a replica's pod with everything the operator adds.
-pub(super) fn template(job: &Job, replica: &Replica, index: u32, settings: &Settings) -> Value {
+pub(crate) fn template(job: &Job, replica: &Replica, index: u32, settings: &Settings) -> Value {
     let mut template = replica.template.clone();
     let labels = metadata::labels(job, replica, index);
     if !template["metadata"].is_object() {
         template["metadata"] = json!({});
     }
-    template::map(&mut template["metadata"], "labels").extend(labels);
+    let written = template::map(&mut template["metadata"], "labels");
+    written.extend(labels);
+    for old in &job.old_labels {
+        old.write(job, replica, index, written);
+    }
     template["spec"]["restartPolicy"] = json!(job.restart_policy_of_pod(replica));
     add_environment(job, replica, index, settings, &mut template);
     let main = main_container(job, &template);

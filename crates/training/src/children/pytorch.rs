@@ -39,7 +39,7 @@ fn of_master(job: &Job, processes: Option<&str>, role: &str, index: u32) -> Vec<
         ("PET_MASTER_PORT", port),
         ("MASTER_ADDR", address.clone()),
         ("PET_MASTER_ADDR", address),
-        ("WORLD_SIZE", (job.total() * processes).to_string()),
+        ("WORLD_SIZE", job.total().saturating_mul(processes).to_string()),
         ("RANK", rank.clone()),
         ("PET_NODE_RANK", rank),
     ]

@@ -7,7 +7,7 @@ use super::Draft;
 use crate::{
     BatchJob, Phase,
     account::{Account, Role},
-    job::Job,
+    job::{Job, MpiVersion},
     restarts::{self, Failure},
     verdict, why,
 };
@@ -153,8 +153,17 @@ fn launcher_failure(job: &Job, account: &Account<'_>) -> Option<(String, String)
     if why.is_empty() {
         why = reason(job.kind.kind, FAILED);
     }
-    if message.is_empty() {
-        message = format!("MPIJob {}/{} has failed", job.namespace(), job.name());
+    let failed = format!("MPIJob {}/{} has failed", job.namespace(), job.name());
+    if job.mpi().is_some_and(|mpi| mpi.version == MpiVersion::V1Alpha2) {
+        // That version has one word for every failure.
+        why = reason(job.kind.kind, FAILED);
+        message = if message.is_empty() {
+            failed
+        } else {
+            format!("{failed}: {message}")
+        };
+    } else if message.is_empty() {
+        message = failed;
     }
     let failed = role.pods.iter().filter(|pod| pod.phase == Phase::Failed);
     if let Some(last) = failed.max_by_key(|pod| pod.created) {

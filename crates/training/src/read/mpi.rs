@@ -21,6 +21,7 @@ pub(super) fn read(object: &Value, spec: MpiJobSpec) -> Read {
             .map_or(MpiImplementation::OpenMpi, MpiImplementation::named),
         ssh_path: spec
             .ssh_auth_mount_path
+            .filter(|path| !path.is_empty())
             .unwrap_or_else(|| "/root/.ssh".to_owned()),
         launcher_waits: spec.launcher_creation_policy.as_deref() == Some("WaitForWorkersReady"),
         launcher_works: spec.run_launcher_as_worker.unwrap_or_default(),

@@ -15,9 +15,7 @@ pub(super) fn read(
     warnings: &mut Vec<Warning>,
 ) -> Policy {
     let flat = Flat { spec };
-    if mpi_version.is_none() {
-        warnings.extend(flat.warning(&policy));
-    }
+    warnings.extend(flat.warning(&policy, own_fields(mpi_version)));
     let clean = policy.clean_pod_policy.or_else(|| flat.text("cleanPodPolicy"));
     let default_limit = (mpi_version == Some(MpiVersion::V1Alpha2)).then_some(V1ALPHA2_BACKOFF_LIMIT);
     let backoff_limit = policy
@@ -39,6 +37,15 @@ pub(super) fn read(
     }
 }
 
+/// Fields that a version of MPIJob has where others have them no more.
+fn own_fields(mpi_version: Option<MpiVersion>) -> &'static [&'static str] {
+    match mpi_version {
+        Some(MpiVersion::V1Alpha2) => &["cleanPodPolicy", "backoffLimit", "activeDeadlineSeconds"],
+        Some(MpiVersion::V1) => &["cleanPodPolicy"],
+        Some(MpiVersion::V2Beta1) | None => &[],
+    }
+}
+
 /// Fields of the run policy that stand directly in the specification.
 struct Flat<'a> {
     spec: &'a Value,
@@ -53,10 +60,10 @@ impl Flat<'_> {
         self.spec[field].as_i64()
     }
 
-    fn warning(&self, policy: &RunPolicy) -> Option<Warning> {
+    fn warning(&self, policy: &RunPolicy, own: &[&str]) -> Option<Warning> {
         let found: Vec<&str> = OLD_LAYOUT
             .into_iter()
-            .filter(|field| !self.spec[*field].is_null())
+            .filter(|field| !own.contains(field) && !self.spec[*field].is_null())
             .collect();
         if found.is_empty() {
             return None;

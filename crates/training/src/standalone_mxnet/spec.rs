@@ -1,7 +1,7 @@
 //! The specification of an MxJob: read, completed, checked.
 
 use manifests::field::{FieldError, Path};
-use resources::{kinds::OLD_MX_JOB, mxnet::MxJobSpec};
+use resources::{LONGEST_NAME, TOO_LONG, kinds::OLD_MX_JOB, mxnet::MxJobSpec};
 use serde_json::{Value, json};
 
 use crate::{check::pod_template, job::Identity, read, template};
@@ -135,6 +135,11 @@ pub(super) fn check(job: &MxJob) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (i, replica) in job.replicas.iter().enumerate() {
         replica_errors(job, replica, &path.index(i), &mut errors);
+        // The names of both would be the same, and each would be told of the other's workers.
+        if job.replicas[..i].iter().any(|other| other.role == replica.role) {
+            let path = path.index(i).child("mxReplicaType");
+            errors.push(FieldError::duplicate(&path, &json!(replica.role)));
+        }
     }
     let has = |role: &str| job.count(role) > 0;
     let mode = Path::new("spec").child("jobMode");
@@ -207,8 +212,11 @@ fn replica_errors(job: &MxJob, replica: &Replica, path: &Path, errors: &mut Vec<
     }
     let longest = job.child_name(&replica.role, replica.count.saturating_sub(1));
     if let Some(problem) = manifests::names::dns1035_label(&longest).into_iter().next() {
-        let detail =
-            format!("will not able to create job and service with invalid DNS label {longest:?}: {problem}");
+        let detail = if longest.len() > LONGEST_NAME {
+            TOO_LONG.to_owned()
+        } else {
+            format!("will not able to create job and service with invalid DNS label {longest:?}: {problem}")
+        };
         errors.push(FieldError::invalid(
             &Path::new("metadata").child("name"),
             &json!(job.identity.name),

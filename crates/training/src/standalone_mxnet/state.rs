@@ -13,6 +13,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     Unknown,
+    /// Its batch Job is there, and no pod of it runs yet. The original calls this running.
+    Waiting,
     Running,
     Succeeded,
     /// Why.
@@ -23,10 +25,15 @@ impl State {
     fn name(&self) -> &'static str {
         match self {
             Self::Unknown => "Unknown",
-            Self::Running => "Running",
+            Self::Waiting | Self::Running => "Running",
             Self::Succeeded => "Succeeded",
             Self::Failed(_) => "Failed",
         }
+    }
+
+    /// Whether it runs or has done its work.
+    fn is_busy(&self) -> bool {
+        matches!(self, Self::Running | Self::Succeeded)
     }
 }
 
@@ -63,12 +70,10 @@ pub(super) fn status(job: &MxJob, observed: &Observed) -> MxJobStatus {
     let (phase, state, reason) = match failure {
         _ if has_succeeded => ("Done", "Succeeded", String::new()),
         Some(why) => ("Done", "Failed", why),
-        None if all().any(|state| *state == State::Unknown) => ("Creating", "", String::new()),
+        None if all().any(|state| *state == State::Unknown) => ("Creating", "", waiting(observed)),
         None => ("Running", "", waiting(observed)),
     };
-    let busy = all()
-        .filter(|state| matches!(state, State::Running | State::Succeeded))
-        .count();
+    let busy = all().filter(|state| state.is_busy()).count();
     MxJobStatus {
         phase: phase.to_owned(),
         reason,
@@ -159,7 +164,8 @@ fn replica_state(job: &MxJob, replica: &Replica, index: u32, observed: &Observed
                 exit.message.trim_end()
             ))
         }
-        _ => State::Running,
+        _ if pod.is_some_and(|pod| pod.phase == Phase::Running) => State::Running,
+        _ => State::Waiting,
     }
 }
 

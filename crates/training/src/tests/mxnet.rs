@@ -68,7 +68,10 @@ fn a_program_that_says_why_it_ends_fails_the_job() {
 
 #[test]
 fn a_job_without_a_scheduler_is_refused_with_the_reason() {
-    let yaml = distributed().replace("mxReplicaType: SCHEDULER", "mxReplicaType: WORKER");
+    let yaml = distributed().replace(
+        "replicas: 1, mxReplicaType: SCHEDULER",
+        "replicas: 0, mxReplicaType: SCHEDULER",
+    );
     let mut world = World::new(&yaml);
     world.reconcile();
     assert_eq!(world.job["status"]["phase"], "Failed");
@@ -86,4 +89,40 @@ fn the_spelling_of_the_readme_is_accepted() {
     world.settle();
     assert_eq!(world.observed.jobs.len(), 1);
     assert!(world.observed.jobs[0].name.starts_with("smoke-worker-"));
+}
+
+#[test]
+fn a_job_whose_children_are_refused_says_so() {
+    let mut world = World::new(&distributed());
+    world.observed.refusals.push(crate::Refusal {
+        name: "j-worker-1kkf-2".to_owned(),
+        message: "exceeded quota: compute, requested: count/jobs.batch=1, used: count/jobs.batch=5, limited: count/jobs.batch=5".to_owned(),
+    });
+    world.reconcile();
+    assert_eq!(world.job["status"]["phase"], "Creating");
+    assert!(
+        world.job["status"]["reason"]
+            .as_str()
+            .unwrap()
+            .starts_with("j-worker-1kkf-2: exceeded quota: compute"),
+        "{}",
+        world.job["status"]
+    );
+}
+
+#[test]
+fn progress_is_told_of_pods_that_run() {
+    let mut world = World::new(&distributed());
+    world.settle();
+    world.run_batch_jobs();
+    world.settle();
+    assert_eq!(world.job["status"]["progress"], "0/6");
+    let first = world.observed.pods[0].name.clone();
+    world.run(&first);
+    world.settle();
+    assert_eq!(world.job["status"]["progress"], "1/6");
+    world.run_all();
+    world.settle();
+    assert_eq!(world.job["status"]["progress"], "6/6");
+    assert_eq!(world.job["status"]["phase"], "Running");
 }

@@ -49,7 +49,12 @@ fn a_name_that_leaves_no_room_for_its_pods_is_refused_up_front() {
     let errors = check(&object);
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].field, "metadata.name");
-    assert!(errors[0].detail.contains("-worker-19"));
+    let said = "must be shorter: the names of its pods, `<name>-<role>-<number>`, have at most 63 characters";
+    assert_eq!(errors[0].detail, said);
+    // One that was stored before the definition said so is told the same.
+    let mut stored = object;
+    stored["status"] = serde_json::json!({"conditions": []});
+    assert_eq!(check(&stored)[0].detail, said);
 }
 
 #[test]
