@@ -80,8 +80,8 @@ pub struct BatchJob {
     pub succeeded: i32,
     pub failed: i32,
     pub is_suspended: bool,
-    /// It has run, if only once.
-    pub has_started: bool,
+    /// When it began to run, if it ever has.
+    pub started: Option<Timestamp>,
     /// The text of a suspended launcher's template; of others it is of no interest.
     pub template: String,
     pub is_being_deleted: bool,
@@ -178,7 +178,7 @@ impl BatchJob {
             succeeded: number(&status["succeeded"]),
             failed: number(&status["failed"]),
             is_suspended: job["spec"]["suspend"] == true,
-            has_started: !status["startTime"].is_null(),
+            started: time(&status["startTime"]),
             template: launcher_template(job),
             is_being_deleted: !meta["deletionTimestamp"].is_null(),
             is_complete: condition(status, "Complete", "True").is_some(),

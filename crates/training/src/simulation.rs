@@ -186,7 +186,11 @@ impl World {
         let job = job.unwrap_or_else(|| panic!("{} is not there, or another", child.name()));
         let (spec, template) = (&child.object["spec"], self.templates.get_mut(uid).unwrap());
         if !spec["template"].is_null() {
-            assert!(job.is_suspended && !job.has_started, "{} cannot change", job.name);
+            assert!(
+                job.is_suspended && job.started.is_none(),
+                "{} cannot change",
+                job.name
+            );
             merge(template, spec["template"].clone());
         }
         job.is_suspended = spec["suspend"] == true;
@@ -232,7 +236,7 @@ impl World {
             if has_one || job.is_suspended || job.is_complete || job.failure.is_some() {
                 continue;
             }
-            job.has_started = true;
+            job.started = Some(now);
             let is_another = |pod: &Pod| pod.name.starts_with(&format!("{}-", job.name)) && !is_own(pod);
             let mut alive = self.observed.pods.iter().filter(|pod| !is_over(pod));
             assert!(!alive.any(is_another), "two of {} run", job.name);

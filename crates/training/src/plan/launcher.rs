@@ -78,8 +78,9 @@ impl Draft<'_> {
         if !left.is_empty() {
             // There are never two. What runs from before is ended by its Job, or given up where its node is lost; were
             // it deleted, it would count as failed.
-            let leaving = left.into_iter().filter(|pod| pod.is_deleted());
-            leaving.for_each(|pod| self.delete_pod(pod));
+            for pod in left.into_iter().filter(|pod| pod.is_deleted()) {
+                self.delete_pod(pod);
+            }
             return None;
         }
         let launcher = role.launcher?;
@@ -156,7 +157,7 @@ fn resumption(launcher: &BatchJob, wanted: &Value) -> Option<Value> {
     if same(&there) {
         return Some(fields);
     }
-    if launcher.has_started || !same(&placed_as(&there, &wanted)) {
+    if launcher.started.is_some() || !same(&placed_as(&there, &wanted)) {
         return None;
     }
     for (part, field) in PLACEMENT {
@@ -225,7 +226,7 @@ mod tests {
         stored["metadata"]["labels"]["job-name"] = json!("j-launcher");
         BatchJob {
             is_suspended: true,
-            has_started,
+            started: has_started.then_some(jiff::Timestamp::UNIX_EPOCH),
             template: stored.to_string(),
             ..BatchJob::default()
         }
