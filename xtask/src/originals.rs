@@ -10,9 +10,13 @@ mod scrub;
 mod stage;
 mod story;
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
+use tempfile::TempDir;
 
 use self::{
     cases::Suite,
@@ -21,9 +25,12 @@ use self::{
     stage::{Snapshot, Stage},
 };
 use crate::{
-    operators::{Limits, Operator},
+    operators::Operator,
     servers::{self, Durability, Profile, Real, Side, subfolder},
 };
+
+/// An operator that ends before it has done anything is started again so often.
+const RESTARTS: u32 = 3;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -46,6 +53,11 @@ pub(crate) struct Arguments {
     /// Leave the folder with data, logs and what was seen behind, and say where it is
     #[arg(long)]
     keep: bool,
+
+    /// Take what was seen from a folder that was left behind, and look again only for what it does not have:
+    /// `originals.json`, `ours.json`
+    #[arg(long, value_name = "DIR", conflicts_with = "keep")]
+    seen: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -58,39 +70,92 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(folder) => std::path::absolute(folder)?,
         None => servers::build(Profile::Debug, &[])?,
     };
-    let folder = tempfile::Builder::new()
-        .prefix("trainyard-originals-")
-        .tempdir()?;
-    let work = folder.path().to_owned();
-    if arguments.keep {
-        eprintln!("data, logs and what was seen: {}", folder.keep().display());
-    }
-    let mut originals = Snapshot::new();
-    for suite in suites.iter().filter(|suite| !suite.cases.is_empty()) {
-        let operator = match suite.name {
-            cases::MPI => Operator::MpiOperator(Limits::Raised),
-            _ => Operator::TrainingOperator(Limits::Raised),
+    let work = Work::new(arguments)?;
+    let originals = work.seen("originals.json", || {
+        let mut all = Snapshot::new();
+        for suite in suites.iter().filter(|suite| !suite.cases.is_empty()) {
+            let folder = subfolder(&work.path, suite.name)?;
+            all.extend(play(suite.original, &[suite], &binaries, &folder)?);
+        }
+        Ok(all)
+    })?;
+    let ours = work.seen("ours.json", || {
+        let suites: Vec<&Suite> = suites.iter().collect();
+        play(
+            Operator::Ours,
+            &suites,
+            &binaries,
+            &subfolder(&work.path, "ours")?,
+        )
+    })?;
+    report(&compare::snapshots(&originals, &ours), &deviations, arguments)
+}
+
+/// A folder for data, logs and what was seen.
+struct Work {
+    path: PathBuf,
+    _folder: Option<TempDir>,
+}
+
+impl Work {
+    fn new(arguments: &Arguments) -> Result<Self> {
+        if let Some(path) = &arguments.seen {
+            let path = std::path::absolute(path)?;
+            return Ok(Self { path, _folder: None });
+        }
+        let folder = tempfile::Builder::new()
+            .prefix("trainyard-originals-")
+            .tempdir()?;
+        let path = folder.path().to_owned();
+        let folder = if arguments.keep {
+            eprintln!("data, logs and what was seen: {}", folder.keep().display());
+            None
+        } else {
+            Some(folder)
         };
-        let folder = subfolder(&work, suite.name)?;
-        originals.extend(play(operator, &[suite], &binaries, &folder)?);
+        Ok(Self {
+            path,
+            _folder: folder,
+        })
     }
-    let suites: Vec<&Suite> = suites.iter().collect();
-    let ours = play(Operator::Ours, &suites, &binaries, &subfolder(&work, "ours")?)?;
-    let differences = compare::snapshots(&originals, &ours);
-    report(&differences, &deviations, arguments)
+
+    /// What is in the file, or else what is seen now, which the file then has.
+    fn seen(&self, file: &str, see: impl FnOnce() -> Result<Snapshot>) -> Result<Snapshot> {
+        let file = self.path.join(file);
+        if file.is_file() {
+            let text = fs::read(&file)?;
+            return serde_json::from_slice(&text).with_context(|| format!("`{}`", file.display()));
+        }
+        let snapshot = see()?;
+        fs::write(&file, serde_json::to_vec_pretty(&snapshot)?)?;
+        Ok(snapshot)
+    }
 }
 
 /// What becomes of the jobs with that operator, alone on a new server.
 fn play(operator: Operator, suites: &[&Suite], binaries: &Path, folder: &Path) -> Result<Snapshot> {
     let server = Real::prepare(Durability::Unsynced, folder)?;
     let _parts = server.start_with_jobs()?;
-    let mut running = operator.start(binaries, &server.kubeconfig(), folder)?;
-    let stage = Stage::new(server.kubeconfig(), folder)?;
-    let snapshots = stage.play(suites);
-    running.check_alive()?;
+    let kubeconfig = server.kubeconfig();
+    let mut running = operator.start(binaries, &kubeconfig, folder)?;
+    let stage = Stage::new(kubeconfig.clone(), folder)?;
+    for suite in suites {
+        stage.make(suite)?;
+    }
+    // Now and then training-operator is overtaken by its own certificate and ends. A kubelet starts it again.
+    for _ in 0..RESTARTS {
+        if stage.until_begun(suites, &mut running)? {
+            break;
+        }
+        eprintln!("started again: {}", running.last_words(folder));
+        running = operator.start(binaries, &kubeconfig, folder)?;
+    }
+    let snapshot = stage.play(suites);
     let words = running.last_words(folder);
+    let snapshot = snapshot.with_context(|| format!("the operator says: {words}"))?;
+    running.check_alive()?;
     running.stop()?;
-    snapshots.map_err(|error| error.context(format!("the operator says: {words}")))
+    Ok(snapshot)
 }
 
 fn report(differences: &[Difference], deviations: &Deviations, arguments: &Arguments) -> Result<()> {

@@ -13,10 +13,13 @@ use super::{
     glob,
     story::{self, Step},
 };
-use crate::run::root;
+use crate::{
+    operators::{Limits, Operator},
+    run::root,
+};
 
 /// The suite of mpi-operator.
-pub(super) const MPI: &str = "mpi";
+const MPI: &str = "mpi";
 /// The suite of training-operator.
 const TRAINING: &str = "training";
 const STORY: &str = "story";
@@ -24,6 +27,7 @@ const STORY: &str = "story";
 /// The jobs of one original, in a namespace of that name.
 pub(super) struct Suite {
     pub(super) name: &'static str,
+    pub(super) original: Operator,
     /// As kubectl is asked for them.
     pub(super) resources: &'static str,
     pub(super) cases: Vec<Case>,
@@ -53,11 +57,13 @@ pub(super) fn read(patterns: &[String], corpus: &Path) -> Result<[Suite; 2]> {
     let mut suites = [
         Suite {
             name: MPI,
+            original: Operator::MpiOperator(Limits::Raised),
             resources: "mpijobs.v2beta1.kubeflow.org",
             cases: Vec::new(),
         },
         Suite {
             name: TRAINING,
+            original: Operator::TrainingOperator(Limits::Raised),
             resources: "tfjobs.v1.kubeflow.org,pytorchjobs.v1.kubeflow.org,xgboostjobs.v1.kubeflow.org,\
                         paddlejobs.v1.kubeflow.org,jaxjobs.v1.kubeflow.org,mpijobs.v1.kubeflow.org",
             cases: Vec::new(),
@@ -68,8 +74,11 @@ pub(super) fn read(patterns: &[String], corpus: &Path) -> Result<[Suite; 2]> {
         patterns.is_empty() || patterns.iter().any(|pattern| glob::matches(pattern, &id))
     };
     for job in jobs.into_iter().filter(wanted) {
-        let is_second = usize::from(job["apiVersion"] != "kubeflow.org/v2beta1");
-        let suite = &mut suites[is_second];
+        let [mpi, training] = &mut suites;
+        let suite = match job["apiVersion"].as_str() {
+            Some("kubeflow.org/v2beta1") => mpi,
+            _ => training,
+        };
         suite.cases.push(case(job, suite.name)?);
     }
     Ok(suites)

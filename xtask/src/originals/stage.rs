@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -15,14 +15,16 @@ use super::{
     glob, pods, scrub,
     story::{Action, State},
 };
-use crate::{processes::wait_until, servers::Kubectl};
+use crate::{operators::Running, processes::wait_until, servers::Kubectl};
 
 /// What is seen, by where: `KIND/NAME/STEP`, and for children `/KIND/NAME`.
 pub(super) type Snapshot = BTreeMap<String, Value>;
 
 const PATIENCE: Duration = Duration::from_mins(2);
-/// When nothing has moved for so long, nothing will.
-const QUIET: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(400);
+/// What is the same at so many looks stays.
+const QUIET_LOOKS: u32 = 6;
+const MOST_LOOKS: u32 = 200;
 const CHILDREN: &str = "pods,services,configmaps,secrets,serviceaccounts,jobs.batch,\
                         roles.rbac.authorization.k8s.io,rolebindings.rbac.authorization.k8s.io,\
                         horizontalpodautoscalers.v2.autoscaling";
@@ -40,11 +42,8 @@ impl Stage {
         })
     }
 
-    /// All jobs at the same time, each with its own story.
+    /// What becomes of the jobs that were made, all at the same time, each with its own story.
     pub(super) fn play(&self, suites: &[&Suite]) -> Result<Snapshot> {
-        for suite in suites {
-            self.make(suite)?;
-        }
         let cases = || suites.iter().flat_map(|suite| &suite.cases);
         let steps = cases().map(|case| case.story.len()).max().unwrap_or_default();
         let mut seen = Snapshot::new();
@@ -64,15 +63,33 @@ impl Stage {
         Ok(seen)
     }
 
-    fn make(&self, suite: &Suite) -> Result<()> {
+    /// Waits until the operator has seen jobs of each suite; false where it ends instead.
+    pub(super) fn until_begun(&self, suites: &[&Suite], operator: &mut Running) -> Result<bool> {
+        for _ in 0..MOST_LOOKS {
+            if self.look(suites)?.has_begun(suites) {
+                return Ok(true);
+            }
+            if operator.check_alive().is_err() {
+                return Ok(false);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        bail!("no job is begun")
+    }
+
+    pub(super) fn make(&self, suite: &Suite) -> Result<()> {
         self.kubectl.run(&["create", "namespace", suite.name])?;
         wait_until("the namespace has an account", PATIENCE, || {
             let account = ["get", "serviceaccount", "default", "-n", suite.name];
             Ok(self.kubectl.run(&account).is_ok())
         })?;
+        wait_until("the definitions are served", PATIENCE, || {
+            let jobs = ["get", suite.resources, "-n", suite.name];
+            Ok(self.kubectl.run(&jobs).is_ok())
+        })?;
         let jobs: Vec<&Value> = suite.cases.iter().map(|case| &case.job).collect();
         // Jobs that are refused are seen by their absence.
-        if let Err(refused) = self.with_file("create", &jobs, &[]) {
+        if let Err(refused) = self.with_file("create", &jobs, &["--validate=false"]) {
             eprintln!("{refused:#}");
         }
         Ok(())
@@ -88,23 +105,23 @@ impl Stage {
         self.kubectl.run(&arguments).map(drop)
     }
 
-    /// Everything there is when it stays as it is.
+    /// Everything there is when it stays as it is. Looks are counted and not the time, as a machine that does
+    /// something else meanwhile lets no operator go on either.
     fn settled(&self, suites: &[&Suite]) -> Result<World> {
-        let deadline = Instant::now() + PATIENCE;
-        let (mut last, mut since) = (self.look(suites)?, Instant::now());
-        loop {
-            std::thread::sleep(Duration::from_millis(200));
+        let (mut last, mut quiet) = (self.look(suites)?, 0);
+        for _ in 0..MOST_LOOKS {
+            std::thread::sleep(PAUSE);
             let world = self.look(suites)?;
-            let now = Instant::now();
-            if world.essence() != last.essence() {
-                (last, since) = (world, now);
-            } else if last.has_begun(suites) && now - since > QUIET {
-                return Ok(world);
+            if world.essence() == last.essence() {
+                quiet += 1;
+            } else {
+                (last, quiet) = (world, 0);
             }
-            if now > deadline {
-                bail!("the jobs do not come to rest");
+            if quiet >= QUIET_LOOKS {
+                return Ok(last);
             }
         }
+        bail!("the jobs do not come to rest")
     }
 
     fn look(&self, suites: &[&Suite]) -> Result<World> {
@@ -127,8 +144,8 @@ impl Stage {
             for action in case.story.get(step).into_iter().flat_map(|step| &step.actions) {
                 match action {
                     Action::Specification(spec) => self.change(case, spec)?,
-                    Action::Pods { pattern, become_ } => {
-                        let list = if *become_ == State::Gone {
+                    Action::Pods { pattern, state } => {
+                        let list = if *state == State::Gone {
                             &mut deleted
                         } else {
                             &mut changed
@@ -137,7 +154,7 @@ impl Stage {
                             world
                                 .pods_like(case, pattern)
                                 .into_iter()
-                                .map(|pod| moved(pod, *become_)),
+                                .map(|pod| moved(pod, *state)),
                         );
                     }
                 }

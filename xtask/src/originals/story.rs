@@ -13,7 +13,7 @@ pub(super) struct Step {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Action {
-    Pods { pattern: String, become_: State },
+    Pods { pattern: String, state: State },
     Specification(Value),
 }
 
@@ -47,7 +47,7 @@ fn action(text: &str) -> Result<Action> {
         return Ok(Action::Specification(spec));
     }
     let words: Vec<&str> = text.split_whitespace().collect();
-    let (pattern, become_) = match words.as_slice() {
+    let (pattern, state) = match words.as_slice() {
         [pods, "Running"] => (pods, State::Running),
         [pods, "Succeeded"] => (pods, State::Succeeded),
         [pods, "Failed", code] => (pods, State::Failed(code.parse()?)),
@@ -57,7 +57,7 @@ fn action(text: &str) -> Result<Action> {
     };
     Ok(Action::Pods {
         pattern: (*pattern).to_owned(),
-        become_,
+        state,
     })
 }
 
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(steps.len(), 2);
         let failed = Action::Pods {
             pattern: "worker-1".to_owned(),
-            become_: State::Failed(137),
+            state: State::Failed(137),
         };
         assert_eq!(steps[1].actions[0], failed);
         assert!(parse("* Runs").is_err());
