@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     keep: bool,
 
     /// Take what was seen from a folder that was left behind, and look again only for what it does not have:
-    /// `originals.json`, `ours.json`
+    /// `mpi.json`, `training.json`, `ours.json`
     #[arg(long, value_name = "DIR", conflicts_with = "keep")]
     seen: Option<PathBuf>,
 }
@@ -71,15 +71,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         None => servers::build(Profile::Debug, &[])?,
     };
     let work = Work::new(arguments)?;
-    let originals = work.seen("originals.json", || {
-        let mut all = Snapshot::new();
-        for suite in suites.iter().filter(|suite| !suite.cases.is_empty()) {
+    let mut originals = Snapshot::new();
+    for suite in suites.iter().filter(|suite| !suite.cases.is_empty()) {
+        originals.extend(work.seen(suite.name, || {
             let folder = subfolder(&work.path, suite.name)?;
-            all.extend(play(suite.original, &[suite], &binaries, &folder)?);
-        }
-        Ok(all)
-    })?;
-    let ours = work.seen("ours.json", || {
+            play(suite.original, &[suite], &binaries, &folder)
+        })?);
+    }
+    let ours = work.seen("ours", || {
         let suites: Vec<&Suite> = suites.iter().collect();
         play(
             Operator::Ours,
@@ -120,8 +119,8 @@ impl Work {
     }
 
     /// What is in the file, or else what is seen now, which the file then has.
-    fn seen(&self, file: &str, see: impl FnOnce() -> Result<Snapshot>) -> Result<Snapshot> {
-        let file = self.path.join(file);
+    fn seen(&self, name: &str, see: impl FnOnce() -> Result<Snapshot>) -> Result<Snapshot> {
+        let file = self.path.join(format!("{name}.json"));
         if file.is_file() {
             let text = fs::read(&file)?;
             return serde_json::from_slice(&text).with_context(|| format!("`{}`", file.display()));

@@ -128,8 +128,9 @@ fn of_corpus(folder: &Path) -> Result<Vec<Value>> {
     };
     let mut found: Vec<Value> = Vec::new();
     for file in files(folder)? {
-        // What is no YAML (templates of charts) has none.
-        for mut job in documents(&file).unwrap_or_default().into_iter().filter(is_known) {
+        // What is no YAML (templates of charts) has none, and a job without a specification tells nothing.
+        let jobs = documents(&file).unwrap_or_default().into_iter();
+        for mut job in jobs.filter(|job| is_known(job) && job["spec"].is_object()) {
             job["metadata"] =
                 json!({"labels": job["metadata"]["labels"], "annotations": job["metadata"]["annotations"]});
             if !found.contains(&job) {

@@ -64,6 +64,8 @@ fn compare(place: &str, original: Option<&Value>, ours: Option<&Value>, found: &
         (Some(Value::Array(left)), Some(Value::Array(right))) if is_named(left) && is_named(right) => {
             compare_lists(place, left, right, found);
         }
+        (None, Some(Value::Array(right))) if is_named(right) => compare_lists(place, &[], right, found),
+        (Some(Value::Array(left)), None) if is_named(left) => compare_lists(place, left, &[], found),
         _ if original == ours => {}
         _ => found.push(Difference {
             place: place.to_owned(),
@@ -145,6 +147,8 @@ mod tests {
         let original = json!([{"name": "x", "value": "1"}, {"name": "y"}]);
         let ours = json!([{"name": "x", "value": "2"}, {"name": "z", "value": "3"}, {"name": "y"}]);
         assert_eq!(places(original, ours), ["a[x].value", "a[z]"]);
+        let (none, one) = (json!({}), json!({"list": [{"name": "x"}]}));
+        assert_eq!(places(none, one), ["a.list[x]"]);
     }
 
     #[test]

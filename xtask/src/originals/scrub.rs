@@ -23,10 +23,13 @@ pub(super) fn child(object: &Value) -> Value {
     if let Some(fields) = fields {
         fields.remove("status");
         fields.remove("kind");
+        fields.retain(|_, value| !value.is_null());
     }
     match kind.as_str() {
         "Pod" => pod_spec(&mut object["spec"]),
         "Job" => batch_job(&mut object["spec"]),
+        // training-operator walks through a map of them.
+        "Service" => sort(&mut object["spec"]["ports"]),
         // The keys differ each time.
         "Secret" => object["data"] = keys(&object["data"]),
         _ => {}
@@ -64,6 +67,15 @@ fn status(status: &Value) -> Value {
         status.retain(|_, value| !value.is_null());
     }
     status
+}
+
+/// training-operator walks through a map of roles until it knows that the job is done; those it has come to have
+/// their selectors.
+pub(super) fn selectors(status: &mut Value) {
+    let roles = status["replicaStatuses"].as_object_mut();
+    for (_, role) in roles.into_iter().flatten() {
+        remove(role, &["selector"]);
+    }
 }
 
 fn metadata(meta: &mut Value) {
@@ -107,6 +119,12 @@ fn batch_job(spec: &mut Value) {
     remove(&mut spec["selector"]["matchLabels"], &OF_JOB);
     metadata(&mut spec["template"]["metadata"]);
     remove(&mut spec["template"]["metadata"]["labels"], &OF_JOB);
+}
+
+fn sort(ports: &mut Value) {
+    if let Some(ports) = ports.as_array_mut() {
+        ports.sort_by_key(|port| port["name"].to_string());
+    }
 }
 
 fn keys(data: &Value) -> Value {

@@ -165,7 +165,11 @@ impl Stage {
         }
         if !changed.is_empty() {
             let arguments = ["--subresource=status"];
-            self.with_file("replace", &changed.iter().collect::<Vec<_>>(), &arguments)?;
+            // What becomes of one pod may be the end of another.
+            match self.with_file("replace", &changed.iter().collect::<Vec<_>>(), &arguments) {
+                Err(error) if !error.to_string().contains("(NotFound)") => return Err(error),
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -250,6 +254,7 @@ impl World {
         // It does not change by itself.
         if step > 0 {
             own["spec"] = json!({});
+            scrub::selectors(&mut own["status"]);
         }
         seen.insert(format!("{id}/{step}"), own);
         for child in self.children(job) {
