@@ -15,6 +15,8 @@ mod dist;
 mod e2e;
 mod frameworks;
 mod fuzz;
+mod operators;
+mod originals;
 mod processes;
 mod real_kubernetes;
 mod real_server;
@@ -62,6 +64,8 @@ enum Command {
     RealServer(real_server::Arguments),
     /// Run one suite of API checks against the embedded server and a real one, and compare
     Conformance(conformance::Arguments),
+    /// Give the same training jobs to the original operators and to ours, and compare what becomes of them
+    Originals(originals::Arguments),
     /// Put the same work on ours and a real server, side by side, and compare the times
     Bench(bench::Arguments),
     /// Run upstream's end-to-end suite against the embedded cluster
@@ -82,6 +86,7 @@ fn main() -> anyhow::Result<()> {
         Command::RealKubernetes { components } => real_kubernetes::run(&components),
         Command::RealServer(arguments) => real_server::run(&arguments),
         Command::Conformance(arguments) => conformance::run(&arguments),
+        Command::Originals(arguments) => originals::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::E2e(arguments) => e2e::run(&arguments),
     }

@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::ValueEnum;
 
 use self::{
-    contenders::{Contender, Running},
+    contenders::{Contender, reconcile_p99},
     figures::{Figures, Table},
 };
 use super::{
@@ -25,6 +25,11 @@ use super::{
     work::{Work, argument},
 };
 use crate::{
+    operators::{
+        Limits::{AsShipped, Raised},
+        Operator::{MpiOperator, Ours as OurOperator, TrainingOperator},
+        Running,
+    },
     processes::wait_until,
     servers::{Durability, Kubectl, Ours, Real, Server, Side, start_and_wait, subfolder},
 };
@@ -120,16 +125,16 @@ fn all_runs(arguments: &Arguments, sides: &[Side]) -> Vec<Run> {
             });
         };
         for task in [many("pytorch"), many("mpi"), large] {
-            add(Contender::Ours, task);
+            add(Contender::An(OurOperator), task);
         }
-        add(Contender::TrainingOperator { is_raised: true }, many("pytorch"));
-        add(Contender::TrainingOperator { is_raised: true }, large);
-        add(Contender::MpiOperator { is_raised: true }, many("mpi"));
+        add(Contender::An(TrainingOperator(Raised)), many("pytorch"));
+        add(Contender::An(TrainingOperator(Raised)), large);
+        add(Contender::An(MpiOperator(Raised)), many("mpi"));
         if *server == Side::Real {
             add(Contender::Client, many("pytorch"));
             add(Contender::Client, many("mpi"));
-            add(Contender::TrainingOperator { is_raised: false }, few("pytorch"));
-            add(Contender::MpiOperator { is_raised: false }, few("mpi"));
+            add(Contender::An(TrainingOperator(AsShipped)), few("pytorch"));
+            add(Contender::An(MpiOperator(AsShipped)), few("mpi"));
         }
     }
     runs
@@ -222,7 +227,7 @@ impl Bench {
             seconds: figure("seconds"),
             pods_per_second: figure("pods_per_second"),
             requests_per_job: figure("requests_per_job"),
-            reconcile_p99: operator.reconcile_p99(),
+            reconcile_p99: reconcile_p99(operator),
             megabytes: Some(busy_once as f64 / 1e6),
             kilobytes_per_job,
         })

@@ -102,6 +102,14 @@ impl Real {
         Ok(parts)
     }
 
+    /// Starts the API server and its controllers with that of batch Jobs, whose pods nobody runs.
+    pub(crate) fn start_with_jobs(&self) -> Result<Vec<Background>> {
+        let mut parts = self.start_until_ready()?;
+        let controllers = [&CONTROLLERS[..], &["job-controller"]].concat();
+        parts.insert(0, self.start_controllers(&controllers.join(","))?);
+        Ok(parts)
+    }
+
     /// Starts a whole control plane: every controller, and the scheduler with its limits raised.
     pub(crate) fn start_with_scheduler(&self) -> Result<Vec<Background>> {
         let mut parts = self.start_until_ready()?;

@@ -181,6 +181,20 @@ fn a_suspended_v2beta1_job_has_everything_but_pods() {
 }
 
 #[test]
+fn an_account_of_the_users_own_is_used_and_none_is_made() {
+    let own = job("v1", "", "").replacen(
+        "{spec: {containers",
+        "{spec: {serviceAccountName: mine, containers",
+        1,
+    );
+    let mut world = World::new(&own);
+    world.settle();
+    let others = &world.observed.others;
+    assert!(others.iter().any(|other| other.kind == "RoleBinding"));
+    assert!(others.iter().all(|other| other.kind != "ServiceAccount"));
+}
+
+#[test]
 fn a_suspended_job_asks_no_gang_scheduler_for_room() {
     let scheduler = String::new();
     for gang in [Gang::Volcano, Gang::SchedulerPlugins { scheduler }] {

@@ -4,7 +4,14 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use super::{Contender, Run};
-use crate::{bench::report::median, servers::Side};
+use crate::{
+    bench::report::median,
+    operators::{
+        Limits::{AsShipped, Raised},
+        Operator::{MpiOperator, Ours, TrainingOperator},
+    },
+    servers::Side,
+};
 
 #[derive(Clone, Copy)]
 pub(super) struct Figures {
@@ -52,26 +59,21 @@ const BARS: [(Side, &str, Contender, f64); 5] = [
     (
         Side::Real,
         "pytorch",
-        Contender::TrainingOperator { is_raised: true },
+        Contender::An(TrainingOperator(Raised)),
         3.0,
     ),
     (
         Side::Real,
         "pytorch",
-        Contender::TrainingOperator { is_raised: false },
+        Contender::An(TrainingOperator(AsShipped)),
         50.0,
     ),
-    (Side::Real, "mpi", Contender::MpiOperator { is_raised: true }, 3.0),
-    (
-        Side::Real,
-        "mpi",
-        Contender::MpiOperator { is_raised: false },
-        50.0,
-    ),
+    (Side::Real, "mpi", Contender::An(MpiOperator(Raised)), 3.0),
+    (Side::Real, "mpi", Contender::An(MpiOperator(AsShipped)), 50.0),
     (
         Side::Ours,
         "pytorch",
-        Contender::TrainingOperator { is_raised: true },
+        Contender::An(TrainingOperator(Raised)),
         10.0,
     ),
 ];
@@ -119,7 +121,7 @@ impl Table {
             text.push_str(&format!("{} {bar}\n", if is_met { "✓" } else { "✗" }));
         }
         for kind in ["pytorch", "mpi"] {
-            let ours = self.rate(Side::Real, Contender::Ours, kind);
+            let ours = self.rate(Side::Real, Contender::An(Ours), kind);
             let most = self.rate(Side::Real, Contender::Client, kind);
             if let (Some(ours), Some(most)) = (ours, most) {
                 let share = 100.0 * ours / most;
@@ -169,7 +171,7 @@ impl Table {
     fn bars(&self) -> Vec<(String, bool)> {
         let mut bars = Vec::new();
         for (server, kind, other, least) in BARS {
-            let ours = self.rate(server, Contender::Ours, kind);
+            let ours = self.rate(server, Contender::An(Ours), kind);
             let theirs = self.rate(Side::Real, other, kind);
             if let (Some(ours), Some(theirs)) = (ours, theirs) {
                 let (times, place) = (
@@ -180,7 +182,7 @@ impl Table {
                 bars.push((bar, times >= least));
             }
         }
-        let ours = |row: &&Row| row.run.contender == Contender::Ours;
+        let ours = |row: &&Row| row.run.contender == Contender::An(Ours);
         for row in self.rows.iter().filter(ours) {
             let Some(used) = row.figures().kilobytes_per_job else {
                 continue;

@@ -8,14 +8,15 @@ use crate::{
     job::{Job, Mpi, MpiVersion},
 };
 
-pub(super) fn all(job: &Job, mpi: &Mpi) -> [Child; 3] {
+pub(super) fn all(job: &Job, mpi: &Mpi) -> Vec<Child> {
     let name = job.child_name("Launcher", 0);
-    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": labelled(job, &name)});
-    [
-        Child::create(account),
-        Child::create(role(job, &name)),
-        Child::create(binding(job, mpi, &name)),
-    ]
+    let mut objects = Vec::new();
+    // An account of the user's own is the user's to make.
+    if service_account(job, mpi) == name {
+        objects.push(json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": labelled(job, &name)}));
+    }
+    objects.extend([role(job, &name), binding(job, mpi, &name)]);
+    objects.into_iter().map(Child::create).collect()
 }
 
 fn role(job: &Job, name: &str) -> Value {
