@@ -25,9 +25,9 @@ const CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
 pub(crate) enum Operator {
     Ours,
     /// 1.9.4.
-    TrainingOperator(Limits),
+    Training(Limits),
     /// 0.8.2.
-    MpiOperator(Limits),
+    Mpi(Limits),
 }
 
 /// How much an original asks of the server at most.
@@ -74,8 +74,8 @@ impl Operator {
         };
         match self {
             Self::Ours => start_ours(binaries, kubeconfig, logs),
-            Self::TrainingOperator(limits) => cluster()?.start_training_operator(limits, logs),
-            Self::MpiOperator(limits) => cluster()?.start_mpi_operator(limits, logs),
+            Self::Training(limits) => cluster()?.start_training_operator(limits, logs),
+            Self::Mpi(limits) => cluster()?.start_mpi_operator(limits, logs),
         }
     }
 }

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     operators::{
         Limits::{AsShipped, Raised},
-        Operator::{MpiOperator, Ours as OurOperator, TrainingOperator},
+        Operator::{Mpi, Ours as OurOperator, Training},
         Running,
     },
     processes::wait_until,
@@ -127,14 +127,14 @@ fn all_runs(arguments: &Arguments, sides: &[Side]) -> Vec<Run> {
         for task in [many("pytorch"), many("mpi"), large] {
             add(Contender::An(OurOperator), task);
         }
-        add(Contender::An(TrainingOperator(Raised)), many("pytorch"));
-        add(Contender::An(TrainingOperator(Raised)), large);
-        add(Contender::An(MpiOperator(Raised)), many("mpi"));
+        add(Contender::An(Training(Raised)), many("pytorch"));
+        add(Contender::An(Training(Raised)), large);
+        add(Contender::An(Mpi(Raised)), many("mpi"));
         if *server == Side::Real {
             add(Contender::Client, many("pytorch"));
             add(Contender::Client, many("mpi"));
-            add(Contender::An(TrainingOperator(AsShipped)), few("pytorch"));
-            add(Contender::An(MpiOperator(AsShipped)), few("mpi"));
+            add(Contender::An(Training(AsShipped)), few("pytorch"));
+            add(Contender::An(Mpi(AsShipped)), few("mpi"));
         }
     }
     runs

@@ -57,13 +57,13 @@ pub(super) fn read(patterns: &[String], corpus: &Path) -> Result<[Suite; 2]> {
     let mut suites = [
         Suite {
             name: MPI,
-            original: Operator::MpiOperator(Limits::Raised),
+            original: Operator::Mpi(Limits::Raised),
             resources: "mpijobs.v2beta1.kubeflow.org",
             cases: Vec::new(),
         },
         Suite {
             name: TRAINING,
-            original: Operator::TrainingOperator(Limits::Raised),
+            original: Operator::Training(Limits::Raised),
             resources: "tfjobs.v1.kubeflow.org,pytorchjobs.v1.kubeflow.org,xgboostjobs.v1.kubeflow.org,\
                         paddlejobs.v1.kubeflow.org,jaxjobs.v1.kubeflow.org,mpijobs.v1.kubeflow.org",
             cases: Vec::new(),

@@ -18,8 +18,8 @@ impl Contender {
     pub(super) fn operator(self) -> Name {
         match self {
             Self::An(Operator::Ours) => Name::Ours,
-            Self::An(Operator::TrainingOperator(_)) => Name::TrainingOperator,
-            Self::An(Operator::MpiOperator(_)) => Name::MpiOperator,
+            Self::An(Operator::Training(_)) => Name::TrainingOperator,
+            Self::An(Operator::Mpi(_)) => Name::MpiOperator,
             Self::Client => Name::Client,
         }
     }
@@ -28,19 +28,17 @@ impl Contender {
     pub(super) fn is_throttled(self) -> bool {
         matches!(
             self,
-            Self::An(
-                Operator::TrainingOperator(Limits::AsShipped) | Operator::MpiOperator(Limits::AsShipped)
-            )
+            Self::An(Operator::Training(Limits::AsShipped) | Operator::Mpi(Limits::AsShipped))
         )
     }
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::An(Operator::Ours) => "ours",
-            Self::An(Operator::TrainingOperator(Limits::Raised)) => "training-operator, limits raised",
-            Self::An(Operator::TrainingOperator(Limits::AsShipped)) => "training-operator, as shipped",
-            Self::An(Operator::MpiOperator(Limits::Raised)) => "mpi-operator, limits raised",
-            Self::An(Operator::MpiOperator(Limits::AsShipped)) => "mpi-operator, as shipped",
+            Self::An(Operator::Training(Limits::Raised)) => "training-operator, limits raised",
+            Self::An(Operator::Training(Limits::AsShipped)) => "training-operator, as shipped",
+            Self::An(Operator::Mpi(Limits::Raised)) => "mpi-operator, limits raised",
+            Self::An(Operator::Mpi(Limits::AsShipped)) => "mpi-operator, as shipped",
             Self::Client => "a client alone",
         }
     }

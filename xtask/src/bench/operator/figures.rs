@@ -8,7 +8,7 @@ use crate::{
     bench::report::median,
     operators::{
         Limits::{AsShipped, Raised},
-        Operator::{MpiOperator, Ours, TrainingOperator},
+        Operator::{Mpi, Ours, Training},
     },
     servers::Side,
 };
@@ -56,26 +56,11 @@ impl Row {
 
 /// What ours has to reach: so many times the pods a second of another.
 const BARS: [(Side, &str, Contender, f64); 5] = [
-    (
-        Side::Real,
-        "pytorch",
-        Contender::An(TrainingOperator(Raised)),
-        3.0,
-    ),
-    (
-        Side::Real,
-        "pytorch",
-        Contender::An(TrainingOperator(AsShipped)),
-        50.0,
-    ),
-    (Side::Real, "mpi", Contender::An(MpiOperator(Raised)), 3.0),
-    (Side::Real, "mpi", Contender::An(MpiOperator(AsShipped)), 50.0),
-    (
-        Side::Ours,
-        "pytorch",
-        Contender::An(TrainingOperator(Raised)),
-        10.0,
-    ),
+    (Side::Real, "pytorch", Contender::An(Training(Raised)), 3.0),
+    (Side::Real, "pytorch", Contender::An(Training(AsShipped)), 50.0),
+    (Side::Real, "mpi", Contender::An(Mpi(Raised)), 3.0),
+    (Side::Real, "mpi", Contender::An(Mpi(AsShipped)), 50.0),
+    (Side::Ours, "pytorch", Contender::An(Training(Raised)), 10.0),
 ];
 const KILOBYTES_PER_JOB: f64 = 10.0;
 
