@@ -26,8 +26,16 @@ impl Launched {
         let told = launched.clone();
         pods.on_change(move |change| {
             let Some(pod) = change.object() else { return };
-            if let Some(batch_job) = Key::of_controller(&**pod, "Job").filter(is_of_launcher) {
-                told.put(batch_job, pod.name(), change.after.is_some());
+            // Somebody may take a pod away from its Job.
+            let [before, after] = [change.before, change.after].map(|pod| {
+                let pod = pod?;
+                Key::of_controller(&**pod, "Job").filter(is_of_launcher)
+            });
+            if let Some(batch_job) = before.filter(|before| after.as_ref() != Some(before)) {
+                told.put(batch_job, pod.name(), false);
+            }
+            if let Some(batch_job) = after {
+                told.put(batch_job, pod.name(), true);
             }
         });
         launched

@@ -147,6 +147,14 @@ impl Role<'_> {
         }
     }
 
+    /// Whether its pods have ended and its batch Job has yet to say what comes of it.
+    pub(crate) fn is_undecided(&self) -> bool {
+        let decides =
+            |launcher: &BatchJob| !launcher.is_over() && !launcher.is_suspended && !launcher.is_being_deleted;
+        let has_ended = |pod: &&Pod| matches!(pod.phase, Phase::Succeeded | Phase::Failed);
+        self.launcher.is_some_and(decides) && self.active() == 0 && self.pods.iter().any(has_ended)
+    }
+
     fn count(&self, test: fn(&Pod) -> bool) -> i32 {
         self.pods.iter().filter(|pod| test(pod)).count() as i32
     }

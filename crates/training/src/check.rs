@@ -36,18 +36,36 @@ fn of_kind(object: &Value, kind: &'static Kind) -> Vec<FieldError> {
     if kind.kind == table::MX_JOB.kind {
         return standalone_mxnet::check(object);
     }
+    let canonical = canonical(object, kind);
     let mut errors = twice(object, kind);
-    let mut canonical = object.clone();
-    canonical["spec"] = read::canonical(&object["spec"], kind);
     errors.extend(of_schema(&canonical, kind));
-    if !errors.is_empty() {
-        return errors;
-    }
-    match read::job(&canonical, kind) {
-        Ok(job) => of_job(&canonical, &job, &mut errors),
-        Err(error) => errors.push(error),
+    if errors.is_empty() {
+        of_read(&canonical, kind, &mut errors);
     }
     errors
+}
+
+/// What keeps a job from being run that has begun. Words that its definition does not know any more are no reason to
+/// give it up: the API server refuses new ones, and lets pass those that were there before.
+pub(crate) fn of_begun(object: &Value, kind: &'static Kind) -> Vec<FieldError> {
+    let mut errors = twice(object, kind);
+    if errors.is_empty() {
+        of_read(&canonical(object, kind), kind, &mut errors);
+    }
+    errors
+}
+
+fn canonical(object: &Value, kind: &'static Kind) -> Value {
+    let mut canonical = object.clone();
+    canonical["spec"] = read::canonical(&object["spec"], kind);
+    canonical
+}
+
+fn of_read(object: &Value, kind: &'static Kind, errors: &mut Vec<FieldError>) {
+    match read::job(object, kind) {
+        Ok(job) => of_job(object, &job, errors),
+        Err(error) => errors.push(error),
+    }
 }
 
 /// Roles are read in any spelling, but each may be there once.

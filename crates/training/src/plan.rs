@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::{
     Child, Observed, Pod, Settings,
     account::{Account, Role},
-    check::check,
+    check::{check, of_begun},
     conditions, finish, read, restarts, standalone_mxnet, suspend, verdict, why,
 };
 
@@ -78,7 +78,11 @@ pub fn plan(object: &Value, observed: &Observed, settings: &Settings, now: Times
     }
     let is_new = object["status"]["observedGeneration"].as_i64() != object["metadata"]["generation"].as_i64()
         || object["status"]["observedGeneration"].is_null();
-    let mut errors = if is_new { check(object) } else { Vec::new() };
+    let mut errors = match is_new {
+        true if has_begun(object) => of_begun(object, kind),
+        true => check(object),
+        false => Vec::new(),
+    };
     let job = read::job(object, kind).unwrap_or_else(|error| {
         errors.push(error);
         read::unreadable(object, kind)
@@ -100,6 +104,12 @@ pub fn plan(object: &Value, observed: &Observed, settings: &Settings, now: Times
         draft.refuse(&errors);
     }
     draft.finish(&account, object)
+}
+
+/// Whether it was found fine once.
+fn has_begun(object: &Value) -> bool {
+    let conditions = object["status"]["conditions"].as_array();
+    conditions.is_some_and(|conditions| conditions.iter().any(|found| found["type"] == CREATED))
 }
 
 impl Draft<'_> {
@@ -253,6 +263,8 @@ impl Draft<'_> {
             }
         } else if is_restarting {
             self.add_to_restarting(waits.as_deref());
+        } else if has_run && (self.is_doubted() || account.roles.iter().any(Role::is_undecided)) {
+            // A specification that cannot be run says nothing of who is missing.
         } else if has_run {
             // Nobody has failed, so nothing is counted: its pods were deleted, or are the last to come.
             let (why, message) = (reason(job.kind.kind, RESTARTING), verdict::leaderless(job));

@@ -1,6 +1,6 @@
 //! A suspended job: it has no pods, and says so.
 
-use resources::conditions::{RESUMED, RUNNING, SUSPENDED, reason};
+use resources::conditions::{RESTARTING, RESUMED, RUNNING, SUSPENDED, reason};
 
 use crate::{account::Account, conditions, job::MpiVersion, plan::Draft, verdict};
 
@@ -15,6 +15,11 @@ pub(crate) fn suspend(draft: &mut Draft<'_>, account: &Account<'_>) {
     if conditions::is_true(&draft.status.conditions, RUNNING) {
         draft.set(RUNNING, false, &why, &message);
     }
+    // It is made anew when it is resumed, whatever it was about to be.
+    draft
+        .status
+        .conditions
+        .retain(|condition| condition.kind != RESTARTING);
     if draft.set(SUSPENDED, true, &why, &message) {
         draft.tell("Normal", &why, &message);
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
-use resources::JobStatus;
+use resources::{JobStatus, conditions::CREATED};
 use serde_json::Value;
 
 use super::{Delete, Event, Plan, launcher::workers_run, mend};
@@ -85,7 +85,10 @@ impl<'a> Draft<'a> {
             self.status.progress = Some(account.progress());
         }
         self.status.observed_generation = Some(self.job.identity.generation);
-        if let Some(mpi) = self.job.mpi() {
+        // Of a job that was refused there is nothing whose version could change.
+        if let Some(mpi) = self.job.mpi()
+            && conditions::find(&self.status.conditions, CREATED).is_some()
+        {
             self.status.mpi_version = Some(mpi.version.name().to_owned());
         }
         let status = serde_json::to_value(&self.status).unwrap_or_default();

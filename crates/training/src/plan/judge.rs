@@ -16,6 +16,11 @@ impl Draft<'_> {
     /// Success first: what fails after the work is done does not undo it.
     pub(super) fn judge(&mut self, account: &Account<'_>) {
         let job = self.job;
+        // Somebody deletes the launcher's Job. What it has used is counted now: its pod is about to be stopped, which
+        // is no failure of the program.
+        if let Some(launcher) = account.launcher().filter(|launcher| launcher.is_being_deleted) {
+            self.replace_launcher(account, launcher);
+        }
         if verdict::has_succeeded(job, account) {
             let why = reason(job.kind.kind, SUCCEEDED);
             self.end(SUCCEEDED, &why, &verdict::succeeded(job), "Normal");

@@ -92,7 +92,7 @@ impl Draft<'_> {
     }
 
     /// Writes down that a launcher makes room for another, and what it has used of the restarts.
-    fn replace_launcher(&mut self, account: &Account<'_>, launcher: &BatchJob) {
+    pub(super) fn replace_launcher(&mut self, account: &Account<'_>, launcher: &BatchJob) {
         if restarts::is_launcher_replaced(self.job, self.status.restarts.as_ref(), launcher) {
             return;
         }

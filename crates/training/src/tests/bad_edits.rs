@@ -45,6 +45,18 @@ fn a_job_that_runs_is_looked_after_whatever_becomes_of_its_specification() {
 }
 
 #[test]
+fn a_word_that_its_definition_has_come_to_refuse_does_not_stop_a_job_that_has_it() {
+    let mut world = running("{backoffLimit: 3}");
+    world.job["spec"]["runPolicy"]["cleanPodPolicy"] = json!("running");
+    edit(&mut world, "Always");
+    world.settle();
+    assert_eq!(world.conditions(), "Created Running");
+    world.end("j-worker-1", "pytorch", 1);
+    world.settle();
+    assert_eq!(world.pod("j-worker-1").unwrap().phase, Phase::Pending);
+}
+
+#[test]
 fn it_keeps_its_deadline_and_its_budget() {
     let mut world = running("{activeDeadlineSeconds: 60, cleanPodPolicy: All}");
     edit(&mut world, "Sometimes");

@@ -114,6 +114,61 @@ fn a_suspended_job_forgets_no_restart() {
     }
 }
 
+#[test]
+fn a_launcher_that_has_ended_is_not_missed_before_its_job_has_said_so() {
+    for version in ["v2beta1", "v1alpha2"] {
+        for code in [0, 1] {
+            let mut world = World::new(&job(version, "  runPolicy: {backoffLimit: 3}\n", ""));
+            world.settle();
+            go_on(&mut world);
+            let mut pods = world.observed.pods.iter_mut();
+            end(pods.find(|pod| is_launched(pod)).unwrap(), "l", code);
+            world.settle();
+            assert_eq!(world.conditions(), "Created Running");
+            world.run_batch_jobs();
+            world.settle();
+            if code == 0 {
+                assert_eq!(world.conditions(), "Created -Running Succeeded");
+            } else {
+                assert_eq!(world.conditions(), "Created Restarting");
+                assert!(world.message().contains("restart 1 of 3"), "{}", world.message());
+                let is_told = |event: &crate::Event| event.message.contains("restart 1 of 3");
+                assert!(world.events.iter().any(is_told), "{:?}", world.events);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_launcher_whose_job_somebody_deletes_has_not_failed() {
+    let mut world = World::new(&job("v2beta1", "  runPolicy: {backoffLimit: 0}\n", ""));
+    world.settle();
+    go_on(&mut world);
+    world.observed.jobs[0].is_being_deleted = true;
+    world.settle();
+    // It is stopped, and its Job counts that.
+    let now = world.now;
+    for pod in world.observed.pods.iter_mut().filter(|pod| is_launched(pod)) {
+        end(pod, "l", 143);
+        pod.deleted = Some(now);
+    }
+    world.observed.jobs[0].failed = 1;
+    world.settle();
+    world.bury();
+    world.settle();
+    go_on(&mut world);
+    assert!(world.conditions().ends_with("Running"), "{}", world.conditions());
+    assert_eq!(world.observed.jobs.len(), 1);
+}
+
+#[test]
+fn a_job_that_was_refused_may_become_one_of_another_version() {
+    let mut world = World::new(&job("v2beta1", "  slotsPerWorker: 0\n", ""));
+    world.settle();
+    assert_eq!(world.conditions(), "Failed");
+    assert!(world.job["status"]["mpiVersion"].is_null());
+}
+
 /// Somebody deletes the batch Job, whose pods take their time to end.
 fn lose_batch_job(world: &mut World) {
     world.observed.jobs.clear();
