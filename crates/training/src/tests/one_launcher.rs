@@ -144,26 +144,33 @@ fn a_launcher_whose_job_somebody_deletes_has_not_failed() {
     let mut world = World::new(&job("v2beta1", "  runPolicy: {backoffLimit: 0}\n", ""));
     world.settle();
     go_on(&mut world);
+    let uid = world.observed.jobs[0].uid.clone();
     world.observed.jobs[0].is_being_deleted = true;
-    world.settle();
+    world.reconcile();
     // It is stopped, and its Job counts that.
     let now = world.now;
     for pod in world.observed.pods.iter_mut().filter(|pod| is_launched(pod)) {
         end(pod, "l", 143);
         pod.deleted = Some(now);
     }
+    assert_eq!(world.observed.jobs[0].uid, uid);
     world.observed.jobs[0].failed = 1;
-    world.settle();
+    world.reconcile();
     world.bury();
     world.settle();
     go_on(&mut world);
-    assert!(world.conditions().ends_with("Running"), "{}", world.conditions());
-    assert_eq!(world.observed.jobs.len(), 1);
+    assert!(
+        world.conditions().ends_with("Running"),
+        "{:#}",
+        world.job["status"]
+    );
+    assert_ne!(world.observed.jobs[0].uid, uid);
 }
 
 #[test]
 fn a_job_that_was_refused_may_become_one_of_another_version() {
-    let mut world = World::new(&job("v2beta1", "  slotsPerWorker: 0\n", ""));
+    let yaml = job("v2beta1", "", "").replace("Worker: {replicas: 2", "Worker: {replicas: -2");
+    let mut world = World::new(&yaml);
     world.settle();
     assert_eq!(world.conditions(), "Failed");
     assert!(world.job["status"]["mpiVersion"].is_null());
