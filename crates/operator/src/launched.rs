@@ -88,6 +88,17 @@ mod tests {
     }
 
     #[test]
+    fn a_pod_that_is_taken_away_from_its_job_is_forgotten() {
+        let pods = Informer::detached();
+        let launched = Launched::follow(&pods);
+        pods.wrote(pod("j-launcher-1", "j-launcher"));
+        let meta =
+            json!({"namespace": "n", "name": "j-launcher-1", "uid": "j-launcher-1", "resourceVersion": "2"});
+        pods.wrote(serde_json::from_value(json!({"metadata": meta})).unwrap());
+        assert!(launched.pods.lock().is_empty());
+    }
+
+    #[test]
     fn the_pods_of_a_launcher_are_found_by_the_name_of_its_job_as_long_as_they_are_there() {
         let pods = Informer::detached();
         pods.wrote(pod("j-launcher-1", "j-launcher"));

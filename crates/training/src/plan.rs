@@ -79,7 +79,7 @@ pub fn plan(object: &Value, observed: &Observed, settings: &Settings, now: Times
     let is_new = object["status"]["observedGeneration"].as_i64() != object["metadata"]["generation"].as_i64()
         || object["status"]["observedGeneration"].is_null();
     let mut errors = match is_new {
-        true if has_begun(object) => of_begun(object, kind),
+        true if was_found_fine(object) => of_begun(object, kind),
         true => check(object),
         false => Vec::new(),
     };
@@ -106,8 +106,8 @@ pub fn plan(object: &Value, observed: &Observed, settings: &Settings, now: Times
     draft.finish(&account, object)
 }
 
-/// Whether it was found fine once.
-fn has_begun(object: &Value) -> bool {
+/// Whether all of a job was looked at once and nothing was wrong with it.
+fn was_found_fine(object: &Value) -> bool {
     let conditions = object["status"]["conditions"].as_array();
     conditions.is_some_and(|conditions| conditions.iter().any(|found| found["type"] == CREATED))
 }
@@ -264,7 +264,8 @@ impl Draft<'_> {
         } else if is_restarting {
             self.add_to_restarting(waits.as_deref());
         } else if has_run && (self.is_doubted() || account.roles.iter().any(Role::is_undecided)) {
-            // A specification that cannot be run says nothing of who is missing.
+            // Nobody is missed yet: a specification that cannot be run says nothing of who should be there, and a batch
+            // Job whose pod has ended is about to say what comes of it.
         } else if has_run {
             // Nobody has failed, so nothing is counted: its pods were deleted, or are the last to come.
             let (why, message) = (reason(job.kind.kind, RESTARTING), verdict::leaderless(job));
