@@ -97,6 +97,16 @@ impl Quantity {
         Self::new(self.amount.plus(other.amount.negated()), self.format_with(other))
     }
 
+    /// So many times the amount.
+    #[must_use]
+    pub fn times(self, count: u32) -> Self {
+        let amount = Amount {
+            mantissa: self.amount.mantissa.saturating_mul(count.into()),
+            exponent: self.amount.exponent,
+        };
+        Self::new(amount, self.format)
+    }
+
     fn format_with(self, other: Self) -> Format {
         if self.is_zero() { other.format } else { self.format }
     }

@@ -28,6 +28,7 @@ use crate::{
         SERVICES_CREATED,
     },
     milestones,
+    observe::has_begun,
     pod_groups::{PluginsGroup, VolcanoGroup},
     seen::{Seen, Watched},
     ssh_key,
@@ -66,7 +67,8 @@ impl Controller {
                 continue;
             }
             let is_late = matches!(stage, Stage::Rest | Stage::Launcher | Stage::Extra);
-            if is_late && self.pods_first.gives_way(&key, Instant::now()) {
+            let gives_way = || self.pods_first.gives_way(&key, Instant::now());
+            if is_late && !has_begun(&self.world, job.uid()) && gives_way() {
                 return Ok(Made::PodsOnly);
             }
             // There is an event of each; those can wait.
@@ -233,6 +235,9 @@ impl Controller {
             _ => DeleteParams::background(),
         };
         let mut parameters = parameters.preconditions(only(&delete.uid));
+        if delete.tell_failed {
+            self.write_lost(&folder, delete).await?;
+        }
         if delete.force {
             parameters = parameters.grace_period(0);
         }
@@ -256,6 +261,21 @@ impl Controller {
         let reason = format!("SuccessfulDelete{}", delete.kind);
         self.recorder.normal(job.reference(&self.resource), &reason, note);
         Ok(())
+    }
+
+    /// A pod on a lost node will not say that it has ended, and whoever counts ends, as a batch Job does, waits for it:
+    /// it is said as the API's own collector of such pods says it.
+    async fn write_lost(&self, folder: &str, delete: &Delete) -> kube::Result<()> {
+        let message = "Its node is lost: it has not said that the pod has stopped.";
+        let patch = json!({
+            "metadata": {"uid": delete.uid},
+            "status": {"phase": "Failed", "reason": "NodeLost", "message": message},
+        });
+        let name = format!("{}/status", delete.name);
+        match requests::merge::<Value>(&self.world.client, folder, &name, &patch).await {
+            Err(kube::Error::Api(status)) if has_missed(&status) => Ok(()),
+            answer => answer.map(drop),
+        }
     }
 
     /// Whether the job was still the one the status was decided for.

@@ -26,7 +26,7 @@ use crate::{
     definitions, launched,
     metrics::{MPI_JOB_INFO, QUEUE_DEPTH, written},
     milestones::count_deleted,
-    observe::{has_foreign, observe},
+    observe::{has_begun, has_foreign, observe},
     pod_groups::{PluginsGroup, VolcanoGroup},
     pods_first::{self, PodsFirst},
     seen::{Seen, Watched},
@@ -225,7 +225,7 @@ impl Controller {
             self.pods_first.forget(&key);
             return Ok(Next::Wait);
         };
-        if self.pods_first.still_gives_way(&key, Instant::now()) {
+        if self.pods_first.still_gives_way(&key, Instant::now()) && !has_begun(&self.world, kept.uid()) {
             return Ok(Next::After(pods_first::PAUSE));
         }
         let job = StoredJob::of(kept);

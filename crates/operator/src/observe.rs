@@ -7,7 +7,7 @@ use k8s_openapi::api::{
 };
 use reconcile::{Cached as _, Key};
 use resources::kinds::MPI_JOB;
-use training::{BatchJob, Existing, Gang, Observed, Pod, Refusal, Settings, names};
+use training::{BatchJob, Existing, Gang, Observed, Phase, Pod, Refusal, Settings, names};
 
 use crate::{
     launched,
@@ -85,6 +85,13 @@ pub(crate) fn has_foreign(observed: &Observed, job: &StoredJob) -> bool {
         .chain(jobs)
         .any(|controller| is_foreign(controller.as_deref(), job))
         || pods.any(|controller| is_foreign(controller.as_deref(), job))
+}
+
+/// Whether a pod of the job has a node, or had one: what it needs beside pods is needed by now.
+pub(crate) fn has_begun(world: &World, uid: &str) -> bool {
+    let pods = world.pods.controlled_by(uid);
+    let has_begun = |pod: Pod| pod.has_node || pod.phase != Phase::Pending;
+    pods.iter().any(|pod| has_begun(pod.form()))
 }
 
 fn pods_of(world: &World, uid: &str) -> Vec<Pod> {

@@ -1,6 +1,6 @@
 //! Where many jobs come at once, the pods of all of them are made before the rest of any: a pod waits for a node,
 //! an image and its peers, and the sooner it is there the sooner it has them. Nobody can use an address before its
-//! pod runs.
+//! pod has a node, so a job gives way until one of its own has.
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use reconcile::Key;
 
 /// So long a job gives way to the pods of others.
-const LONGEST: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(30);
 /// When it looks again whether there still are any.
 pub(crate) const PAUSE: Duration = Duration::from_millis(500);
 /// Where pods were made so lately, the next are on their way.

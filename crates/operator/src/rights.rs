@@ -36,6 +36,7 @@ fn right(group: &'static str, resource: &str, verbs: &'static [&'static str]) ->
 pub(crate) fn on_jobs(kinds: &[&'static Kind], gang: &Gang) -> Vec<Right> {
     let mut rights = vec![
         right("", "pods", REPLACE),
+        right("", "pods/status", &["patch"]),
         right("", "services", REPLACE),
         right("", "configmaps", KEEP),
         right("", "secrets", MAKE),

@@ -24,7 +24,7 @@ use crate::{
     read, standalone_mxnet,
 };
 
-pub(crate) use groups::members;
+pub(crate) use groups::{members, of_mpi_operator};
 pub(crate) use metadata::{is_master, metadata, role_selector};
 pub(crate) use pods::{pod, template as completed_template};
 pub(crate) use services::service;

@@ -19,7 +19,8 @@ pub(crate) fn finish(draft: &mut Draft<'_>, account: &Account<'_>) {
     let policy = draft.job.policy.clean.unwrap_or_else(|| unsaid(draft));
     let goes = |pod: &Pod| match policy {
         CleanPodPolicy::None => false,
-        CleanPodPolicy::Running => matches!(pod.phase, Phase::Running | Phase::Pending),
+        // One that is asked to stop goes whatever it says of itself: its node may be lost.
+        CleanPodPolicy::Running => matches!(pod.phase, Phase::Running | Phase::Pending) || pod.is_deleted(),
         CleanPodPolicy::All => true,
     };
     // The pods of a batch Job are its own affair.

@@ -42,7 +42,8 @@ pub struct Pod {
     pub exits: Vec<Exit>,
     /// What a container waits for: reason and message.
     pub waiting: Option<(String, String)>,
-    /// Why it has no node, in the scheduler's words.
+    pub has_node: bool,
+    /// Why it has none, in the scheduler's words.
     pub unscheduled: Option<String>,
     pub reason: String,
     pub message: String,
@@ -98,7 +99,7 @@ pub struct Existing {
     pub name: String,
     pub uid: String,
     pub controller: Option<String>,
-    /// `data` of a ConfigMap, `rules` of a Role, `minMember` of a PodGroup, what a
+    /// `data` of a ConfigMap, `rules` of a Role, what a PodGroup asks for and a
     /// HorizontalPodAutoscaler goes by; nothing of others.
     pub content: Value,
     /// How far a gang scheduler is with a PodGroup.
@@ -136,6 +137,7 @@ impl Pod {
                 .sum(),
             exits: containers().filter_map(exit).collect(),
             waiting: containers().find_map(waiting),
+            has_node: condition(status, "PodScheduled", "True").is_some(),
             unscheduled: condition(status, "PodScheduled", "False")
                 .map(|condition| text(&condition["message"])),
             reason: text(&status["reason"]),
@@ -199,7 +201,7 @@ impl Existing {
         let content = match kind {
             "ConfigMap" => object["data"].clone(),
             "Role" => object["rules"].clone(),
-            "PodGroup" => object["spec"]["minMember"].clone(),
+            "PodGroup" => plan::demand(&object["spec"]),
             "HorizontalPodAutoscaler" => plan::scaling(&object["spec"]),
             _ => Value::Null,
         };

@@ -26,7 +26,7 @@ use crate::{
 };
 
 pub(crate) use draft::Draft;
-pub(crate) use mend::scaling;
+pub(crate) use mend::{demand, scaling};
 
 /// Stands between what has happened and what a job waits for since.
 const NOW: &str = "; now ";
@@ -54,6 +54,8 @@ pub struct Delete {
     pub uid: String,
     /// Without waiting for a node that is lost.
     pub force: bool,
+    /// After saying that it has failed, as such a node will not: a batch Job waits for that.
+    pub tell_failed: bool,
 }
 
 /// Something to tell about the job.
@@ -148,9 +150,7 @@ impl Draft<'_> {
         if conditions::is_true(&self.status.conditions, SUSPENDED) {
             suspend::resume(self);
         }
-        let start = self.status.start_time.get_or_insert(self.now);
-        // A clock that was set back gives nobody more time.
-        *start = self.now.min(*start);
+        self.begin(account);
         self.forget_replaced(account);
         self.judge(account);
         if !self.has_ended() {
@@ -159,6 +159,20 @@ impl Draft<'_> {
             }
             self.describe(account);
         }
+    }
+
+    /// Its time starts when its pods may be made: a group that waits in a queue uses up nothing of it.
+    fn begin(&mut self, account: &Account<'_>) {
+        if self.status.start_time.is_none() && self.is_queued(account) {
+            return;
+        }
+        let start = self.status.start_time.get_or_insert(self.now);
+        // A clock that was set back gives nobody more time.
+        *start = self.now.min(*start);
+    }
+
+    fn is_queued(&self, account: &Account<'_>) -> bool {
+        self.waits_for_pod_group() && account.pods().next().is_none()
     }
 
     /// A job that cannot be run stays as it is until its specification changes.
@@ -230,6 +244,7 @@ impl Draft<'_> {
         let there: HashSet<&str> = account
             .pods()
             .chain(account.surplus.iter().copied())
+            .chain(&self.observed.former)
             .map(|pod| pod.uid.as_str())
             .chain(launcher)
             .collect();
@@ -244,6 +259,7 @@ impl Draft<'_> {
         let job = self.job;
         let waits = match self.conflict(account) {
             Some(conflict) => Some(conflict),
+            None if self.observed.refusals.is_empty() && self.is_queued(account) => Some(why::queued(job)),
             None => why::waiting(job, account, self.observed),
         };
         let said = [restarts::story(job, account), waits.clone()];
@@ -323,6 +339,13 @@ impl Draft<'_> {
         };
         let why = condition.reason.clone();
         self.set(RESTARTING, true, &why, &message);
+    }
+
+    /// Whether this is the cause that is told already, whatever the job waits for now.
+    fn is_restarting_because(&self, cause: &str) -> bool {
+        let told = conditions::find(&self.status.conditions, RESTARTING);
+        let told = told.filter(|told| told.is_true());
+        told.is_some_and(|told| told.message.split(NOW).next() == cause.split(NOW).next())
     }
 
     /// Pods are still missing, or in the way of their successors.

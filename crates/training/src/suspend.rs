@@ -53,7 +53,7 @@ fn prepare(draft: &mut Draft<'_>, account: &Account<'_>) {
     }
 }
 
-/// The job goes on: its time starts anew.
+/// The job goes on: its time starts anew, when it begins.
 pub(crate) fn resume(draft: &mut Draft<'_>) {
     let job = draft.job;
     let why = reason(job.kind.kind, RESUMED);
@@ -61,5 +61,5 @@ pub(crate) fn resume(draft: &mut Draft<'_>) {
     if draft.set(SUSPENDED, false, &why, &message) {
         draft.tell("Normal", &why, &message);
     }
-    draft.status.start_time = Some(draft.now);
+    draft.status.start_time = None;
 }

@@ -70,6 +70,12 @@ pub(crate) fn waiting(job: &Job, account: &Account<'_>, observed: &Observed) -> 
     stuck.or_else(unplaced).or_else(gathering)
 }
 
+/// The same of a job whose pods are not made before their group is let in.
+pub(crate) fn queued(job: &Job) -> String {
+    let (pods, group) = (job.total(), job.name());
+    format!("{pods} pods wait for Volcano to let PodGroup {group} in")
+}
+
 fn quoted(text: &str) -> String {
     if text.is_empty() {
         String::new()

@@ -293,6 +293,7 @@ fn operator() -> Vec<Value> {
             &CHANGE,
         ),
         rule(&[""], &["pods/exec"], &["create", "get"]),
+        rule(&[""], &["pods/status"], &["patch"]),
         rule(&["batch"], &["jobs"], &CHANGE),
         rule(&["autoscaling"], &["horizontalpodautoscalers"], &CHANGE),
         rule(

@@ -11,12 +11,13 @@ use crate::simulation::{end, evict, job, play, restart, until_active};
 
 #[test]
 fn replicas_that_fail_are_restarted_as_their_job_says() {
-    let scenarios: [Scenario; 6] = [
+    let scenarios: [Scenario; 7] = [
         ("never", never),
         ("exit-code", by_exit_code),
         ("in-place", by_the_kubelet),
         ("evicted", evicted),
         ("deleted", deleted),
+        ("launcher-deleted", launcher_deleted),
         ("gang", all_together),
     ];
     play(&scenarios);
@@ -111,6 +112,36 @@ fn deleted(team: &Team<'_>) {
     until_active(team, "pytorchjobs/job", "Worker", 3);
 }
 
+/// Somebody deletes the batch Job of a launcher, at once. What it has used of the restarts stays used.
+fn launcher_deleted(team: &Team<'_>) {
+    let mpi = Job {
+        kind: "MPIJob",
+        roles: &[("Launcher", 1, ""), ("Worker", 1, "")],
+        more: "runPolicy: {backoffLimit: 2}",
+        ..job()
+    };
+    team.apply(&launched(&mpi));
+    until_active(team, "mpijobs/job", "Launcher", 1);
+    let launcher = || {
+        let mut pods = team.pods().into_iter();
+        pods.find(|pod| pod.starts_with("job-launcher-")).unwrap()
+    };
+    end(team, &launcher(), 1);
+    team.until("mpijobs/job", |job| {
+        let launcher = &job["status"]["replicaStatuses"]["Launcher"];
+        launcher["failed"] == 1 && launcher["active"] == 1
+    });
+    let before = team.uid("jobs/job-launcher");
+    team.ok("delete job job-launcher");
+    team.until("jobs/job-launcher", |job| {
+        job["metadata"]["uid"].is_string() && job["metadata"]["uid"] != before.as_str()
+    });
+    let running = until_active(team, "mpijobs/job", "Launcher", 1);
+    assert_eq!(running["status"]["restarts"]["count"], 1, "{running:#}");
+    let launcher = team.find("jobs/job-launcher");
+    assert_eq!(launcher["spec"]["backoffLimit"], 1);
+}
+
 fn all_together(team: &Team<'_>) {
     submit(team, "OnFailure", "trainyard.dev/gang-restart: \"true\"");
     let uids = || (0..3).map(|worker| team.uid(&format!("pods/job-worker-{worker}")));
@@ -148,6 +179,13 @@ fn suspended_and_resumed(team: &Team<'_>) {
     until_active(team, "jaxjobs/job", "Worker", 2);
 }
 
+/// A job whose launcher is a batch Job. Pods of those run for a second on simulated nodes unless they say more.
+fn launched(mpi: &Job<'_>) -> String {
+    let runs_on = "template: {metadata: {annotations: {trainyard.dev/simulated-duration: \"3600\"}}, ";
+    let manifest = mpi.manifest().replace("template: {", runs_on);
+    manifest.replace("kubeflow.org/v1,", "kubeflow.org/v2beta1,")
+}
+
 /// As Kueue does it with jobs that stand still, whether they have run before or not: their pods are to go elsewhere,
 /// and there are fewer or more of them.
 fn told_to_go_elsewhere(team: &Team<'_>) {
@@ -158,10 +196,7 @@ fn told_to_go_elsewhere(team: &Team<'_>) {
         pod: "nodeSelector: {trainyard.dev/simulated: \"true\", pool: nowhere}",
         ..job()
     };
-    // Pods of Jobs run for a second there unless they say more.
-    let runs_on = "template: {metadata: {annotations: {trainyard.dev/simulated-duration: \"3600\"}}, ";
-    let manifest = mpi.manifest().replace("template: {", runs_on);
-    team.apply(&manifest.replace("kubeflow.org/v1,", "kubeflow.org/v2beta1,"));
+    team.apply(&launched(&mpi));
     let change = |spec: Value| {
         let patch = json!({ "spec": spec });
         team.ok(&format!(

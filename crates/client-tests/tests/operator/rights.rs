@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use client_tests::{Server, Shell, binary};
+use client_tests::{Server, Shell, binary, is_real};
 
 use crate::{
     apply, job, pods,
@@ -62,5 +62,34 @@ fn the_account_of_the_printed_manifests_can_do_all_it_has_to() {
         until("it has succeeded", || shell.ok(state) == "Succeeded");
         let denied = operator.metric("rest_client_requests_total{code=\"403\"");
         assert_eq!(denied, 0);
+    });
+}
+
+#[test]
+fn inside_the_cluster_it_may_do_what_it_is_asked_for_elsewhere() {
+    if is_real() {
+        // There it has an account of its own.
+        return;
+    }
+    with_server(|server, _| {
+        let text = fs::read_to_string(server.kubeconfig()).unwrap();
+        let token = text.lines().find(|line| line.contains("token: ")).unwrap();
+        let user = token.replace("token: ", "as: system:trainyard-operator # ");
+        let path = server.home().join("operator.kubeconfig");
+        fs::write(&path, text.replace(token, &format!("{token}\n{user}"))).unwrap();
+        let path = path.display().to_string();
+        let said = refusal(
+            server,
+            &[
+                "--kubeconfig",
+                &path,
+                "--lease-namespace=default",
+                "--leader-elect",
+            ],
+        );
+        assert!(
+            said.contains("this account may not get leases"),
+            "of all rights only those of a lease are missing: {said}"
+        );
     });
 }

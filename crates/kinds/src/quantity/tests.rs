@@ -52,6 +52,15 @@ fn amounts_are_added_and_compared_as_on_the_real_server() {
     }
 }
 
+#[test]
+fn a_multiple_is_the_sum_of_as_many() {
+    for text in ["1Gi", "500m", "1.5", "2e3", "-7", "0"] {
+        let amount = parse(text);
+        let sum = (0..5).fold(Quantity::ZERO, |sum, _| sum.plus(amount));
+        assert_eq!(amount.times(5).to_string(), sum.to_string(), "{text}");
+    }
+}
+
 #[track_caller]
 fn reads(text: &str, expected: &str) {
     assert_eq!(parse(text).to_string(), expected, "for {text}");

@@ -21,6 +21,7 @@ pub(crate) enum KeptPod {
     /// It waits, runs or has succeeded, and nothing has befallen it.
     Plain {
         phase: Phase,
+        has_node: bool,
         created: Option<Timestamp>,
         gang: i32,
         group_size: Option<u32>,
@@ -35,6 +36,7 @@ impl Form for Pod {
         (self.name, self.uid, self.controller) = (String::new(), String::new(), None);
         let plain = KeptPod::Plain {
             phase: self.phase,
+            has_node: self.has_node,
             created: self.created,
             gang: self.gang,
             group_size: self.group_size,
@@ -61,11 +63,13 @@ impl KeptPod {
         match self {
             Self::Plain {
                 phase,
+                has_node,
                 created,
                 gang,
                 group_size,
             } => Pod {
                 phase: *phase,
+                has_node: *has_node,
                 created: *created,
                 gang: *gang,
                 group_size: *group_size,

@@ -1,40 +1,53 @@
 //! Placing the pods of a job together: the PodGroup, and what each pod says of it.
 
+use std::collections::BTreeMap;
+
+use kinds::quantity::Quantity;
 use resources::names::{annotations, labels};
 use serde_json::{Value, json};
 
 use super::metadata;
 use crate::{
     Gang, Settings,
-    job::{Job, MpiVersion},
+    job::{Job, MpiVersion, Replica},
     template,
 };
 
 /// The object that tells a gang scheduler how many pods belong together.
 pub(super) fn pod_group(job: &Job, settings: &Settings) -> Option<Value> {
     let scheduling = &job.policy.scheduling;
+    let resources = match &scheduling.min_resources {
+        Some(resources) => json!(resources),
+        None => json!(needs(job)),
+    };
     let mut spec = json!({"minMember": members(job)});
-    if let Some(resources) = &scheduling.min_resources {
-        spec["minResources"] = json!(resources);
+    if settings.gang == Gang::Volcano || resources != json!({}) {
+        spec["minResources"] = resources;
     }
+    let is_of_mpi_operator = of_mpi_operator(job);
     let api_version = match settings.gang {
         Gang::None | Gang::Embedded => return None,
         Gang::Volcano => {
-            spec["queue"] = json!(queue(job));
+            // Volcano has a default of its own, which training-operator writes.
+            let default = (!is_of_mpi_operator).then_some("default");
+            if let Some(queue) = queue(job).or(default) {
+                spec["queue"] = json!(queue);
+            }
             if let Some(class) = priority_class(job) {
                 spec["priorityClassName"] = json!(class);
             }
             "scheduling.volcano.sh/v1beta1"
         }
         Gang::SchedulerPlugins { .. } => {
-            if let Some(seconds) = scheduling.schedule_timeout_seconds {
+            let default = is_of_mpi_operator.then_some(0);
+            if let Some(seconds) = scheduling.schedule_timeout_seconds.or(default) {
                 spec["scheduleTimeoutSeconds"] = json!(seconds);
             }
             "scheduling.x-k8s.io/v1alpha1"
         }
     };
     let mut meta = metadata::metadata(job, job.name());
-    if !job.identity.annotations.is_empty() {
+    if !job.identity.annotations.is_empty() && !is_of_mpi_operator {
         meta["annotations"] = json!(job.identity.annotations);
     }
     Some(json!({"apiVersion": api_version, "kind": "PodGroup", "metadata": meta, "spec": spec}))
@@ -54,11 +67,16 @@ fn priority_class(job: &Job) -> Option<&str> {
         .or_else(|| of_templates.find(|class| !class.is_empty()))
 }
 
-fn queue(job: &Job) -> String {
-    let annotated = job.identity.annotations.get(annotations::VOLCANO_QUEUE).cloned();
-    annotated
-        .or_else(|| job.policy.scheduling.queue.clone())
-        .unwrap_or_else(|| "default".to_owned())
+fn queue(job: &Job) -> Option<&str> {
+    let named = job.policy.scheduling.queue.as_ref();
+    let annotated = job.identity.annotations.get(annotations::VOLCANO_QUEUE);
+    let mut queues = [named, annotated].into_iter().flatten();
+    queues.find(|queue| !queue.is_empty()).map(String::as_str)
+}
+
+/// Whether groups are what mpi-operator makes of them: it copies less, names no tasks, and makes pods at once.
+pub(crate) fn of_mpi_operator(job: &Job) -> bool {
+    job.mpi().is_some_and(|mpi| mpi.version != MpiVersion::V1)
 }
 
 /// How many pods must have a place for any to get one.
@@ -68,9 +86,54 @@ pub(crate) fn members(job: &Job) -> u32 {
         .scheduling
         .min_available
         .and_then(|count| u32::try_from(count).ok());
-    // A launcher that is made when its workers are ready cannot be waited for by them.
-    let late = u32::from(job.mpi().is_some_and(|mpi| mpi.launcher_waits));
-    wanted.unwrap_or_else(|| job.total().saturating_sub(late))
+    let present = job.replicas.iter().filter(|replica| !comes_late(job, replica));
+    wanted.unwrap_or_else(|| present.map(|replica| replica.count).sum())
+}
+
+/// A launcher that is made when its workers are ready cannot be waited for by them.
+fn comes_late(job: &Job, replica: &Replica) -> bool {
+    replica.role == "Launcher" && job.mpi().is_some_and(|mpi| mpi.launcher_waits)
+}
+
+/// What as many pods need, those that lead before their workers.
+fn needs(job: &Job) -> BTreeMap<&str, String> {
+    let mut needs: BTreeMap<&str, Quantity> = BTreeMap::new();
+    let mut left = members(job);
+    let present = job.replicas.iter().filter(|replica| !comes_late(job, replica));
+    let (workers, leaders): (Vec<&Replica>, Vec<&Replica>) =
+        present.partition(|replica| replica.role == "Worker");
+    for replica in leaders.into_iter().chain(workers) {
+        let count = replica.count.min(left);
+        left -= count;
+        if count == 0 {
+            continue;
+        }
+        for (name, amount) in requests(replica) {
+            let sum = needs.entry(name).or_insert(Quantity::ZERO);
+            *sum = sum.plus(amount.times(count));
+        }
+    }
+    let needs = needs.into_iter();
+    needs.map(|(name, amount)| (name, amount.to_string())).collect()
+}
+
+/// What a pod asks for, by container. Who sets a limit alone asks for as much.
+fn requests(replica: &Replica) -> impl Iterator<Item = (&str, Quantity)> {
+    let containers = replica.template["spec"]["containers"].as_array();
+    let resources = containers.into_iter().flatten().map(|it| &it["resources"]);
+    resources.flat_map(|resources| {
+        let list = |field: &str| resources[field].as_object().into_iter().flatten();
+        let is_unasked = |name: &String| resources["requests"][name].is_null();
+        let limits = list("limits").filter(move |(name, _)| is_unasked(name));
+        // What is no quantity is refused when the pod is made.
+        let read = |(name, amount)| Some((String::as_str(name), quantity(amount)?));
+        list("requests").chain(limits).filter_map(read)
+    })
+}
+
+fn quantity(amount: &Value) -> Option<Quantity> {
+    let text = amount.as_str().map_or_else(|| amount.to_string(), str::to_owned);
+    Quantity::parse(&text).ok()
 }
 
 pub(super) fn decorate(job: &Job, role: &str, settings: &Settings, template: &mut Value) {
@@ -88,7 +151,9 @@ pub(super) fn decorate(job: &Job, role: &str, settings: &Settings, template: &mu
         }
         Gang::Volcano => {
             annotate(template, annotations::VOLCANO_GROUP, job.name());
-            annotate(template, annotations::VOLCANO_TASK, &role.to_lowercase());
+            if !of_mpi_operator(job) {
+                annotate(template, annotations::VOLCANO_TASK, &role.to_lowercase());
+            }
             "volcano"
         }
         Gang::SchedulerPlugins { scheduler } => {

@@ -1,12 +1,16 @@
 //! A plan in the making: the children that are missing or too many, and the status so far.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
-use resources::{JobStatus, conditions::CREATED};
+use resources::{JobStatus, ReplicaStatus, conditions::CREATED};
 use serde_json::Value;
 
-use super::{Delete, Event, Plan, launcher::workers_run, mend};
+use super::{
+    Delete, Event, Plan,
+    launcher::{is_alive, workers_run},
+    mend,
+};
 use crate::{
     Child, Gang, Observed, Settings,
     account::{Account, Role},
@@ -79,9 +83,19 @@ impl<'a> Draft<'a> {
             let roles = account.roles.iter();
             let counted =
                 roles.filter(|role| !late || role.replica.role != "Launcher" || role.launcher.is_some());
-            self.status.replica_statuses = counted
-                .map(|role| (role.replica.role.to_owned(), role.status(self.job)))
+            let mut statuses: BTreeMap<String, ReplicaStatus> = counted
+                .map(|role| (role.replica.role.to_owned(), self.replica_status(role)))
                 .collect();
+            if self.is_doubted() {
+                // A role that is missing by mistake is not forgotten.
+                for (role, status) in std::mem::take(&mut self.status.replica_statuses) {
+                    statuses.entry(role).or_insert(status);
+                }
+            }
+            self.status.replica_statuses = statuses;
+            if !self.has_ended() {
+                self.count_vanished_launcher(account);
+            }
             self.status.progress = Some(account.progress());
         }
         self.status.observed_generation = Some(self.job.identity.generation);
@@ -102,6 +116,17 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// What a launcher has used of the restarts is counted by its job once it makes room for another.
+    fn replica_status(&self, role: &Role<'_>) -> ReplicaStatus {
+        let mut status = role.status(self.job);
+        let known = self.status.restarts.as_ref();
+        let is_replaced = |launcher| restarts::is_launcher_replaced(self.job, known, launcher);
+        if role.launcher.is_some_and(is_replaced) {
+            status.failed = 0;
+        }
+        status
+    }
+
     /// Makes what is missing and deletes what is too much.
     pub(super) fn bring_in_line(&mut self, account: &Account<'_>) {
         let job = self.job;
@@ -112,13 +137,14 @@ impl<'a> Draft<'a> {
         }
         self.delete_lost_addresses();
         self.delete_replaced_launcher(account);
+        self.give_up_lost_launchers(account);
         // Half a job is worse than none: it is made when every name is free.
         if let Some(conflict) = self.conflict(account) {
             self.tell("Warning", "ErrResourceExists", &conflict);
             return;
         }
         self.make_supports(account);
-        if !self.has_former_launcher() {
+        if !self.has_former_launcher(account) {
             self.suspend_launcher(account, false);
         }
         self.make_services(account);
@@ -185,7 +211,7 @@ impl<'a> Draft<'a> {
         if self.waits_for_pod_group() {
             return;
         }
-        let has_former = self.has_former_launcher();
+        let has_former = self.has_former_launcher(account);
         // A gang is made again when all of it is gone.
         let is_old = |pod: &Pod| restarts::is_replaced(self.job, pod);
         if self.job.restarts_together() && (has_former || account.pods().any(is_old)) {
@@ -198,7 +224,10 @@ impl<'a> Draft<'a> {
     }
 
     /// Volcano takes pods when it has let their group in.
-    fn waits_for_pod_group(&self) -> bool {
+    pub(super) fn waits_for_pod_group(&self) -> bool {
+        if children::of_mpi_operator(self.job) {
+            return false;
+        }
         let group = self.existing("PodGroup", self.job.name());
         let phase = group.and_then(|group| group.phase.as_deref()).unwrap_or_default();
         self.settings.gang == Gang::Volcano && ["", "Pending"].contains(&phase)
@@ -271,7 +300,13 @@ impl<'a> Draft<'a> {
             name: pod.name.clone(),
             uid: pod.uid.clone(),
             force: pod.is_deleted(),
+            tell_failed: pod.is_deleted() && is_alive(pod) && !self.is_own_pod(pod),
         });
+    }
+
+    /// Whether the job has made it itself, and not its batch Job.
+    fn is_own_pod(&self, pod: &Pod) -> bool {
+        pod.controller.as_deref() == Some(self.job.identity.uid.as_str())
     }
 
     /// The Services of replicas of which nothing is to stay, whatever has become of their pods.
@@ -288,13 +323,14 @@ impl<'a> Draft<'a> {
                 name: service.name.clone(),
                 uid: service.uid.clone(),
                 force: false,
+                tell_failed: false,
             })
             .collect();
         self.delete.extend(left);
     }
 
     /// Whether a pod that is asked to stop never will, as its node is lost.
-    fn is_given_up(&mut self, pod: &Pod) -> bool {
+    pub(super) fn is_given_up(&mut self, pod: &Pod) -> bool {
         let Some(deleted) = pod.deleted.filter(|_| pod.is_disrupted) else {
             return false;
         };
@@ -305,10 +341,16 @@ impl<'a> Draft<'a> {
         given_up <= self.now
     }
 
-    /// Whether a launcher still runs whose batch Job is gone, because somebody has deleted it: there are never two.
-    fn has_former_launcher(&mut self) -> bool {
+    /// Whether a launcher still runs whose batch Job is gone, because somebody has deleted it: there are never two. Or
+    /// what it has used is not stored yet, which is what the next may not use.
+    fn has_former_launcher(&mut self, account: &Account<'_>) -> bool {
         let former = self.observed.former.iter();
-        let alive = former.filter(|pod| matches!(pod.phase, Phase::Pending | Phase::Running));
+        let is_unwritten = former.filter(|pod| !self.is_written_down(pod)).count() > 0;
+        if is_unwritten || self.used_by_vanished_launcher(account) > 0 {
+            return true;
+        }
+        let former = self.observed.former.iter();
+        let alive = former.filter(|pod| is_alive(pod));
         alive.filter(|pod| !self.is_given_up(pod)).count() > 0
     }
 
@@ -344,6 +386,7 @@ impl<'a> Draft<'a> {
                 name: name.to_owned(),
                 uid: existing.uid.clone(),
                 force: false,
+                tell_failed: false,
             });
         }
     }

@@ -77,7 +77,7 @@ impl Draft<'_> {
             let said = restarts::announcement(job, used, &restarts::last_cause(job, account));
             let message = format!("{message} {said}");
             let why = reason(job.kind.kind, RESTARTING);
-            if self.set(RESTARTING, true, &why, &message) {
+            if !self.is_restarting_because(&message) && self.set(RESTARTING, true, &why, &message) {
                 self.tell("Warning", &why, &message);
             }
         }

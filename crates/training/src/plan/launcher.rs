@@ -13,7 +13,7 @@ use crate::{
     account::{Account, Role},
     children,
     observed::{BatchJob, Phase, Pod},
-    restarts,
+    restarts, why,
 };
 
 /// The type of a template, in long and for comparisons.
@@ -47,7 +47,7 @@ impl Draft<'_> {
             return;
         }
         let Some(launcher) = role.launcher else {
-            if suspend {
+            if suspend && self.used_by_vanished_launcher(account) == 0 {
                 let object = children::replica_object(self.job, role.replica, 0, self.settings);
                 self.make.push(Child::create(object));
             }
@@ -74,13 +74,8 @@ impl Draft<'_> {
     /// What a launcher that stands still lacks to go on as is wanted; nothing while it cannot, or where another has
     /// to be made.
     fn resumed(&mut self, account: &Account<'_>, role: &Role<'_>, wanted: &Value) -> Option<Value> {
-        let left: Vec<&Pod> = role.pods.iter().copied().filter(|pod| is_alive(pod)).collect();
-        if !left.is_empty() {
-            // There are never two. What runs from before is ended by its Job, or given up where its node is lost; were
-            // it deleted, it would count as failed.
-            for pod in left.into_iter().filter(|pod| pod.is_deleted()) {
-                self.delete_pod(pod);
-            }
+        // There are never two. What runs from before is ended by its Job; were it deleted, it would count as failed.
+        if role.pods.iter().any(|pod| is_alive(pod)) {
             return None;
         }
         let launcher = role.launcher?;
@@ -118,6 +113,41 @@ impl Draft<'_> {
         }
     }
 
+    /// A batch Job waits for the end of its pod, which a lost node never tells.
+    pub(super) fn give_up_lost_launchers(&mut self, account: &Account<'_>) {
+        let launched = account.roles.iter().filter(|role| role.launcher.is_some());
+        let pods = launched.flat_map(|role| role.pods.iter().copied());
+        let stopping = pods.filter(|pod| pod.is_deleted());
+        // Those that are counted go as all others do.
+        for pod in stopping.filter(|pod| !restarts::is_replaced(self.job, pod)) {
+            if self.is_given_up(pod) {
+                // Nothing else tells why its Job makes another.
+                self.status.restarts.get_or_insert_default().cause = why::ending(self.job, pod);
+            }
+            self.delete_pod(pod);
+        }
+    }
+
+    /// Somebody has deleted the batch Job of a launcher, at once: what it had used of the restarts, as it was counted
+    /// last, stays used.
+    pub(super) fn count_vanished_launcher(&mut self, account: &Account<'_>) {
+        let used = self.used_by_vanished_launcher(account);
+        if used > 0 {
+            let restarts = self.status.restarts.get_or_insert_default();
+            restarts.count = restarts.count.saturating_add(used);
+        }
+    }
+
+    pub(super) fn used_by_vanished_launcher(&self, account: &Account<'_>) -> i32 {
+        // Of a specification without a launcher it is not known whether its Job is there.
+        let is_known = self.job.launches_by_batch_job() && self.job.replica("Launcher").is_some();
+        if !is_known || account.launcher().is_some() {
+            return 0;
+        }
+        let counted = self.job.status.replica_statuses.get("Launcher");
+        counted.map_or(0, |counted| counted.failed)
+    }
+
     pub(crate) fn delete_batch_job(&mut self, launcher: &BatchJob) {
         if !launcher.is_being_deleted {
             let (name, uid) = (launcher.name.clone(), launcher.uid.clone());
@@ -126,6 +156,7 @@ impl Draft<'_> {
                 name,
                 uid,
                 force: false,
+                tell_failed: false,
             });
         }
     }
@@ -136,7 +167,7 @@ impl Draft<'_> {
     }
 }
 
-fn is_alive(pod: &Pod) -> bool {
+pub(super) fn is_alive(pod: &Pod) -> bool {
     matches!(pod.phase, Phase::Pending | Phase::Running)
 }
 

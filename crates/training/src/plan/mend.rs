@@ -15,12 +15,20 @@ pub(super) fn mend(existing: &Existing, wanted: &Child) -> Option<Child> {
     let fields = match wanted.kind() {
         "ConfigMap" => json!({"data": replaced(content, &object["data"])?}),
         "Role" if *content != object["rules"] => json!({"rules": object["rules"]}),
-        // More or fewer replicas; what else a user asks of a group holds from its start.
-        "PodGroup" if *content != object["spec"]["minMember"] => json!({"spec": object["spec"]}),
+        "PodGroup" => json!({"spec": difference(content, &demand(&object["spec"]))?}),
         "HorizontalPodAutoscaler" if *content != scaling(&object["spec"]) => json!({"spec": object["spec"]}),
         _ => return None,
     };
     Some(patch(object, &existing.uid, fields))
+}
+
+/// What more or fewer replicas change of a group; what else a user asks of it holds from its start.
+pub(crate) fn demand(group: &Value) -> Value {
+    let fields = ["minMember", "minResources"].into_iter();
+    let fields = fields.filter(|field| !group[field].is_null());
+    fields
+        .map(|field| (field.to_owned(), group[field].clone()))
+        .collect()
 }
 
 /// What an autoscaler scales, between which numbers and by which metrics, as the API server would put it: it writes
@@ -115,6 +123,20 @@ mod tests {
         assert_eq!(mend(&there(data.clone()), &config_map(data)), None);
         let secret = Child::create(json!({"kind": "Secret", "data": {"key": "other"}}));
         assert_eq!(mend(&there(Value::Null), &secret), None);
+    }
+
+    #[test]
+    fn a_group_asks_for_what_its_pods_need_now_and_nothing_else() {
+        let group = |spec: Value| Child::create(json!({"kind": "PodGroup", "spec": spec}));
+        let spec =
+            json!({"minMember": 2, "minResources": {"cpu": "2", "nvidia.com/gpu": "8"}, "queue": "research"});
+        let wanted = group(json!({"minMember": 3, "minResources": {"cpu": "2"}, "queue": "default"}));
+        let mended = mend(&there(demand(&spec)), &wanted).unwrap();
+        assert_eq!(
+            mended.object["spec"],
+            json!({"minMember": 3, "minResources": {"nvidia.com/gpu": null}})
+        );
+        assert_eq!(mend(&there(demand(&spec)), &group(spec)), None);
     }
 
     fn autoscaler(spec: &Value) -> Child {

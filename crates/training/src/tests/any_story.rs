@@ -128,8 +128,8 @@ impl Story {
             Step::Suspend(suspend) => self.suspend(suspend),
             Step::Place(zone) => self.place(zone),
             Step::Edit(is_bad) => self.edit(is_bad),
-            // What is decided by is written down with the first status.
-            Step::Write(_) if self.world.job["status"].is_null() => {}
+            // What is decided by is written down when the job is first found fine.
+            Step::Write(_) if self.world.job["status"]["mpiVersion"].is_null() => {}
             Step::Write(writer) => self.write(writer),
         }
     }
@@ -161,12 +161,14 @@ impl Story {
         self.restarts.by_batch_job += ledger::by_batch_jobs(&self.world) - before;
     }
 
-    /// What is removed behind the operator's back takes its failures along.
+    /// What is removed behind the operator's back takes along the failures that the operator has not seen.
     fn lose_batch_job(&mut self) {
         if self.world.job["kind"] != "MPIJob" {
             return;
         }
-        self.restarts.by_batch_job -= ledger::by_batch_jobs(&self.world);
+        let seen = &self.world.job["status"]["replicaStatuses"]["Launcher"]["failed"];
+        let seen = seen.as_i64().unwrap_or_default() as i32;
+        self.restarts.by_batch_job -= (ledger::by_batch_jobs(&self.world) - seen).max(0);
         self.world.observed.jobs.clear();
         let now = self.world.now;
         let pods = self.world.observed.pods.iter_mut();
@@ -311,8 +313,10 @@ impl Story {
         for replica in replicas.take(made) {
             self.restarts.count_made(replica);
         }
-        let limit = self.world.job["spec"]["runPolicy"]["backoffLimit"].as_i64();
-        if let Some(limit) = limit.filter(|_| made > 0) {
+        let policy = &self.world.job["spec"]["runPolicy"];
+        // A launcher's Job that stands still starts nothing.
+        let starts = made > 0 && policy["suspend"] != true;
+        if let Some(limit) = policy["backoffLimit"].as_i64().filter(|_| starts) {
             let used = i64::from(self.restarts.total());
             assert!(used <= limit, "more than {limit}: {:#?}", self.restarts);
         }

@@ -33,11 +33,13 @@ impl Ledger {
             self.failed.clear();
             return;
         }
+        let restarts = &world.job["status"]["restarts"];
         for pod in &world.observed.pods {
-            if pod.phase == Phase::Failed {
-                self.failed.insert(pod.name.clone());
-            } else {
+            if pod.phase != Phase::Failed {
                 self.failed.remove(&pod.name);
+            } else if !is_let_go(restarts, pod) {
+                // One that was let go before, as its job was to stand still, goes for that reason.
+                self.failed.insert(pod.name.clone());
             }
         }
     }

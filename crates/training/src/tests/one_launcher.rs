@@ -242,6 +242,169 @@ fn a_launcher_on_a_lost_node_is_not_waited_for_for_ever() {
 }
 
 #[test]
+fn a_batch_job_does_not_wait_for_ever_for_a_launcher_on_a_lost_node() {
+    for version in ["v2beta1", "v1alpha2"] {
+        let mut world = World::new(&job(version, "  runPolicy: {backoffLimit: 3}\n", ""));
+        world.settle();
+        go_on(&mut world);
+        let now = world.now;
+        let mut pods = world.observed.pods.iter_mut();
+        let lost = pods.find(|pod| is_launched(pod)).unwrap();
+        (lost.deleted, lost.is_disrupted, lost.restarts) = (Some(now), true, 1);
+        let uid = lost.uid.clone();
+        // What the kubelet has restarted is written down first.
+        assert_eq!(world.reconcile().delete, []);
+        let plan = world.reconcile();
+        assert_eq!(plan.delete, []);
+        world.now = plan.wake_at.unwrap();
+        let plan = world.plan();
+        let [delete] = plan.delete.as_slice() else {
+            panic!("{plan:#?}")
+        };
+        assert_eq!(
+            (&delete.uid, delete.force, delete.tell_failed),
+            (&uid, true, true)
+        );
+        // As the API server has it then.
+        let mut pods = world.observed.pods.iter_mut();
+        pods.find(|pod| pod.uid == uid).unwrap().phase = Phase::Failed;
+        world.run_batch_jobs();
+        world.bury();
+        go_on(&mut world);
+        assert!(world.message().contains("restart 2 of 3"), "{}", world.message());
+    }
+}
+
+#[test]
+fn why_a_launcher_on_a_lost_node_was_given_up_is_told_when_it_is_gone() {
+    let mut world = World::new(&job("v2beta1", "  runPolicy: {backoffLimit: 3}\n", ""));
+    world.settle();
+    go_on(&mut world);
+    let now = world.now;
+    let mut pods = world.observed.pods.iter_mut();
+    let lost = pods.find(|pod| is_launched(pod)).unwrap();
+    (lost.deleted, lost.is_disrupted) = (Some(now), true);
+    let name = lost.name.trim_start_matches("j-").to_owned();
+    world.wait(301);
+    world.reconcile();
+    world.bury();
+    launcher(&mut world).failed = 1;
+    go_on(&mut world);
+    let wanted = format!("restart 1 of 3: {name} disrupted");
+    assert!(world.message().contains(&wanted), "{}", world.message());
+}
+
+#[test]
+fn what_a_launcher_has_used_stays_used_when_its_job_vanishes() {
+    for version in ["v2beta1", "v1alpha2"] {
+        for suspend in [false, true] {
+            let rest = "  runPolicy: {backoffLimit: 3, suspend: false}\n";
+            let mut world = World::new(&job(version, rest, ""));
+            world.settle();
+            go_on(&mut world);
+            for _ in 0..2 {
+                end_launcher(&mut world, 1);
+                go_on(&mut world);
+            }
+            world.job["spec"]["runPolicy"]["suspend"] = json!(suspend);
+            world.settle();
+            lose_batch_job(&mut world);
+            world.bury();
+            // A look that is interrupted before its status is stored changes nothing.
+            let plan = world.plan();
+            world.apply(&plan, plan.make.len() + plan.delete.len() + 1);
+            world.settle();
+            assert_eq!(world.job["status"]["restarts"]["count"], 2);
+            world.job["spec"]["runPolicy"]["suspend"] = json!(false);
+            world.settle();
+            go_on(&mut world);
+            assert!(world.message().contains("restart 2 of 3"), "{}", world.message());
+            assert_eq!(world.limit(&world.observed.jobs[0]), 1);
+        }
+    }
+}
+
+#[test]
+fn nor_is_what_the_kubelet_has_restarted_forgotten() {
+    let mut world = World::new(&job("v2beta1", "  runPolicy: {backoffLimit: 3}\n", ""));
+    world.settle();
+    go_on(&mut world);
+    let mut pods = world.observed.pods.iter_mut();
+    pods.find(|pod| is_launched(pod)).unwrap().restarts = 2;
+    world.settle();
+    lose_batch_job(&mut world);
+    world.reconcile();
+    world.reconcile();
+    world.bury();
+    world.settle();
+    assert_eq!(world.job["status"]["restarts"]["count"], 2);
+    assert_eq!(world.limit(&world.observed.jobs[0]), 1);
+}
+
+#[test]
+fn a_launcher_that_is_missing_by_mistake_has_not_vanished() {
+    let mut world = World::new(&job("v2beta1", "  runPolicy: {backoffLimit: 3}\n", ""));
+    world.settle();
+    go_on(&mut world);
+    for _ in 0..2 {
+        end_launcher(&mut world, 1);
+        go_on(&mut world);
+    }
+    let roles = &mut world.job["spec"]["mpiReplicaSpecs"];
+    let launcher = roles.as_object_mut().unwrap().remove("Launcher").unwrap();
+    world.changed();
+    world.settle();
+    assert!(
+        world.conditions().starts_with("-Failed"),
+        "{}",
+        world.conditions()
+    );
+    assert_eq!(world.job["status"]["replicaStatuses"]["Launcher"]["failed"], 2);
+    world.job["spec"]["mpiReplicaSpecs"]["Launcher"] = launcher;
+    world.changed();
+    world.settle();
+    assert_eq!(world.conditions(), "Created Running");
+    assert!(world.message().contains("restart 2 of 3"), "{}", world.message());
+}
+
+#[test]
+fn a_launcher_that_is_replaced_is_counted_once() {
+    let mut world = gang("v2beta1", "");
+    end_launcher(&mut world, 1);
+    go_on(&mut world);
+    let total = |world: &World| {
+        let status = &world.job["status"];
+        let number = |value: &serde_json::Value| value.as_i64().unwrap_or_default();
+        number(&status["restarts"]["count"]) + number(&status["replicaStatuses"]["Launcher"]["failed"])
+    };
+    assert_eq!(total(&world), 1);
+    evict(&mut world, "j-worker-1");
+    for _ in 0..6 {
+        world.reconcile();
+        assert_eq!(total(&world), 2, "{:#}", world.job["status"]);
+        world.bury();
+    }
+}
+
+#[test]
+fn while_the_next_launcher_is_waited_for_nothing_is_said_twice() {
+    let mut world = World::new(&job("v2beta1", "  runPolicy: {backoffLimit: 3}\n", ""));
+    world.settle();
+    go_on(&mut world);
+    end_launcher(&mut world, 1);
+    assert_eq!(world.conditions(), "Created Restarting");
+    // Programs may end with any words.
+    let mut pods = world.observed.pods.iter_mut();
+    let failed = pods.find(|pod| pod.phase == Phase::Failed).unwrap();
+    failed.exits[0].message = "a peer is lost; now I give up".to_owned();
+    world.settle();
+    let said = world.events.len();
+    world.wait(1);
+    assert_eq!(world.reconcile().status, None);
+    assert_eq!(world.events.len(), said);
+}
+
+#[test]
 fn a_launcher_that_is_a_rank_is_restarted_with_its_gang() {
     let mut world = gang("v2beta1", "  runLauncherAsWorker: true\n");
     let before = world.names().join(" ");

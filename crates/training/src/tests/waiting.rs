@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{job, pytorch};
-use crate::simulation::World;
+use crate::{Existing, Gang, Refusal, simulation::World};
 
 const NO_ROOM: &str = "0/3 nodes are available: 3 Insufficient cpu.";
 
@@ -113,4 +113,51 @@ fn an_mpi_job_says_which_of_its_workers_it_has_lost() {
             .message()
             .contains("no Launcher replica runs; now launcher: 0/3")
     );
+}
+
+#[test]
+fn a_group_that_waits_in_a_queue_is_told_and_uses_up_no_time() {
+    let policy = "  runPolicy: {activeDeadlineSeconds: 60}\n";
+    let mut world = World::new(&pytorch("Master:1 Worker:1", policy));
+    world.settings.gang = Gang::Volcano;
+    world.settle();
+    world.wait(3600);
+    world.settle();
+    assert_eq!(
+        world.message(),
+        "PyTorchJob j is created. 2 pods wait for Volcano to let PodGroup j in"
+    );
+    assert!(world.job["status"]["startTime"].is_null());
+    // It is put back, and goes on into a queue again.
+    for suspend in [true, false] {
+        world.job["spec"]["runPolicy"]["suspend"] = json!(suspend);
+        world.changed();
+        world.settle();
+    }
+    world.wait(3600);
+    world.settle();
+    assert_eq!(world.conditions(), "Created -Suspended");
+    assert!(world.job["status"]["startTime"].is_null());
+    let is_group = |other: &&mut Existing| other.kind == "PodGroup";
+    let group = world.observed.others.iter_mut().find(is_group).unwrap();
+    group.phase = Some("Inqueue".to_owned());
+    world.settle();
+    assert_eq!(world.names().len(), 2);
+    assert!(world.job["status"]["startTime"].is_string());
+    world.wait(61);
+    world.settle();
+    assert!(world.conditions().ends_with("Failed"), "{}", world.conditions());
+}
+
+#[test]
+fn a_group_that_is_refused_waits_for_nobody() {
+    let mut world = World::new(&pytorch("Master:1", ""));
+    world.settings.gang = Gang::Volcano;
+    world.observed.refusals.push(Refusal {
+        name: "j".to_owned(),
+        message: "there is no queue of that name".to_owned(),
+    });
+    let status = world.plan().status.unwrap();
+    let message = status["conditions"][0]["message"].as_str().unwrap();
+    assert!(message.ends_with("there is no queue of that name"), "{message}");
 }

@@ -55,3 +55,32 @@ fn the_group_of_a_v2beta1_job_has_the_priority_of_its_pods() {
     let policy = "spec:\n  runPolicy: {schedulingPolicy: {priorityClass: low}}\n";
     assert_eq!(class(&prior.replacen("spec:\n", policy, 1)), "low");
 }
+
+#[test]
+fn the_group_of_a_job_asks_for_what_as_many_of_its_pods_need() {
+    let needs = |resources: &str, policy: &str| {
+        let policy = format!("spec:\n  runPolicy: {{schedulingPolicy: {{{policy}}}}}\n");
+        let yaml = mpi("v2beta1").replacen("spec:\n", &policy, 1);
+        let mut world = World::new(&yaml);
+        let resources: serde_json::Value = serde_json::from_str(resources).unwrap();
+        let worker = &mut world.job["spec"]["mpiReplicaSpecs"]["Worker"];
+        worker["replicas"] = serde_json::json!(3);
+        worker["template"]["spec"]["containers"][0]["resources"] = resources;
+        world.settings.gang = Gang::Volcano;
+        let children = render(&world.job, &world.settings).unwrap();
+        let group = children.iter().find(|child| child["kind"] == "PodGroup").unwrap();
+        group["spec"]["minResources"].to_string()
+    };
+    let both = r#"{"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"cpu": 2, "nvidia.com/gpu": 1}}"#;
+    assert_eq!(
+        needs(both, ""),
+        r#"{"cpu":"1500m","memory":"3Gi","nvidia.com/gpu":"3"}"#
+    );
+    // The launcher is one of them.
+    assert_eq!(
+        needs(both, "minAvailable: 2"),
+        r#"{"cpu":"500m","memory":"1Gi","nvidia.com/gpu":"1"}"#
+    );
+    assert_eq!(needs(both, "minResources: {cpu: \"9\"}"), r#"{"cpu":"9"}"#);
+    assert_eq!(needs("{}", ""), "{}");
+}
