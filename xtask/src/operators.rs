@@ -37,6 +37,53 @@ pub(crate) enum Limits {
     Raised,
 }
 
+/// Who places the pods of a job together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gangs {
+    Nobody,
+    Volcano,
+    /// The coscheduling plugin of scheduler-plugins.
+    Plugins,
+}
+
+impl Gangs {
+    /// The scheduler's name, as operators are told it.
+    pub(crate) fn scheduler(self) -> Option<&'static str> {
+        match self {
+            Self::Nobody => None,
+            Self::Volcano => Some("volcano"),
+            Self::Plugins => Some("coscheduler"),
+        }
+    }
+
+    /// Group and version of its PodGroups.
+    fn api(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Nobody => None,
+            Self::Volcano => Some(("scheduling.volcano.sh", "v1beta1")),
+            Self::Plugins => Some(("scheduling.x-k8s.io", "v1alpha1")),
+        }
+    }
+
+    /// Its PodGroups, as kubectl is asked for them.
+    pub(crate) fn groups(self) -> Option<String> {
+        self.api().map(|(group, _)| format!("podgroups.{group}"))
+    }
+
+    /// The definition of its PodGroups, which takes whatever is written.
+    fn definition(self) -> Option<String> {
+        let (group, version) = self.api()?;
+        let schema = "openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}";
+        Some(format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n\
+             metadata: {{name: podgroups.{group}, annotations: {{api-approved.kubernetes.io: unapproved}}}}\n\
+             spec:\n  group: {group}\n  scope: Namespaced\n\
+             \x20 names: {{kind: PodGroup, plural: podgroups, singular: podgroup}}\n\
+             \x20 versions: [{{name: {version}, served: true, storage: true, schema: {{{schema}}}}}]\n"
+        ))
+    }
+}
+
 /// An operator that runs.
 pub(crate) struct Running {
     process: Background,
@@ -68,43 +115,63 @@ impl Running {
 impl Operator {
     /// Starts it with the definitions of its kinds. Ours is taken from the folder of binaries.
     pub(crate) fn start(self, binaries: &Path, kubeconfig: &Path, logs: &Path) -> Result<Running> {
-        let cluster = || -> Result<Cluster<'_>> {
-            let kubectl = Kubectl::new(kubeconfig.to_owned())?;
-            Ok(Cluster { kubeconfig, kubectl })
+        self.start_with(Gangs::Nobody, binaries, kubeconfig, logs)
+    }
+
+    /// The same on a cluster with such a scheduler, of which only the definition is there.
+    pub(crate) fn start_with(
+        self,
+        gangs: Gangs,
+        binaries: &Path,
+        kubeconfig: &Path,
+        logs: &Path,
+    ) -> Result<Running> {
+        let cluster = Cluster {
+            gangs,
+            kubeconfig,
+            kubectl: Kubectl::new(kubeconfig.to_owned())?,
         };
+        if let Some(definition) = gangs.definition() {
+            cluster.kubectl.apply(&definition)?;
+            cluster.until_served()?;
+        }
         match self {
-            Self::Ours => start_ours(binaries, kubeconfig, logs),
-            Self::Training(limits) => cluster()?.start_training_operator(limits, logs),
-            Self::Mpi(limits) => cluster()?.start_mpi_operator(limits, logs),
+            Self::Ours => cluster.start_ours(binaries, logs),
+            Self::Training(limits) => cluster.start_training_operator(limits, logs),
+            Self::Mpi(limits) => cluster.start_mpi_operator(limits, logs),
         }
     }
 }
 
-fn start_ours(binaries: &Path, kubeconfig: &Path, logs: &Path) -> Result<Running> {
-    let [metrics] = free_ports()?;
-    let mut command = Command::new(binaries.join("trainyard"));
-    command
-        .args([
-            "operator",
-            "--install-definitions",
-            "--health-probe-bind-address=0",
-        ])
-        .arg(format!("--metrics-bind-address=127.0.0.1:{metrics}"))
-        .arg("--kubeconfig")
-        .arg(kubeconfig);
-    Ok(Running {
-        process: Background::start("operator", &mut command, logs)?,
-        metrics: Some(metrics),
-    })
-}
-
-/// Where the originals run.
+/// Where they run.
 struct Cluster<'a> {
+    gangs: Gangs,
     kubeconfig: &'a Path,
     kubectl: Kubectl,
 }
 
 impl Cluster<'_> {
+    fn start_ours(&self, binaries: &Path, logs: &Path) -> Result<Running> {
+        let [metrics] = free_ports()?;
+        let mut command = Command::new(binaries.join("trainyard"));
+        command
+            .args([
+                "operator",
+                "--install-definitions",
+                "--health-probe-bind-address=0",
+            ])
+            .arg(format!("--metrics-bind-address=127.0.0.1:{metrics}"))
+            .arg("--kubeconfig")
+            .arg(self.kubeconfig);
+        if let Some(scheduler) = self.gangs.scheduler() {
+            command.arg(format!("--gang-scheduler-name={scheduler}"));
+        }
+        Ok(Running {
+            process: Background::start("operator", &mut command, logs)?,
+            metrics: Some(metrics),
+        })
+    }
+
     fn start_training_operator(&self, limits: Limits, logs: &Path) -> Result<Running> {
         let source = real_kubernetes::source_dir(Component::TrainingOperator)?;
         self.install(&source.join("manifests/base/crds"))?;
@@ -128,6 +195,9 @@ impl Cluster<'_> {
                 "--kube-api-burst=10000",
                 "--controller-threads=16",
             ]);
+        }
+        if let Some(scheduler) = self.gangs.scheduler() {
+            command.arg(format!("--gang-scheduler-name={scheduler}"));
         }
         // In the place that all share, another's certificate would be taken for its own.
         command.env("TMPDIR", logs);
@@ -154,6 +224,9 @@ impl Cluster<'_> {
                 "--controller-queue-rate-limit=10000",
                 "--controller-queue-burst=10000",
             ]);
+        }
+        if let Some(scheduler) = self.gangs.scheduler() {
+            command.arg(format!("--gang-scheduling={scheduler}"));
         }
         Ok(Running {
             process: Background::start("mpi-operator", &mut command, logs)?,
@@ -192,6 +265,10 @@ impl Cluster<'_> {
             let file = file.to_string_lossy();
             self.kubectl.run(&["apply", "--server-side", "-f", &file])?;
         }
+        self.until_served()
+    }
+
+    fn until_served(&self) -> Result<()> {
         let wait = [
             "wait",
             "--for=condition=established",

@@ -25,12 +25,18 @@ use self::{
     stage::{Snapshot, Stage},
 };
 use crate::{
-    operators::Operator,
+    operators::{Gangs, Operator},
     servers::{self, Durability, Profile, Real, Side, subfolder},
 };
 
 /// An operator that ends before it has done anything is started again so often.
 const RESTARTS: u32 = 3;
+/// Our operator, as it is started beside each scheduler of gangs.
+const OURS: [(&str, Gangs); 3] = [
+    ("ours", Gangs::Nobody),
+    ("ours-volcano", Gangs::Volcano),
+    ("ours-plugins", Gangs::Plugins),
+];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -55,7 +61,7 @@ pub(crate) struct Arguments {
     keep: bool,
 
     /// Take what was seen from a folder that was left behind, and look again only for what it does not have:
-    /// `mpi.json`, `training.json`, `ours.json`
+    /// `mpi.json`, `training.json`, `ours.json`, and those of gangs, as `mpi-volcano.json`
     #[arg(long, value_name = "DIR", conflicts_with = "keep")]
     seen: Option<PathBuf>,
 }
@@ -71,22 +77,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         None => servers::build(Profile::Debug, &[])?,
     };
     let work = Work::new(arguments)?;
-    let mut originals = Snapshot::new();
+    let (mut originals, mut ours) = (Snapshot::new(), Snapshot::new());
     for suite in suites.iter().filter(|suite| !suite.cases.is_empty()) {
         originals.extend(work.seen(suite.name, || {
             let folder = subfolder(&work.path, suite.name)?;
-            play(suite.original, &[suite], &binaries, &folder)
+            play(suite.original, suite.gangs, &[suite], &binaries, &folder)
         })?);
     }
-    let ours = work.seen("ours", || {
-        let suites: Vec<&Suite> = suites.iter().collect();
-        play(
-            Operator::Ours,
-            &suites,
-            &binaries,
-            &subfolder(&work.path, "ours")?,
-        )
-    })?;
+    for (name, gangs) in OURS {
+        let of_these = |suite: &&Suite| suite.gangs == gangs && !suite.cases.is_empty();
+        let suites: Vec<&Suite> = suites.iter().filter(of_these).collect();
+        if !suites.is_empty() {
+            ours.extend(work.seen(name, || {
+                let folder = subfolder(&work.path, name)?;
+                play(Operator::Ours, gangs, &suites, &binaries, &folder)
+            })?);
+        }
+    }
     report(&compare::snapshots(&originals, &ours), &deviations, arguments)
 }
 
@@ -132,11 +139,17 @@ impl Work {
 }
 
 /// What becomes of the jobs with that operator, alone on a new server.
-fn play(operator: Operator, suites: &[&Suite], binaries: &Path, folder: &Path) -> Result<Snapshot> {
+fn play(
+    operator: Operator,
+    gangs: Gangs,
+    suites: &[&Suite],
+    binaries: &Path,
+    folder: &Path,
+) -> Result<Snapshot> {
     let server = Real::prepare(Durability::Unsynced, folder)?;
     let _parts = server.start_with_jobs()?;
     let kubeconfig = server.kubeconfig();
-    let mut running = operator.start(binaries, &kubeconfig, folder)?;
+    let mut running = operator.start_with(gangs, binaries, &kubeconfig, folder)?;
     let stage = Stage::new(kubeconfig.clone(), folder)?;
     for suite in suites {
         stage.make(suite)?;
@@ -147,7 +160,7 @@ fn play(operator: Operator, suites: &[&Suite], binaries: &Path, folder: &Path) -
             break;
         }
         eprintln!("started again: {}", running.last_words(folder));
-        running = operator.start(binaries, &kubeconfig, folder)?;
+        running = operator.start_with(gangs, binaries, &kubeconfig, folder)?;
     }
     let snapshot = stage.play(suites);
     let words = running.last_words(folder);

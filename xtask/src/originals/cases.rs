@@ -14,20 +14,19 @@ use super::{
     story::{self, Step},
 };
 use crate::{
-    operators::{Limits, Operator},
+    operators::{Gangs, Limits, Operator},
     run::root,
 };
 
-/// The suite of mpi-operator.
-const MPI: &str = "mpi";
-/// The suite of training-operator.
-const TRAINING: &str = "training";
 const STORY: &str = "story";
+/// A job that has this annotation is for clusters with a scheduler of gangs.
+const GANG: &str = "gang";
 
 /// The jobs of one original, in a namespace of that name.
 pub(super) struct Suite {
     pub(super) name: &'static str,
     pub(super) original: Operator,
+    pub(super) gangs: Gangs,
     /// As kubectl is asked for them.
     pub(super) resources: &'static str,
     pub(super) cases: Vec<Case>,
@@ -44,7 +43,7 @@ pub(super) fn beside() -> PathBuf {
 }
 
 /// Those of our own and those of the corpus that are like one of the patterns; all without patterns.
-pub(super) fn read(patterns: &[String], corpus: &Path) -> Result<[Suite; 2]> {
+pub(super) fn read(patterns: &[String], corpus: &Path) -> Result<Vec<Suite>> {
     let mut jobs = Vec::new();
     for file in files(&root().join("xtask/originals"))? {
         jobs.extend(documents(&file).with_context(|| format!("`{}`", file.display()))?);
@@ -54,34 +53,53 @@ pub(super) fn read(patterns: &[String], corpus: &Path) -> Result<[Suite; 2]> {
         jobs.extend(of_corpus(corpus)?);
     }
     eprintln!("{own} jobs of our own, {} of the corpus", jobs.len() - own);
-    let mut suites = [
-        Suite {
-            name: MPI,
-            original: Operator::Mpi(Limits::Raised),
-            resources: "mpijobs.v2beta1.kubeflow.org",
-            cases: Vec::new(),
-        },
-        Suite {
-            name: TRAINING,
-            original: Operator::Training(Limits::Raised),
-            resources: "tfjobs.v1.kubeflow.org,pytorchjobs.v1.kubeflow.org,xgboostjobs.v1.kubeflow.org,\
-                        paddlejobs.v1.kubeflow.org,jaxjobs.v1.kubeflow.org,mpijobs.v1.kubeflow.org",
-            cases: Vec::new(),
-        },
-    ];
+    let mut suites = suites();
     let wanted = |job: &Value| {
         let id = id(job);
         patterns.is_empty() || patterns.iter().any(|pattern| glob::matches(pattern, &id))
     };
-    for job in jobs.into_iter().filter(wanted) {
-        let [mpi, training] = &mut suites;
-        let suite = match job["apiVersion"].as_str() {
-            Some("kubeflow.org/v2beta1") => mpi,
-            _ => training,
+    for job in jobs {
+        let is_gang = !job["metadata"]["annotations"][GANG].is_null();
+        let is_mpi = job["apiVersion"] == "kubeflow.org/v2beta1";
+        let takes = |suite: &&mut Suite| {
+            is_gang == (suite.gangs != Gangs::Nobody) && is_mpi == (suite.original == MPI)
         };
-        suite.cases.push(case(job, suite.name)?);
+        for suite in suites.iter_mut().filter(takes) {
+            let case = case(job.clone(), suite)?;
+            if wanted(&job) || wanted(&case.job) {
+                suite.cases.push(case);
+            }
+        }
     }
     Ok(suites)
+}
+
+const MPI: Operator = Operator::Mpi(Limits::Raised);
+const TRAINING: Operator = Operator::Training(Limits::Raised);
+
+/// Without any jobs yet.
+fn suites() -> Vec<Suite> {
+    let suite = |name, original, gangs| Suite {
+        name,
+        original,
+        gangs,
+        resources: match original {
+            MPI => "mpijobs.v2beta1.kubeflow.org",
+            _ => {
+                "tfjobs.v1.kubeflow.org,pytorchjobs.v1.kubeflow.org,xgboostjobs.v1.kubeflow.org,\
+                 paddlejobs.v1.kubeflow.org,jaxjobs.v1.kubeflow.org,mpijobs.v1.kubeflow.org"
+            }
+        },
+        cases: Vec::new(),
+    };
+    vec![
+        suite("mpi", MPI, Gangs::Nobody),
+        suite("training", TRAINING, Gangs::Nobody),
+        suite("mpi-volcano", MPI, Gangs::Volcano),
+        suite("training-volcano", TRAINING, Gangs::Volcano),
+        suite("mpi-plugins", MPI, Gangs::Plugins),
+        suite("training-plugins", TRAINING, Gangs::Plugins),
+    ]
 }
 
 /// `KIND/NAME`; the two kinds of MPIJobs have their version, too.
@@ -101,10 +119,16 @@ pub(super) fn id(job: &Value) -> String {
     )
 }
 
-fn case(mut job: Value, namespace: &str) -> Result<Case> {
-    job["metadata"]["namespace"] = json!(namespace);
-    let annotations = job["metadata"]["annotations"].as_object_mut();
-    let text = annotations.and_then(|annotations| annotations.remove(STORY));
+fn case(mut job: Value, suite: &Suite) -> Result<Case> {
+    let meta = &mut job["metadata"];
+    meta["namespace"] = json!(suite.name);
+    if let Some(scheduler) = suite.gangs.scheduler() {
+        let name = meta["name"].as_str().unwrap_or_default();
+        meta["name"] = json!(format!("{name}-{scheduler}"));
+    }
+    let mut take = |annotation: &str| meta["annotations"].as_object_mut()?.remove(annotation);
+    let text = take(STORY);
+    take(GANG);
     let text = text.as_ref().and_then(Value::as_str).unwrap_or_default();
     let story = story::parse(text).with_context(|| format!("the story of {}", id(&job)))?;
     Ok(Case { job, story })

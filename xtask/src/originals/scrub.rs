@@ -43,6 +43,7 @@ pub(super) fn outline(object: &Value) -> Value {
         Some("Pod") => json!({"phase": object["status"]["phase"]}),
         Some("ConfigMap") => json!({"data": object["data"]}),
         Some("Job") => json!({"suspend": object["spec"]["suspend"]}),
+        Some("PodGroup") => json!({"spec": object["spec"]}),
         _ => json!({}),
     }
 }

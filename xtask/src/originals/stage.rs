@@ -127,7 +127,11 @@ impl Stage {
     fn look(&self, suites: &[&Suite]) -> Result<World> {
         let mut objects = Vec::new();
         for suite in suites {
-            let resources = format!("{CHILDREN},{}", suite.resources);
+            let mut resources = format!("{CHILDREN},{}", suite.resources);
+            if let Some(groups) = suite.gangs.groups() {
+                resources.push(',');
+                resources.push_str(&groups);
+            }
             let text = self
                 .kubectl
                 .run(&["get", &resources, "-n", suite.name, "-o", "json"])?;
@@ -140,10 +144,14 @@ impl Stage {
     fn act(&self, suites: &[&Suite], step: usize) -> Result<()> {
         let world = self.look(suites)?;
         let (mut changed, mut deleted) = (Vec::new(), Vec::new());
-        for case in suites.iter().flat_map(|suite| &suite.cases) {
+        let cases = suites
+            .iter()
+            .flat_map(|suite| suite.cases.iter().map(move |case| (*suite, case)));
+        for (suite, case) in cases {
             for action in case.story.get(step).into_iter().flat_map(|step| &step.actions) {
                 match action {
                     Action::Specification(spec) => self.change(case, spec)?,
+                    Action::Group(phase) => self.move_group(suite, case, phase)?,
                     Action::Pods { pattern, state } => {
                         let list = if *state == State::Gone {
                             &mut deleted
@@ -172,6 +180,27 @@ impl Stage {
             }
         }
         Ok(())
+    }
+
+    /// What its scheduler would say of the job's PodGroup.
+    fn move_group(&self, suite: &Suite, case: &Case, phase: &str) -> Result<()> {
+        let groups = suite
+            .gangs
+            .groups()
+            .context("a job without a gang has no group")?;
+        let name = case.job["metadata"]["name"].as_str().unwrap_or_default();
+        let patch = json!({"status": {"phase": phase}}).to_string();
+        let what = [
+            "patch",
+            &groups,
+            name,
+            "-n",
+            suite.name,
+            "--type=merge",
+            "-p",
+            &patch,
+        ];
+        self.kubectl.run(&what).map(drop)
     }
 
     fn change(&self, case: &Case, spec: &Value) -> Result<()> {

@@ -1,7 +1,8 @@
 //! What happens to a job after it was made: a line for each step, in an annotation of the manifest.
 //!
 //! `PODS STATE` says what becomes of pods, by their name without that of the job: `* Running`, `worker-1 Failed 137`,
-//! `worker-0 Evicted`, `launcher Succeeded`, `* Gone`. `spec JSON` merges into the job's specification.
+//! `worker-0 Evicted`, `launcher Succeeded`, `* Gone`. `spec JSON` merges into the job's specification, `group PHASE`
+//! is what the scheduler of a gang says of it.
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -15,6 +16,7 @@ pub(super) struct Step {
 pub(super) enum Action {
     Pods { pattern: String, state: State },
     Specification(Value),
+    Group(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,9 @@ fn action(text: &str) -> Result<Action> {
     if let Some(spec) = text.strip_prefix("spec ") {
         let spec = serde_json::from_str(spec).with_context(|| format!("no JSON: `{spec}`"))?;
         return Ok(Action::Specification(spec));
+    }
+    if let Some(phase) = text.strip_prefix("group ") {
+        return Ok(Action::Group(phase.to_owned()));
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     let (pattern, state) = match words.as_slice() {
