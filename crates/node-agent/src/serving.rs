@@ -13,7 +13,7 @@ use containers::{
     client::{self, Sandbox},
 };
 use node_api::{
-    Answer, Command, Connection, LogOptions, Logs, Node, NodeError, NodeUsage, Pod, PodUsage, Session,
+    Answer, Command, Connection, LogOptions, Logs, Node, NodeError, NodeUsage, Pod, PodUsage, Run, Session,
     Streams, TerminalSize,
 };
 use usage::Meter;
@@ -110,8 +110,8 @@ impl Serving {
 }
 
 impl Node for Serving {
-    fn logs<'a>(&'a self, pod: &'a Pod, container: &'a str, options: LogOptions) -> Answer<'a, Logs> {
-        let logs = logs::read(&self.agent, pod, self.folder(pod), container, options);
+    fn logs<'a>(&'a self, pod: &'a Pod, run: Run<'a>, options: LogOptions) -> Answer<'a, Logs> {
+        let logs = logs::read(self.folder(pod), run, &options);
         Box::pin(std::future::ready(logs))
     }
 

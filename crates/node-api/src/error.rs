@@ -10,8 +10,7 @@ pub enum NodeError {
     /// The pod has no running container of that name.
     #[error("container not found ({0:?})")]
     NoContainer(String),
-    /// There are no logs (yet, or any more), with the reason as `kinds::pods::streams::log_source`
-    /// words it.
+    /// There are no logs any more, with the reason in the words of the real node.
     #[error("{0}")]
     NoLogs(String),
     /// What was asked for was tried and did not work.

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use error::NodeError;
-pub use logs::{LogOptions, LogStream, Logs};
+pub use logs::{LogOptions, LogStream, Logs, Run};
 pub use session::{Command, Session, Streams, TerminalSize};
 pub use usage::{ContainerUsage, NodeUsage, PodUsage, Usage};
 
@@ -42,8 +42,8 @@ pub struct Pod {
 ///
 /// Dropping a future or what it resolved to ends the work and frees what it holds.
 pub trait Node: Send + Sync {
-    /// What a container has written. An error in the middle of the stream ends it.
-    fn logs<'a>(&'a self, pod: &'a Pod, container: &'a str, options: LogOptions) -> Answer<'a, Logs>;
+    /// What a container has written in one of its runs. An error in the middle of the stream ends it.
+    fn logs<'a>(&'a self, pod: &'a Pod, run: Run<'a>, options: LogOptions) -> Answer<'a, Logs>;
 
     /// Starts a further process in a running container. Resolves when its program runs; a program that
     /// cannot be run is [`NodeError::Failed`], a container that does not run [`NodeError::NoContainer`].

@@ -9,13 +9,20 @@ use jiff::Timestamp;
 /// Whole or part lines as they are to be shown, in pieces of any size.
 pub type Logs = BoxStream<'static, io::Result<Bytes>>;
 
+/// One run of a container. The server names it, by the status its clients have seen: what the node knows of
+/// its own status may be a moment behind that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run<'a> {
+    pub container: &'a str,
+    /// Its `containerID`.
+    pub id: &'a str,
+}
+
 /// Which part of a log, and whether to wait for more. The server has checked it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogOptions {
     /// Goes on until the container ends, its restarts not included.
     pub follow: bool,
-    /// The run before the current one.
-    pub previous: bool,
     /// Each line begins with its time (RFC 3339 with nanoseconds) and a space.
     pub timestamps: bool,
     /// Only lines of this moment or later. Seconds ago are counted from when the server was asked.

@@ -260,7 +260,10 @@ impl Draft<'_> {
         let waits = match self.conflict(account) {
             Some(conflict) => Some(conflict),
             None if self.observed.refusals.is_empty() && self.is_queued(account) => Some(why::queued(job)),
-            None => why::waiting(job, account, self.observed),
+            None => match self.lost(account) {
+                Some(lost) => Some(lost),
+                None => why::waiting(job, account, self.observed),
+            },
         };
         let said = [restarts::story(job, account), waits.clone()];
         let said = said.into_iter().flatten().collect::<Vec<_>>().join(NOW);

@@ -1,5 +1,7 @@
 //! Why a job is not (yet) what its user wants it to be: one sentence, the most telling cause first.
 
+use jiff::Timestamp;
+
 use crate::{
     account::Account,
     job::Job,
@@ -68,6 +70,12 @@ pub(crate) fn waiting(job: &Job, account: &Account<'_>, observed: &Observed) -> 
         (pending > 0).then(|| format!("{} of {total} pods run", total.saturating_sub(pending)))
     };
     stuck.or_else(unplaced).or_else(gathering)
+}
+
+/// The same of a job one of whose pods hangs on a node that does not answer.
+pub(crate) fn lost(job: &Job, pod: &Pod, given_up: Timestamp) -> String {
+    let name = short_name(job, &pod.name);
+    format!("{name}: its node has not said that it has stopped; it is given up at {given_up:.0}")
 }
 
 /// The same of a job whose pods are not made before their group is let in.

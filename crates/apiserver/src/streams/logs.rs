@@ -9,7 +9,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use jiff::{SignedDuration, Timestamp};
 use kinds::pods::streams;
-use node_api::{LogOptions, LogStream, NodeError};
+use node_api::{LogOptions, LogStream, NodeError, Run};
 use serde_json::json;
 
 use super::backend;
@@ -56,8 +56,10 @@ async fn open(call: &Call) -> Result<Option<impl Stream<Item = Bytes> + Send + u
         object::name(&pod)
     );
     let node = backend::node(call, &pod, &path)?;
+    let id = streams::log_source(&pod, container, call.query.flag("previous"))
+        .map_err(|reason| ApiError::bad_request(reason.to_string()))?;
     let logs = node
-        .logs(&backend::identity(&pod), container, options)
+        .logs(&backend::identity(&pod), Run { container, id }, options)
         .await
         .map_err(|error| refused(call, &error))?;
     let api = call.api.clone();
@@ -106,7 +108,6 @@ fn options(call: &Call, now: Timestamp) -> Result<LogOptions> {
     let number = |field: &str| kinds::read::int(&raw, field).and_then(|number| u64::try_from(number).ok());
     Ok(LogOptions {
         follow: call.query.flag("follow"),
-        previous: call.query.flag("previous"),
         timestamps: call.query.flag("timestamps"),
         since: since_time.or(since_seconds),
         tail_lines: number("tailLines"),

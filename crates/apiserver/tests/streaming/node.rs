@@ -17,7 +17,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use jiff::Timestamp;
 use node_api::{
     Answer, Command, Connection, ContainerUsage, LogOptions, Logs, Node, NodeError, NodeUsage, Pod, PodUsage,
-    Session, Streams, TerminalSize, Usage,
+    Run, Session, Streams, TerminalSize, Usage,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf},
@@ -123,17 +123,11 @@ impl HostNode {
 }
 
 impl Node for HostNode {
-    fn logs<'a>(&'a self, pod: &'a Pod, container: &'a str, options: LogOptions) -> Answer<'a, Logs> {
+    fn logs<'a>(&'a self, _: &'a Pod, run: Run<'a>, options: LogOptions) -> Answer<'a, Logs> {
         async move {
-            if options.previous {
-                return Err(NodeError::NoLogs(format!(
-                    "previous terminated container \"{container}\" in pod \"{}\" not found",
-                    pod.name
-                )));
-            }
             let follow = options.follow;
             *self.log_options.lock().unwrap() = Some(options);
-            let first = futures_util::stream::iter([Ok(Bytes::from(format!("{container} began\n")))]);
+            let first = futures_util::stream::iter([Ok(Bytes::from(format!("{} began\n", run.container)))]);
             if !follow {
                 return Ok(first.boxed());
             }

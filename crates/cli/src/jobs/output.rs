@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::{
     api::{Api, ApiError, escaped},
     job::Job,
-    replicas::Replica,
+    replicas::{Attempt, Replica, attempt},
 };
 pub(crate) use position::Position;
 use position::Return;
@@ -67,11 +67,24 @@ impl Source {
         Ok(Lines::new(Box::pin(stream), part.after))
     }
 
+    /// The run that has begun last, as the cluster has it now; none where the pod is gone or has not begun.
+    pub(crate) async fn attempt(&self, api: &Api) -> Result<Option<Attempt>, ApiError> {
+        let pod = api.find(&self.pod_path()).await?;
+        Ok(pod.and_then(|pod| attempt(&pod, &self.container)))
+    }
+
+    fn pod_path(&self) -> String {
+        format!(
+            "/api/v1/namespaces/{}/pods/{}",
+            escaped(&self.namespace),
+            escaped(&self.pod)
+        )
+    }
+
     fn path(&self, part: Part) -> String {
         let mut path = format!(
-            "/api/v1/namespaces/{}/pods/{}/log?container={}&timestamps=true",
-            escaped(&self.namespace),
-            escaped(&self.pod),
+            "{}/log?container={}&timestamps=true",
+            self.pod_path(),
             escaped(&self.container),
         );
         if part.follow {

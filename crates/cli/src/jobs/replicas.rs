@@ -54,10 +54,7 @@ impl Replica {
     }
 
     pub(crate) fn container_status(&self, job: &Job) -> &Value {
-        let name = self.container(job);
-        let statuses = self.pod["status"]["containerStatuses"].as_array();
-        let status = statuses.and_then(|statuses| statuses.iter().find(|status| status["name"] == name));
-        status.unwrap_or(&Value::Null)
+        container_status(&self.pod, self.container(job))
     }
 
     pub(crate) fn is_running(&self, job: &Job) -> bool {
@@ -66,17 +63,7 @@ impl Replica {
 
     /// The run of its program that has begun last, if any has.
     pub(crate) fn attempt(&self, job: &Job) -> Option<Attempt> {
-        let status = self.container_status(job);
-        let (state, before) = (&status["state"], &status["lastState"]);
-        let has_begun = state["running"].is_object() || state["terminated"].is_object();
-        let uid = text(&self.pod["metadata"]["uid"]).to_owned();
-        let count = status["restartCount"].as_i64().unwrap_or_default();
-        match before["terminated"].is_object() {
-            _ if has_begun => Some((uid, count)),
-            // It waits to be started again.
-            true => Some((uid, (count - 1).max(0))),
-            false => None,
-        }
+        attempt(&self.pod, self.container(job))
     }
 
     /// How its program ended last: for good, or before it is started again.
@@ -86,6 +73,27 @@ impl Replica {
             Value::Null => &status["lastState"]["terminated"],
             end => end,
         }
+    }
+}
+
+fn container_status<'a>(pod: &'a Value, container: &str) -> &'a Value {
+    let statuses = pod["status"]["containerStatuses"].as_array();
+    let status = statuses.and_then(|statuses| statuses.iter().find(|status| status["name"] == container));
+    status.unwrap_or(&Value::Null)
+}
+
+/// The run of a container that has begun last, if any has.
+pub(crate) fn attempt(pod: &Value, container: &str) -> Option<Attempt> {
+    let status = container_status(pod, container);
+    let (state, before) = (&status["state"], &status["lastState"]);
+    let has_begun = state["running"].is_object() || state["terminated"].is_object();
+    let uid = text(&pod["metadata"]["uid"]).to_owned();
+    let count = status["restartCount"].as_i64().unwrap_or_default();
+    match before["terminated"].is_object() {
+        _ if has_begun => Some((uid, count)),
+        // It waits to be started again.
+        true => Some((uid, (count - 1).max(0))),
+        false => None,
     }
 }
 

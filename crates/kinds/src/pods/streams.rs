@@ -66,7 +66,7 @@ pub enum NoLogs {
     NotStarted { pod: String, container: String },
 }
 
-/// The `containerID` of the run whose logs are shown, by the pod's status as its node knows it.
+/// The `containerID` of the run whose logs are shown, by the pod's status.
 pub fn log_source<'a>(pod: &'a Value, container: &str, previous: bool) -> Result<&'a str, NoLogs> {
     let name = || text(get(pod, "metadata"), "name").to_owned();
     let container_name = || container.to_owned();

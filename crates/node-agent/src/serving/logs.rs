@@ -4,14 +4,10 @@ use std::{io, sync::Arc};
 
 use containers::client::Sandbox;
 use futures_util::{StreamExt as _, stream};
-use kinds::pods::streams::log_source;
-use node_api::{LogOptions, LogStream, Logs, NodeError, Pod};
-use reconcile::Key;
-use serde_json::json;
+use node_api::{LogOptions, LogStream, Logs, NodeError, Run};
 use tokio::sync::mpsc;
 
 use crate::{
-    agent::Agent,
     container_id,
     folders::PodFolder,
     logs::{self, Options, Stream},
@@ -20,19 +16,8 @@ use crate::{
 /// How many pieces may wait for a slow reader.
 const WAITING: usize = 4;
 
-pub(super) fn read(
-    agent: &Agent,
-    pod: &Pod,
-    folder: PodFolder,
-    container: &str,
-    options: LogOptions,
-) -> Result<Logs, NodeError> {
-    let known = agent.followed.pods.get(&Key::new(&pod.namespace, &pod.name));
-    let known = known.filter(|known| known.metadata.uid.as_deref() == Some(&pod.uid));
-    let known = known.ok_or(NodeError::NoPod)?;
-    let known = json!(&*known);
-    let id = log_source(&known, container, options.previous)
-        .map_err(|reason| NodeError::NoLogs(reason.to_string()))?;
+pub(super) fn read(folder: PodFolder, run: Run<'_>, options: &LogOptions) -> Result<Logs, NodeError> {
+    let Run { container, id } = run;
     let missing = || NodeError::NoLogs(format!("unable to retrieve container logs for {id}"));
     let attempt = container_id::attempt(id).ok_or_else(missing)?;
     let file = folder.log(container, attempt);

@@ -334,11 +334,30 @@ impl<'a> Draft<'a> {
         let Some(deleted) = pod.deleted.filter(|_| pod.is_disrupted) else {
             return false;
         };
-        let given_up = deleted.saturating_add(LOST).unwrap_or(self.now);
+        let given_up = self.give_up_at(deleted);
         if given_up > self.now {
             self.wake(given_up);
         }
         given_up <= self.now
+    }
+
+    fn give_up_at(&self, deleted: Timestamp) -> Timestamp {
+        deleted.saturating_add(LOST).unwrap_or(self.now)
+    }
+
+    /// That a pod should have stopped by now, and until when that is waited for.
+    pub(super) fn lost(&mut self, account: &Account<'_>) -> Option<String> {
+        let (job, now) = (self.job, self.now);
+        let pods = account.pods().chain(&self.observed.former);
+        let stopping = pods
+            .filter(|pod| pod.is_disrupted && is_alive(pod))
+            .filter_map(|pod| Some((pod.deleted?, pod)));
+        let (deleted, pod) = stopping.min_by_key(|(deleted, _)| *deleted)?;
+        if deleted > now {
+            self.wake(deleted);
+            return None;
+        }
+        Some(why::lost(job, pod, self.give_up_at(deleted)))
     }
 
     /// Whether a launcher still runs whose batch Job is gone, because somebody has deleted it: there are never two. Or

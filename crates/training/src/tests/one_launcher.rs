@@ -256,6 +256,8 @@ fn a_batch_job_does_not_wait_for_ever_for_a_launcher_on_a_lost_node() {
         assert_eq!(world.reconcile().delete, []);
         let plan = world.reconcile();
         assert_eq!(plan.delete, []);
+        let given_up = format!("it is given up at {:.0}", plan.wake_at.unwrap());
+        assert!(world.message().contains(&given_up), "{}", world.message());
         world.now = plan.wake_at.unwrap();
         let plan = world.plan();
         let [delete] = plan.delete.as_slice() else {
@@ -268,11 +270,45 @@ fn a_batch_job_does_not_wait_for_ever_for_a_launcher_on_a_lost_node() {
         // As the API server has it then.
         let mut pods = world.observed.pods.iter_mut();
         pods.find(|pod| pod.uid == uid).unwrap().phase = Phase::Failed;
+        // Whoever is cut off between the two goes on with the second.
+        let plan = world.plan();
+        let [delete] = plan.delete.as_slice() else {
+            panic!("{plan:#?}")
+        };
+        assert_eq!(
+            (&delete.uid, delete.force, delete.tell_failed),
+            (&uid, true, false)
+        );
         world.run_batch_jobs();
         world.bury();
         go_on(&mut world);
         assert!(world.message().contains("restart 2 of 3"), "{}", world.message());
     }
+}
+
+#[test]
+fn nobody_has_to_be_told_that_a_worker_on_a_lost_node_has_failed() {
+    let yaml = job("v2beta1", "  runPolicy: {backoffLimit: 3}\n", "").replace(
+        "Worker: {replicas: 2",
+        "Worker: {replicas: 2, restartPolicy: OnFailure",
+    );
+    let mut world = World::new(&yaml);
+    world.settle();
+    go_on(&mut world);
+    let now = world.now;
+    world.change("j-worker-1", |pod| {
+        (pod.deleted, pod.is_disrupted) = (Some(now), true);
+    });
+    world.settle();
+    world.now = world.reconcile().wake_at.unwrap();
+    let plan = world.plan();
+    let [delete] = plan.delete.as_slice() else {
+        panic!("{plan:#?}")
+    };
+    assert_eq!(
+        (delete.name.as_str(), delete.force, delete.tell_failed),
+        ("j-worker-1", true, false)
+    );
 }
 
 #[test]

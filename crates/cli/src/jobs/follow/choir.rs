@@ -20,7 +20,7 @@ use crate::jobs::{
     api::{Api, ApiError},
     job::Job,
     output::{Line, Part, Position, Source},
-    replicas::Replica,
+    replicas::{Attempt, Replica},
 };
 
 /// How many lines wait for whoever prints them.
@@ -117,18 +117,18 @@ impl Choir {
             .filter(|replica| self.voices.include(job, &replica.name));
         let mut there = HashSet::new();
         for replica in wanted {
-            let Some((uid, run)) = replica.attempt(job) else {
+            let Some(attempt) = replica.attempt(job) else {
                 continue;
             };
-            there.insert(uid.clone());
-            let voice = self.known.entry(uid.clone());
-            let voice = voice.or_insert_with(|| Voice::of(run, beginning, now));
+            there.insert(attempt.0.clone());
+            let voice = self.known.entry(attempt.0.clone());
+            let voice = voice.or_insert_with(|| Voice::of(attempt.1, beginning, now));
             if let Some(part) = voice.open(job, replica, now) {
                 let (api, sender) = (self.api.clone(), self.sender.clone());
                 let source = Source::of(job, replica);
                 self.readers.spawn(async move {
-                    let (end, position) = read(&api, source, part, &sender).await;
-                    (uid, end, position)
+                    let (end, position) = read(&api, source, &attempt, part, &sender).await;
+                    (attempt.0, end, position)
                 });
             }
             let own = match voice.is_silent(job, replica) {
@@ -162,9 +162,11 @@ impl Choir {
     }
 }
 
+/// Reads the output of a pod whose last run is known to be this one.
 async fn read(
     api: &Api,
     source: Source,
+    attempt: &Attempt,
     part: Part,
     sender: &Sender<Said>,
 ) -> (Result<End, ApiError>, Position) {
@@ -172,6 +174,15 @@ async fn read(
         Ok(lines) => lines,
         Err(error) => return (unopened(error), part.after),
     };
+    // Output is had by the name of its pod. Meanwhile the program may have been started again, or another pod
+    // may bear the name, and what was opened is theirs: taken for this one's, it would hide what this one said.
+    match source.attempt(api).await {
+        Ok(now) if now.as_ref().is_none_or(|now| now == attempt) => {}
+        Ok(_) => return (Ok(End::Broken), part.after),
+        // Whoever may not look takes what comes.
+        Err(error) if error.is_forbidden() => {}
+        Err(error) => return (unopened(error), part.after),
+    }
     loop {
         match lines.next().await {
             Ok(Some(line)) => {
@@ -193,5 +204,79 @@ fn unopened(error: ApiError) -> Result<End, ApiError> {
         ApiError::Refused { code: 400, .. } => Ok(End::Never),
         _ if error.is_passing() => Ok(End::Refused),
         _ => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        future::{Ready, ready},
+        task::{Context, Poll},
+    };
+
+    use http::{Request, Response};
+    use kube::{Client, client::Body};
+    use resources::kinds;
+    use serde_json::json;
+    use tower_service::Service;
+
+    use super::*;
+
+    /// A cluster with one pod, whose program was started again once.
+    #[derive(Clone)]
+    struct StartedAgain;
+
+    impl Service<Request<Body>> for StartedAgain {
+        type Response = Response<Body>;
+        type Error = Infallible;
+        type Future = Ready<Result<Response<Body>, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, request: Request<Body>) -> Self::Future {
+            let body = match request.uri().path().ends_with("/log") {
+                true => b"2026-01-01T00:00:01Z again\n".to_vec(),
+                false => pod(1).to_string().into_bytes(),
+            };
+            ready(Ok(Response::new(Body::from(body))))
+        }
+    }
+
+    fn pod(restarts: i64) -> serde_json::Value {
+        json!({
+            "metadata": {"name": "a-master-0", "namespace": "n", "uid": "1"},
+            "spec": {"containers": [{"name": "pytorch"}]},
+            "status": {"containerStatuses": [
+                {"name": "pytorch", "restartCount": restarts, "state": {"running": {}}},
+            ]},
+        })
+    }
+
+    /// What is heard by somebody who has seen so many restarts.
+    async fn heard(restarts: i64) -> (End, Vec<u8>) {
+        let job = Job {
+            kind: &kinds::PYTORCH_JOB,
+            object: json!({"metadata": {"name": "a", "namespace": "n"}}),
+        };
+        let replica = Replica {
+            name: "master-0".to_owned(),
+            pod: pod(restarts).into(),
+        };
+        let attempt = replica.attempt(&job).unwrap();
+        let api = Api::new(Client::new(StartedAgain, "n"), String::new());
+        let (sender, mut lines) = channel(WAITING);
+        let source = Source::of(&job, &replica);
+        let (end, _) = read(&api, source, &attempt, Part::default(), &sender).await;
+        let text = lines.try_recv().map(|(_, line)| line.text);
+        (end.unwrap(), text.unwrap_or_default())
+    }
+
+    #[tokio::test]
+    async fn what_a_later_run_says_is_not_taken_for_the_words_of_the_one_before() {
+        assert_eq!(heard(0).await, (End::Broken, Vec::new()));
+        assert_eq!(heard(1).await, (End::Whole, b"again\n".to_vec()));
     }
 }
