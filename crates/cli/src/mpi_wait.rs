@@ -8,7 +8,7 @@ use rustix::system::uname;
 use serde_json::Value;
 use tokio::{
     signal::unix::{SignalKind, signal},
-    time::sleep,
+    time::{Instant, sleep},
 };
 
 use crate::{
@@ -18,6 +18,8 @@ use crate::{
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// How long the API server may give no answer that is of use, as it does while it is upgraded.
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// As a program ends that a signal has ended.
 const TERMINATED: u8 = 143;
@@ -77,15 +79,33 @@ fn pods(hostfile: &str, this: &str) -> Result<BTreeSet<String>> {
 async fn wait_for(account: &Account, pod: &str) -> Result<()> {
     let path = format!("/api/v1/namespaces/{}/pods/{pod}", account.namespace);
     let (mut pause, mut is_said) = (FIRST_PAUSE, false);
-    while !get(account, &path).await?.as_ref().is_some_and(runs) {
-        if pause == LONGEST_PAUSE && !is_said {
-            println!("waiting for pod `{pod}` to run");
-            is_said = true;
+    let mut unanswered: Option<Instant> = None;
+    loop {
+        match get(account, &path).await {
+            Ok(found) => {
+                unanswered = None;
+                if found.as_ref().is_some_and(runs) {
+                    return Ok(());
+                }
+                if pause == LONGEST_PAUSE && !is_said {
+                    println!("waiting for pod `{pod}` to run");
+                    is_said = true;
+                }
+            }
+            // A server that is started again, or does not know yet what this pod may do, is no end of the job.
+            Err(error) => {
+                let since = *unanswered.get_or_insert_with(|| {
+                    println!("waiting for the API server: {error:#}");
+                    Instant::now()
+                });
+                if since.elapsed() > PATIENCE {
+                    return Err(error);
+                }
+            }
         }
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
-    Ok(())
 }
 
 /// Whether a command can be run in each of its containers.

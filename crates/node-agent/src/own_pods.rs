@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use reconcile::{Change, Informer, Key};
+use reconcile::{Change, Informer};
 
 #[derive(Clone)]
 pub(crate) struct OwnPods {
@@ -31,10 +31,6 @@ impl OwnPods {
                 handler(change);
             }
         });
-    }
-
-    pub(crate) fn get(&self, key: &Key) -> Option<Arc<Pod>> {
-        self.all.get(key).filter(|pod| is_on(&self.node, pod))
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Pod>> {

@@ -7,6 +7,7 @@ mod apply;
 mod controller;
 mod definitions;
 mod deployment;
+mod fallen;
 mod launched;
 mod metrics;
 mod milestones;

@@ -1,5 +1,6 @@
 //! Everything that is there of a job but the job itself.
 
+use jiff::Timestamp;
 use k8s_openapi::api::{
     autoscaling::v2::HorizontalPodAutoscaler,
     core::v1::{ConfigMap, Secret, Service, ServiceAccount},
@@ -31,6 +32,8 @@ pub(crate) fn observe(
         others: Vec::new(),
         refusals,
     };
+    let fallen = world.fallen.of(job, &observed.pods);
+    observed.pods.extend(fallen);
     for batch in &observed.jobs {
         observed.pods.extend(pods_of(world, &batch.uid));
     }
@@ -109,8 +112,19 @@ fn former_launchers(world: &World, job: &StoredJob) -> Vec<Pod> {
     let current = current.as_ref().map(|batch_job| batch_job.uid());
     let pods = world.launched.of(&batch_job).into_iter();
     let pods = pods.filter_map(|name| world.pods.get(&Key::new(job.namespace(), &name)));
-    let pods = pods.map(|pod| pod.form());
-    pods.filter(|pod| pod.controller.as_deref() != current).collect()
+    let former = pods.map(|pod| pod.form());
+    let former = former.filter(|pod| pod.controller.as_deref() != current);
+    former.map(|pod| without_debts(pod, job)).collect()
+}
+
+/// A pod that is older than the job was made for another of its name, whose restarts are not this one's.
+fn without_debts(mut pod: Pod, job: &StoredJob) -> Pod {
+    let made = job.object["metadata"]["creationTimestamp"].as_str();
+    let made: Option<Timestamp> = made.and_then(|time| time.parse().ok());
+    if pod.created.zip(made).is_some_and(|(pod, job)| pod < job) {
+        pod.restarts = 0;
+    }
+    pod
 }
 
 fn jobs_of(world: &World, uid: &str) -> Vec<BatchJob> {

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use training::Gang;
 
 use crate::{
+    fallen::Fallen,
     launched::Launched,
     pod_groups::{PluginsGroup, VolcanoGroup},
     seen::{Seen, Watched},
@@ -23,6 +24,7 @@ pub(crate) struct World {
     pub accounts: Informer<Seen<ServiceAccount>>,
     pub autoscalers: Informer<Seen<HorizontalPodAutoscaler>>,
     pub config_maps: Informer<Seen<ConfigMap>>,
+    pub fallen: Fallen,
     pub jobs: Informer<Seen<Job>>,
     pub launched: Launched,
     pub plugins_groups: Informer<Seen<PluginsGroup>>,
@@ -46,6 +48,7 @@ impl World {
         };
         let pods = view.follow();
         Self {
+            fallen: Fallen::follow(&pods),
             launched: Launched::follow(&pods),
             accounts: view.follow(),
             autoscalers: view.follow(),

@@ -138,6 +138,14 @@ impl Role<'_> {
         }
     }
 
+    /// How many have done their work.
+    pub(crate) fn done(&self) -> i32 {
+        match self.launcher {
+            Some(_) => self.succeeded(),
+            None => self.count(Pod::has_succeeded),
+        }
+    }
+
     /// A pod that is taken away while it runs counts as failed.
     pub(crate) fn failed(&self) -> i32 {
         match self.launcher {

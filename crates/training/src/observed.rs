@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use resources::{kinds::MPI_JOB, names::annotations};
 use serde_json::Value;
 
@@ -34,6 +34,8 @@ pub struct Pod {
     pub created: Option<Timestamp>,
     /// When it was asked to stop.
     pub deleted: Option<Timestamp>,
+    /// It had come to its end before it was asked to stop.
+    pub ended_first: bool,
     /// Evicted, preempted, or on a lost node.
     pub is_disrupted: bool,
     /// How often the kubelet has restarted its containers.
@@ -130,6 +132,7 @@ impl Pod {
             phase: phase(&status["phase"]),
             created: time(&meta["creationTimestamp"]),
             deleted: time(&meta["deletionTimestamp"]),
+            ended_first: ended_first(meta, status),
             is_disrupted: condition(status, "DisruptionTarget", "True").is_some()
                 || status["reason"] == "Evicted",
             restarts: containers()
@@ -149,6 +152,24 @@ impl Pod {
 
     pub(crate) fn is_deleted(&self) -> bool {
         self.deleted.is_some()
+    }
+
+    /// Whether it was asked to stop before its end, which then says nothing of its work.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_deleted() && !self.ended_first
+    }
+
+    pub(crate) fn has_succeeded(&self) -> bool {
+        self.phase == Phase::Succeeded && !self.is_stopped()
+    }
+
+    /// Whoever deletes a pod wants another, and nothing has failed; whoever takes its node away does not ask.
+    pub fn has_failed(&self) -> bool {
+        if self.is_stopped() {
+            self.is_disrupted
+        } else {
+            self.phase == Phase::Failed
+        }
     }
 
     /// The exit of the named container, or of any that failed.
@@ -278,6 +299,17 @@ fn exit(container: &Value) -> Option<Exit> {
         message: text(&ended["message"]),
         is_previous,
     })
+}
+
+/// Whether the last program of a pod had ended when the pod was asked to stop. Times are to the second, and programs
+/// often end within the second they are asked to.
+fn ended_first(meta: &Value, status: &Value) -> bool {
+    let grace = meta["deletionGracePeriodSeconds"].as_i64().unwrap_or_default();
+    let asked = time(&meta["deletionTimestamp"])
+        .and_then(|due| due.checked_sub(SignedDuration::from_secs(grace)).ok());
+    let containers = status["containerStatuses"].as_array().into_iter().flatten();
+    let ends = containers.filter_map(|container| time(&container["state"]["terminated"]["finishedAt"]));
+    asked.zip(ends.max()).is_some_and(|(asked, end)| end < asked)
 }
 
 fn waiting(container: &Value) -> Option<(String, String)> {

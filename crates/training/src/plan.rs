@@ -144,7 +144,9 @@ impl Draft<'_> {
             );
         }
         if job.policy.suspend {
-            suspend::suspend(self, account);
+            if !self.has_more_to_write(account) {
+                suspend::suspend(self, account);
+            }
             return;
         }
         if conditions::is_true(&self.status.conditions, SUSPENDED) {
@@ -159,6 +161,17 @@ impl Draft<'_> {
             }
             self.describe(account);
         }
+    }
+
+    /// Whether something has come to pass in a job that is about to be suspended which its pods alone tell: it is
+    /// written down before they go.
+    fn has_more_to_write(&mut self, account: &Account<'_>) -> bool {
+        if conditions::is_true(&self.status.conditions, SUSPENDED) {
+            return false;
+        }
+        let before = self.status.restarts.clone();
+        self.judge(account);
+        self.has_ended() || self.status.restarts != before
     }
 
     /// Its time starts when its pods may be made: a group that waits in a queue uses up nothing of it.
@@ -260,10 +273,12 @@ impl Draft<'_> {
         let waits = match self.conflict(account) {
             Some(conflict) => Some(conflict),
             None if self.observed.refusals.is_empty() && self.is_queued(account) => Some(why::queued(job)),
-            None => match self.lost(account) {
-                Some(lost) => Some(lost),
-                None => why::waiting(job, account, self.observed),
-            },
+            None => {
+                let lost = self.lost(account);
+                why::refused(job, self.observed)
+                    .or(lost)
+                    .or_else(|| why::waiting(job, account))
+            }
         };
         let said = [restarts::story(job, account), waits.clone()];
         let said = said.into_iter().flatten().collect::<Vec<_>>().join(NOW);

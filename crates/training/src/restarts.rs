@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use resources::Restarts;
 
 use crate::{
-    account::Account,
+    account::{Account, Role},
     job::{Framework, Job, RestartPolicy},
     observed::{BatchJob, Phase, Pod},
     why,
@@ -34,7 +34,7 @@ pub(crate) fn new_failures<'a>(job: &Job, account: &Account<'a>) -> Vec<Failure<
     let roles = account.roles.iter().filter(|role| role.launcher.is_none());
     let failures = roles.flat_map(|role| {
         let pods = role.places.iter().copied().flatten();
-        pods.filter(|pod| has_failed(pod) && !is_replaced(job, pod))
+        pods.filter(|pod| pod.has_failed() && !is_replaced(job, pod))
             .filter_map(|pod| failure(job, role.replica.role, role.replica.restart, pod))
     });
     failures.chain(failed_launcher(job, account)).collect()
@@ -47,20 +47,44 @@ fn failed_launcher<'a>(job: &Job, account: &Account<'a>) -> Option<Failure<'a>> 
     }
     Some(Failure {
         role: "Launcher",
-        pod: failed_ranks(job, account).max_by_key(|pod| pod.created)?,
+        pod: ranks_of_batch_jobs(job, account)
+            .filter(|pod| pod.has_failed())
+            .max_by_key(|pod| pod.created)?,
         is_permanent: false,
         by_code: false,
     })
 }
 
-fn failed_ranks<'a>(job: &Job, account: &Account<'a>) -> impl Iterator<Item = &'a Pod> {
+fn ranks_of_batch_jobs<'a>(job: &Job, account: &Account<'a>) -> impl Iterator<Item = &'a Pod> {
     let roles = account.roles.iter().filter(|role| role.launcher.is_some());
     let pods = roles.flat_map(|role| role.pods.iter().copied());
-    pods.filter(|pod| has_failed(pod) && !is_replaced(job, pod))
+    pods.filter(|pod| !is_replaced(job, pod))
 }
 
-fn has_failed(pod: &Pod) -> bool {
-    pod.phase == Phase::Failed || (pod.is_deleted() && pod.is_disrupted && pod.phase != Phase::Succeeded)
+/// That a gang which was whole has lost a rank without a failure: somebody has deleted it, or its node was removed
+/// with all that ran there. The others would wait for it for ever.
+pub(crate) fn lost_rank(job: &Job, account: &Account<'_>) -> Option<String> {
+    let was_whole = |role: &Role<'_>| {
+        let counted = job.status.replica_statuses.get(role.replica.role);
+        counted.is_some_and(|counted| (counted.active + counted.succeeded) as u32 >= role.replica.count)
+    };
+    let goes_on = |pod: &Pod| pod.phase == Phase::Running && !pod.is_deleted() && !is_replaced(job, pod);
+    if !job.restarts_together() || !account.roles.iter().all(was_whole) || !account.pods().any(goes_on) {
+        return None;
+    }
+    let is_lost = |pod: &Pod| pod.is_stopped() && !is_replaced(job, pod);
+    let launcher = || {
+        let mut pods = ranks_of_batch_jobs(job, account).filter(|_| job.launcher_is_of_the_gang());
+        pods.find(|pod| is_lost(pod)).map(|pod| pod.name.clone())
+    };
+    let mut numbered = account
+        .roles
+        .iter()
+        .flat_map(|role| (0_u32..).zip(&role.places).map(move |place| (role, place)));
+    let lost = numbered.find(|(_, (_, pod))| pod.is_none_or(is_lost));
+    let lost = lost.map(|(role, (index, _))| job.child_name(role.replica.role, index));
+    let lost = lost.or_else(launcher)?;
+    Some(format!("{} is gone", why::short_name(job, &lost)))
 }
 
 fn failure<'a>(job: &Job, role: &'static str, policy: RestartPolicy, pod: &'a Pod) -> Option<Failure<'a>> {
@@ -76,8 +100,8 @@ fn failure<'a>(job: &Job, role: &'static str, policy: RestartPolicy, pod: &'a Po
             true
         }
         RestartPolicy::ExitCode => {
-            // A pod that never came to an end of its own (evicted, lost) may try again.
-            let exit = pod.exit(job.kind.container);
+            // A pod that never came to an end of its own (evicted, lost) may try again, however its programs took it.
+            let exit = pod.exit(job.kind.container).filter(|_| !pod.is_disrupted);
             exit.is_some_and(|exit| exit.code < FIRST_RETRYABLE_CODE)
         }
         RestartPolicy::Always | RestartPolicy::OnFailure => false,
@@ -120,8 +144,9 @@ fn by_batch(job: &Job, account: &Account<'_>) -> i32 {
         .filter(|launcher| !is_launcher_replaced(job, known, launcher))
         .map_or(0, |launcher| launcher.failed);
     if job.launcher_is_of_the_gang() {
-        // Those that are there are failures of the gang.
-        return (failed - failed_ranks(job, account).count() as i32).max(0);
+        // Those that are there are failures of the gang, or were taken away from it.
+        let ended = ranks_of_batch_jobs(job, account).filter(|pod| pod.phase == Phase::Failed);
+        return (failed - ended.count() as i32).max(0);
     }
     failed
 }

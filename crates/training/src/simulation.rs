@@ -118,7 +118,7 @@ impl World {
             for pod in &mut self.observed.pods {
                 let is_child = delete.kind == "Job" && pod.controller.as_deref() == Some(delete.uid.as_str());
                 if pod.uid == delete.uid || is_child {
-                    pod.deleted.get_or_insert(now);
+                    stop(pod, now);
                 }
             }
         }
@@ -222,7 +222,7 @@ impl World {
                 match pod.phase {
                     Phase::Succeeded => (job.is_complete, job.succeeded) = (true, 1),
                     Phase::Failed => job.failed += i32::from(self.counted.insert(pod.uid.clone())),
-                    _ if job.is_suspended => drop(pod.deleted.get_or_insert(now)),
+                    _ if job.is_suspended => stop(pod, now),
                     _ => has_one = true,
                 }
             }
@@ -346,6 +346,13 @@ fn store(template: &mut Value) {
 
 fn is_over(pod: &Pod) -> bool {
     matches!(pod.phase, Phase::Succeeded | Phase::Failed)
+}
+
+/// A pod is asked to stop.
+pub(crate) fn stop(pod: &mut Pod, now: Timestamp) {
+    if pod.deleted.is_none() {
+        (pod.deleted, pod.ended_first) = (Some(now), !is_alive(pod));
+    }
 }
 
 pub(crate) fn end(pod: &mut Pod, container: &str, code: i32) {

@@ -14,6 +14,7 @@ mod one_launcher;
 mod ports;
 mod properties;
 mod restarts;
+mod stopped;
 mod stories;
 mod validation;
 mod waiting;

@@ -5,7 +5,7 @@ use resources::JobCondition;
 use crate::{
     account::{Account, Role},
     job::{Framework, Job, MpiVersion},
-    observed::Phase,
+    observed::Pod,
 };
 
 const OVERDUE: &str = "has failed because it was active longer than specified deadline";
@@ -15,16 +15,16 @@ pub(crate) fn has_succeeded(job: &Job, account: &Account<'_>) -> bool {
     let Some(role) = deciding_role(job, account) else {
         return false;
     };
-    let all = role.succeeded() as u32 >= role.replica.count && role.replica.count > 0;
+    let all = role.done() as u32 >= role.replica.count && role.replica.count > 0;
     match &job.framework {
         Framework::TensorFlow {
             all_workers: false, ..
         } if role.replica.role == "Worker" => {
             let first = role.places.first().copied().flatten();
-            all || first.is_some_and(|pod| pod.phase == Phase::Succeeded)
+            all || first.is_some_and(Pod::has_succeeded)
         }
         Framework::PyTorch { elastic: Some(_), .. } if role.replica.role == "Worker" => {
-            all || role.succeeded() > 0
+            all || role.done() > 0
         }
         _ => all,
     }

@@ -38,11 +38,14 @@ pub(crate) fn ending(job: &Job, pod: &Pod) -> String {
     }
 }
 
+/// What could not be made of a job.
+pub(crate) fn refused(job: &Job, observed: &Observed) -> Option<String> {
+    let refusal = observed.refusals.first()?;
+    Some(format!("{}: {}", short_name(job, &refusal.name), refusal.message))
+}
+
 /// What a job waits for; nothing when all its pods run or have done their work.
-pub(crate) fn waiting(job: &Job, account: &Account<'_>, observed: &Observed) -> Option<String> {
-    if let Some(refusal) = observed.refusals.first() {
-        return Some(format!("{}: {}", short_name(job, &refusal.name), refusal.message));
-    }
+pub(crate) fn waiting(job: &Job, account: &Account<'_>) -> Option<String> {
     let unfinished = || {
         account
             .pods()
@@ -65,9 +68,12 @@ pub(crate) fn waiting(job: &Job, account: &Account<'_>, observed: &Observed) -> 
         })
     };
     let gathering = || {
-        let pending = account.pods().filter(|pod| pod.phase == Phase::Pending).count();
-        let total = job.total() as usize;
-        (pending > 0).then(|| format!("{} of {total} pods run", total.saturating_sub(pending)))
+        let is_pending = |pod: &Pod| pod.phase == Phase::Pending;
+        let there: i32 = account.roles.iter().map(|role| role.active() + role.done()).sum();
+        account
+            .pods()
+            .any(is_pending)
+            .then(|| format!("{there} of {} pods run", job.total()))
     };
     stuck.or_else(unplaced).or_else(gathering)
 }

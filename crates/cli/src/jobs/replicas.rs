@@ -19,8 +19,17 @@ pub(crate) struct Replica {
     pub(crate) pod: Arc<Value>,
 }
 
-/// One run of a replica's program: the pod, and how often its container was started before.
-pub(crate) type Attempt = (String, i64);
+/// The last run of a replica's program, as it was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Attempt {
+    /// The uid of its pod.
+    pub(crate) pod: String,
+    /// How often its container was started before.
+    pub(crate) run: i64,
+    /// It has ended, and the next is waited for. Of the runs before it nothing can be had meanwhile: it is the
+    /// previous one itself.
+    pub(crate) is_before_another: bool,
+}
 
 impl Replica {
     pub(crate) fn pod_name(&self) -> &str {
@@ -87,14 +96,11 @@ pub(crate) fn attempt(pod: &Value, container: &str) -> Option<Attempt> {
     let status = container_status(pod, container);
     let (state, before) = (&status["state"], &status["lastState"]);
     let has_begun = state["running"].is_object() || state["terminated"].is_object();
-    let uid = text(&pod["metadata"]["uid"]).to_owned();
-    let count = status["restartCount"].as_i64().unwrap_or_default();
-    match before["terminated"].is_object() {
-        _ if has_begun => Some((uid, count)),
-        // It waits to be started again.
-        true => Some((uid, (count - 1).max(0))),
-        false => None,
-    }
+    (has_begun || before["terminated"].is_object()).then(|| Attempt {
+        pod: text(&pod["metadata"]["uid"]).to_owned(),
+        run: status["restartCount"].as_i64().unwrap_or_default(),
+        is_before_another: !has_begun,
+    })
 }
 
 /// Where the pods of a job are found, and what leads to them.

@@ -15,13 +15,14 @@ use client_tests::{
 
 #[test]
 fn a_worker_that_dies_is_dealt_with_as_its_restart_policy_says() {
-    let scenarios: [Scenario; 12] = [
+    let scenarios: [Scenario; 13] = [
         ("always", |team| restarted_in_its_pod(team, "Always")),
         ("onfailure", |team| restarted_in_its_pod(team, "OnFailure")),
         ("never", never),
         ("exitcode", by_exit_code),
         ("gang", all_together),
         ("deleted", a_deleted_pod),
+        ("stopped", programs_that_do_not_like_to_be_stopped),
         ("killed-always", |team| killed_and_restarted(team, "Always")),
         ("killed-onfailure", |team| killed_and_restarted(team, "OnFailure")),
         ("killed-exitcode", |team| killed_and_restarted(team, "ExitCode")),
@@ -152,6 +153,45 @@ fn a_deleted_pod(team: &Team<'_>) {
         pod["metadata"]["uid"] != before.as_str() && pod["status"]["phase"] == "Running"
     });
     all_run(team);
+    end_well(team);
+    team.until_is("pytorchjobs/job", "Succeeded");
+}
+
+/// Programs have time to stop and end badly: neither who deletes a pod nor who suspends the job has made it fail.
+fn programs_that_do_not_like_to_be_stopped(team: &Team<'_>) {
+    let job = Job {
+        roles: &[("Worker", 3, "Never")],
+        command: &format!("trap 'sleep 1; exit 1' TERM; {UNTIL_TOLD}"),
+        more: "runPolicy: {backoffLimit: 0, suspend: false}",
+        ..Job::default()
+    };
+    let patient = "terminationGracePeriodSeconds: 30";
+    team.apply(
+        &job.manifest()
+            .replace("terminationGracePeriodSeconds: 0", patient),
+    );
+    all_run(team);
+    let uids = || (0..3).map(|worker| team.uid(&format!("pods/job-worker-{worker}")));
+    let first: Vec<String> = uids().collect();
+    team.ok("delete pod job-worker-1");
+    team.until("pods/job-worker-1", |pod| {
+        pod["metadata"]["uid"] != first[1].as_str() && pod["status"]["phase"] == "Running"
+    });
+    all_run(team);
+    let second: Vec<String> = uids().collect();
+    for suspend in [true, false] {
+        let patch = format!("{{\"spec\":{{\"runPolicy\":{{\"suspend\":{suspend}}}}}}}");
+        team.ok(&format!("patch pytorchjob job --type=merge -p '{patch}'"));
+        let state = if suspend { "True" } else { "False" };
+        team.until("pytorchjobs/job", |job| {
+            let conditions = job["status"]["conditions"].as_array().into_iter().flatten();
+            let mut suspended = conditions.filter(|condition| condition["type"] == "Suspended");
+            suspended.any(|condition| condition["status"] == state)
+        });
+    }
+    let running = all_run(team);
+    assert!(uids().all(|uid| !first.contains(&uid) && !second.contains(&uid)));
+    assert!(running["status"]["restarts"].is_null(), "{:#}", running["status"]);
     end_well(team);
     team.until_is("pytorchjobs/job", "Succeeded");
 }

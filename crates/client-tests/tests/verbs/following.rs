@@ -119,6 +119,25 @@ fn a_program_that_fails_at_once_is_heard_too() {
     }
 }
 
+/// While a program waits to be started again, the run that has ended is the last and the one before the next at once.
+#[test]
+fn each_run_of_a_program_that_fails_again_and_again_is_heard() {
+    const COUNTS: &str = "echo x >> runs; echo run $(wc -l < runs); exit 3";
+    for user in User::all() {
+        let server = Server::start_with_pods(user);
+        let run = ["run", "--retries", "2", "--", "sh", "-c", COUNTS];
+        let ended = trainyard(&server, &run).output().unwrap();
+        let heard = text(&ended.stdout);
+        // The first two follow so closely that the cluster may not keep the first until it is asked for.
+        assert!(
+            heard.ends_with("run 2\nrun 3\n"),
+            "{heard}{}",
+            text(&ended.stderr)
+        );
+        assert_eq!(ended.status.code(), Some(3));
+    }
+}
+
 /// Follows a job that stays, goes by a signal, and finds that it goes on.
 fn leave(server: &Server, shell: &Shell<'_>, name: &str, signal: &str, code: i32) {
     let words = ["run", "--name", name, "-o", "json", "--", "sh", "-c", STAYS];

@@ -59,6 +59,8 @@ impl Whereabouts {
         let mut config = self.config().await?;
         // Clients of watches wait long; nobody waits long to be let in.
         config.connect_timeout = Some(PATIENCE);
+        // A change that waited here would be sent later without asking whether this process still leads.
+        config.default_retry = false;
         let (address, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
         let address = address.trim_end_matches('/').to_owned();
         let client = Client::try_from(config).map_err(|source| ConnectError::Client {

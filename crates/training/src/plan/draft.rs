@@ -347,11 +347,20 @@ impl<'a> Draft<'a> {
 
     /// That a pod should have stopped by now, and until when that is waited for.
     pub(super) fn lost(&mut self, account: &Account<'_>) -> Option<String> {
+        if self.is_doubted() {
+            // Nobody is replaced, and so nobody is given up.
+            return None;
+        }
         let (job, now) = (self.job, self.now);
-        let pods = account.pods().chain(&self.observed.former);
-        let stopping = pods
+        let counted = account.pods().filter(|pod| {
+            let is_launched = pod.controller.as_deref() != Some(job.identity.uid.as_str());
+            is_launched || restarts::is_replaced_by(job, self.status.restarts.as_ref(), pod)
+        });
+        let stopping = counted
+            .chain(&self.observed.former)
             .filter(|pod| pod.is_disrupted && is_alive(pod))
-            .filter_map(|pod| Some((pod.deleted?, pod)));
+            .filter_map(|pod| Some((pod.deleted?, pod)))
+            .filter(|(deleted, _)| self.give_up_at(*deleted) > now);
         let (deleted, pod) = stopping.min_by_key(|(deleted, _)| *deleted)?;
         if deleted > now {
             self.wake(deleted);

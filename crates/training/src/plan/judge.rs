@@ -55,10 +55,11 @@ impl Draft<'_> {
             self.give_up(permanent, &failures);
             return;
         }
-        let used = restarts::used(job, account) + restarts::cost(job, &failures);
+        let lost = restarts::lost_rank(job, account).filter(|_| failures.is_empty());
+        let used = restarts::used(job, account) + restarts::cost(job, &failures) + i32::from(lost.is_some());
         if restarts::exceeds(job, used) {
             let cause = match restarts::cause(job, &failures) {
-                cause if cause.is_empty() => restarts::last_cause(job, account),
+                cause if cause.is_empty() => lost.unwrap_or_else(|| restarts::last_cause(job, account)),
                 cause => cause,
             };
             let message = "has failed because it has reached the specified backoff limit";
@@ -72,6 +73,8 @@ impl Draft<'_> {
             self.set(RESTARTING, true, &why, &message);
             self.tell("Warning", &why, &message);
             self.status.restarts = Some(remembered);
+        } else if let Some(lost) = lost {
+            self.restart_without(lost, used, account);
         } else if is_between_launchers(job, account) {
             let message = verdict::restarting(job, "Launcher", 1);
             let said = restarts::announcement(job, used, &restarts::last_cause(job, account));
@@ -81,6 +84,23 @@ impl Draft<'_> {
                 self.tell("Warning", &why, &message);
             }
         }
+    }
+
+    /// Starts a gang anew that has lost a rank.
+    fn restart_without(&mut self, cause: String, used: i32, account: &Account<'_>) {
+        let job = self.job;
+        let said = restarts::announcement(job, used, &cause);
+        let message = format!(
+            "{} {} is restarting because a rank is missing. {said}",
+            job.kind.kind,
+            job.name()
+        );
+        let why = reason(job.kind.kind, RESTARTING);
+        self.set(RESTARTING, true, &why, &message);
+        self.tell("Warning", &why, &message);
+        let mut remembered = restarts::remember(job, account, &[], self.now);
+        (remembered.cause, remembered.count) = (cause, remembered.count + 1);
+        self.status.restarts = Some(remembered);
     }
 
     fn tell_exit_codes(&mut self, failures: &[Failure<'_>]) {

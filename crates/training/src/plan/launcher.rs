@@ -126,6 +126,11 @@ impl Draft<'_> {
             }
             self.delete_pod(pod);
         }
+        for pod in self.observed.former.iter().filter(|pod| is_alive(pod)) {
+            if self.is_given_up(pod) {
+                self.delete_pod(pod);
+            }
+        }
     }
 
     /// Somebody has deleted the batch Job of a launcher, at once: what it had used of the restarts, as it was counted

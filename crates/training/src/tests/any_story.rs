@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Make, Plan,
     observed::{Phase, Pod},
-    simulation::{World, end, is_alive, is_launched},
+    simulation::{World, end, is_alive, is_launched, stop},
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,8 @@ enum Step {
     /// Its container is restarted by the kubelet.
     Restart(usize),
     Evict(usize),
+    /// Somebody deletes it, and it is asked to stop.
+    Delete(usize),
     /// Somebody removes it by force.
     Vanish(usize),
     /// The controller of batch Jobs looks.
@@ -60,6 +62,7 @@ fn step() -> impl Strategy<Value = Step> {
         16 => (0..6usize, code).prop_map(|(pod, code)| Step::Advance(pod, code)),
         2 => (0..6usize).prop_map(Step::Restart),
         2 => (0..6usize).prop_map(Step::Evict),
+        1 => (0..6usize).prop_map(Step::Delete),
         1 => (0..6usize).prop_map(Step::Vanish),
         4 => Just(Step::Batch),
         1 => Just(Step::LoseBatchJob),
@@ -107,13 +110,17 @@ impl Story {
     fn run(&mut self, step: Step) {
         match step {
             Step::Look(stop) => self.look(stop),
-            Step::Advance(pod, code) => self.with_pod(pod, |pod| advance(pod, code)),
+            Step::Advance(pod, code) => self.with_any_pod(pod, |pod| advance(pod, code)),
             Step::Restart(pod) => self.restart(pod),
             Step::Evict(pod) => self.with_pod(pod, |pod| {
                 if pod.phase == Phase::Running {
                     (pod.phase, pod.reason, pod.is_disrupted) = (Phase::Failed, "Evicted".to_owned(), true);
                 }
             }),
+            Step::Delete(pod) => {
+                let now = self.world.now;
+                self.with_pod(pod, |pod| stop(pod, now));
+            }
             Step::Vanish(pod) => {
                 let pods = &mut self.world.observed.pods;
                 if pod < pods.len() {
@@ -173,7 +180,7 @@ impl Story {
         let now = self.world.now;
         let pods = self.world.observed.pods.iter_mut();
         for pod in pods.filter(|pod| is_launched(pod)) {
-            pod.deleted.get_or_insert(now);
+            stop(pod, now);
             self.restarts.forget(pod);
         }
     }
@@ -207,6 +214,12 @@ impl Story {
         meta["managedFields"] = json!(entries);
     }
 
+    /// Pods that are asked to stop end, in one way or another.
+    fn with_any_pod(&mut self, at: usize, change: impl FnOnce(&mut Pod)) {
+        let pod = self.world.observed.pods.get_mut(at);
+        pod.map(change);
+    }
+
     fn with_pod(&mut self, at: usize, change: impl FnOnce(&mut Pod)) {
         let pods = self.world.observed.pods.iter_mut();
         if let Some(pod) = pods.filter(|pod| pod.deleted.is_none()).nth(at) {
@@ -218,10 +231,6 @@ impl Story {
         if self.world.job["spec"]["runPolicy"].is_object() {
             self.world.job["spec"]["runPolicy"]["suspend"] = json!(suspend);
             self.world.changed();
-        }
-        // What has failed and not been counted by now goes for another reason.
-        if suspend {
-            self.restarts.failed.clear();
         }
     }
 

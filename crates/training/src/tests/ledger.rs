@@ -4,11 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::{
-    Child,
-    observed::{Phase, Pod},
-    simulation::World,
-};
+use crate::{Child, observed::Pod, simulation::World};
 
 /// Every restart of a job's whole life, as whoever watches it from outside would count them.
 #[derive(Debug, Default)]
@@ -29,13 +25,13 @@ impl Ledger {
 
     pub(super) fn see(&mut self, world: &World) {
         // What is stopped is not restarted.
-        if world.job["spec"]["runPolicy"]["suspend"] == true {
+        if world.conditions().contains(" Suspended") {
             self.failed.clear();
             return;
         }
         let restarts = &world.job["status"]["restarts"];
         for pod in &world.observed.pods {
-            if pod.phase != Phase::Failed {
+            if !pod.has_failed() {
                 self.failed.remove(&pod.name);
             } else if !is_let_go(restarts, pod) {
                 // One that was let go before, as its job was to stand still, goes for that reason.

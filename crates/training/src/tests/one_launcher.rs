@@ -299,8 +299,15 @@ fn nobody_has_to_be_told_that_a_worker_on_a_lost_node_has_failed() {
     world.change("j-worker-1", |pod| {
         (pod.deleted, pod.is_disrupted) = (Some(now), true);
     });
-    world.settle();
-    world.now = world.reconcile().wake_at.unwrap();
+    // It is counted first.
+    assert_eq!(world.reconcile().delete, []);
+    let plan = world.reconcile();
+    assert!(
+        world.message().contains("worker-1: its node has not said"),
+        "{}",
+        world.message()
+    );
+    world.now = plan.wake_at.unwrap();
     let plan = world.plan();
     let [delete] = plan.delete.as_slice() else {
         panic!("{plan:#?}")

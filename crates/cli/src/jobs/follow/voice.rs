@@ -83,13 +83,14 @@ impl Voice {
 
     /// Whether all that its pod, as it is now, has said was heard.
     pub(super) fn is_silent(&self, job: &Job, replica: &Replica) -> bool {
-        let last = replica.attempt(job).map_or(self.run, |(_, run)| run);
+        let last = replica.attempt(job).map_or(self.run, |attempt| attempt.run);
         matches!(self.state, State::Heard) && last <= self.run
     }
 
     /// What to read now, if anything.
     pub(super) fn open(&mut self, job: &Job, replica: &Replica, now: Instant) -> Option<Part> {
-        let (_, last) = replica.attempt(job)?;
+        let attempt = replica.attempt(job)?;
+        let last = attempt.run;
         if matches!(self.state, State::Heard) && last > self.run {
             // Of those that were not heard, only the last but one is kept.
             self.run = (self.run + 1).max(last - 1);
@@ -99,6 +100,9 @@ impl Voice {
         match self.state {
             State::Pausing { until } if until <= now => {}
             _ => return None,
+        }
+        if attempt.is_before_another {
+            self.run = last;
         }
         let was_over = last > self.run || !replica.is_running(job);
         self.state = State::Reading { was_over };
@@ -223,6 +227,32 @@ mod tests {
         assert!(!read(&mut first, &running(2), End::Broken));
         let mut present = Voice::of(2, Beginning::Present { tail: None }, Instant::now());
         assert!(!read(&mut present, &running(2), End::Broken));
+    }
+
+    #[test]
+    fn a_run_that_has_ended_is_heard_while_the_next_is_waited_for() {
+        let end = json!({"terminated": {"exitCode": 1}});
+        let waiting = |restarts| {
+            replica(
+                restarts,
+                &json!({"waiting": {"reason": "CrashLoopBackOff"}}),
+                &end,
+            )
+        };
+        let mut voice = Voice::of(0, Beginning::First, Instant::now());
+        assert!(!read(&mut voice, &ended(0), End::Whole));
+        assert!(voice.is_silent(&job(), &waiting(0)));
+        // The next was over before it was seen.
+        assert!(!voice.is_silent(&job(), &waiting(1)));
+        assert!(
+            !read(&mut voice, &waiting(1), End::Whole),
+            "it is not the previous one yet"
+        );
+        assert!(voice.is_silent(&job(), &waiting(1)));
+        assert!(!read(&mut voice, &running(2), End::Broken), "the third");
+        // Of the third nothing is left once the fifth is over.
+        assert!(!read(&mut voice, &waiting(4), End::Whole));
+        assert!(voice.is_silent(&job(), &waiting(4)));
     }
 
     #[test]
