@@ -306,8 +306,12 @@ fn an_empty_restart_policy_is_the_usual_one() {
     let given = |yaml: &str| {
         let world = World::new(yaml);
         let children = crate::render(&world.job, &world.settings).unwrap();
-        let pods = children.iter().filter(|child| child["kind"] == "Pod");
-        let policies = pods.map(|pod| pod["spec"]["restartPolicy"].as_str().unwrap().to_owned());
+        let specs = children.iter().filter_map(|child| match child["kind"].as_str()? {
+            "Pod" => Some(&child["spec"]),
+            "Job" => Some(&child["spec"]["template"]["spec"]),
+            _ => None,
+        });
+        let policies = specs.map(|spec| spec["restartPolicy"].as_str().unwrap().to_owned());
         policies.collect::<Vec<_>>()
     };
     let empty = |yaml: String| yaml.replace(", template", ", restartPolicy: '', template");
