@@ -11,11 +11,12 @@ use crate::{
 };
 
 /// Fields of the run policy that may also stand directly in a specification.
-pub const OLD_LAYOUT: [&str; 4] = [
+pub const OLD_LAYOUT: [&str; 5] = [
     "cleanPodPolicy",
     "ttlSecondsAfterFinished",
     "activeDeadlineSeconds",
     "backoffLimit",
+    "schedulingPolicy",
 ];
 
 /// The definition of every kind, in the order of the tables.

@@ -42,7 +42,7 @@ pub(crate) fn of_root(kind: &Kind) -> Vec<Value> {
     let suffix = format!("size(role) + size(string({number})) + 2");
     // There is one launcher, and it has no number.
     let suffix = match kind.kind {
-        "MPIJob" => format!("(role == 'Launcher' ? 9 : {suffix})"),
+        "MPIJob" => format!("(role.lowerAscii() == 'launcher' ? 9 : {suffix})"),
         _ => suffix,
     };
     let condition = format!(
@@ -77,36 +77,57 @@ pub(crate) fn of_replica(kind: &Kind) -> Vec<Value> {
     rules
 }
 
-/// Rules of the map from roles to replica specifications.
+/// Rules of the map from roles to replica specifications. Roles are known in any spelling.
 pub(crate) fn of_replicas(kind: &Kind) -> Vec<Value> {
+    let is = |role: &str| format!("role.lowerAscii() == '{}'", role.to_lowercase());
+    let is_there = |role: &str| format!("self.exists(role, {})", is(role));
+    let number = |role: &str, condition: &str| {
+        let number = "self[role].replicas";
+        format!(
+            "self.all(role, !({}) || !has({number}) || {number} {condition})",
+            is(role)
+        )
+    };
     let exactly_one = |role: &str| {
-        let condition =
-            format!("!('{role}' in self) || !has(self['{role}'].replicas) || self['{role}'].replicas == 1");
-        rule(&condition, FORBIDDEN, "", &format!("{role} replicas must be 1"))
+        rule(
+            &number(role, "== 1"),
+            FORBIDDEN,
+            "",
+            &format!("{role} replicas must be 1"),
+        )
     };
     let mut rules = vec![rule("size(self) > 0", REQUIRED, "", "must be required")];
     match kind.kind {
-        "TFJob" => rules.push(rule(
-            "(('Chief' in self) ? (has(self['Chief'].replicas) ? self['Chief'].replicas : 1) : 0) + (('Master' in self) ? (has(self['Master'].replicas) ? self['Master'].replicas : 1) : 0) <= 1",
-            FORBIDDEN,
-            "",
-            "must not have more than 1 Chief or Master role",
-        )),
+        "TFJob" => {
+            let some = |role: &str| {
+                let number = "self[role].replicas";
+                format!(
+                    "self.exists(role, {} && (!has({number}) || {number} > 0))",
+                    is(role)
+                )
+            };
+            let condition = format!(
+                "{} && {} && !({} && {})",
+                number("Chief", "<= 1"),
+                number("Master", "<= 1"),
+                some("Chief"),
+                some("Master")
+            );
+            let message = "must not have more than 1 Chief or Master role";
+            rules.push(rule(&condition, FORBIDDEN, "", message));
+        }
         "PyTorchJob" => {
             rules.push(exactly_one("Master"));
-            rules.push(rule(
-                "!('Worker' in self) || !has(self['Worker'].replicas) || self['Worker'].replicas >= 1",
-                FORBIDDEN,
-                "",
-                "Worker replicas must be at least 1",
-            ));
+            let message = "Worker replicas must be at least 1";
+            rules.push(rule(&number("Worker", ">= 1"), FORBIDDEN, "", message));
         }
         "XGBoostJob" => {
-            rules.push(rule("'Master' in self || 'master' in self", REQUIRED, "", "Master must be present"));
+            rules.push(rule(&is_there("Master"), REQUIRED, "", "Master must be present"));
             rules.push(exactly_one("Master"));
         }
         "MPIJob" => {
-            rules.push(rule("'Launcher' in self", REQUIRED, "", "must have Launcher replica spec"));
+            let message = "must have Launcher replica spec";
+            rules.push(rule(&is_there("Launcher"), REQUIRED, "", message));
             rules.push(exactly_one("Launcher"));
         }
         _ => {}

@@ -103,6 +103,48 @@ fn a_name_leaves_room_for_those_of_the_pods() {
 }
 
 #[test]
+fn roles_are_known_in_any_spelling() {
+    let roles = |kind: &Kind, roles: &[(&str, u32)]| {
+        let mut object = job(kind, "j", "Worker", 1);
+        let replica = object["spec"][kind.replicas_field]["Worker"].take();
+        object["spec"][kind.replicas_field] = json!({});
+        for (role, replicas) in roles {
+            let mut replica = replica.clone();
+            replica["replicas"] = json!(replicas);
+            object["spec"][kind.replicas_field][*role] = replica;
+        }
+        on_create(kind, &object)
+    };
+    assert!(roles(&kinds::MPI_JOB, &[("launcher", 1), ("WORKER", 2)]).is_empty());
+    assert_eq!(
+        roles(&kinds::MPI_JOB, &[("launcher", 2)]),
+        ["spec.mpiReplicaSpecs: Forbidden: Launcher replicas must be 1"]
+    );
+    assert_eq!(
+        roles(&kinds::MPI_JOB, &[("worker", 2)]),
+        ["spec.mpiReplicaSpecs: Required value: must have Launcher replica spec"]
+    );
+    assert!(roles(&kinds::XGBOOST_JOB, &[("MASTER", 1)]).is_empty());
+    assert_eq!(
+        roles(&kinds::PYTORCH_JOB, &[("master", 1), ("worker", 0)]),
+        ["spec.pytorchReplicaSpecs: Forbidden: Worker replicas must be at least 1"]
+    );
+    let leaders = "spec.tfReplicaSpecs: Forbidden: must not have more than 1 Chief or Master role";
+    assert_eq!(roles(&kinds::TF_JOB, &[("chief", 1), ("master", 1)]), [leaders]);
+    assert_eq!(roles(&kinds::TF_JOB, &[("chief", 2)]), [leaders]);
+    assert!(roles(&kinds::TF_JOB, &[("chief", 0), ("Master", 1), ("ps", 3)]).is_empty());
+    let mut long = job(&kinds::MPI_JOB, &"n".repeat(54), "launcher", 1);
+    long["spec"]["mpiReplicaSpecs"]
+        .as_object_mut()
+        .unwrap()
+        .remove("Launcher");
+    assert!(
+        on_create(&kinds::MPI_JOB, &long).is_empty(),
+        "`-launcher` has 9 characters"
+    );
+}
+
+#[test]
 fn a_job_with_a_long_name_that_was_stored_before_may_still_change() {
     let mut old = job(&kinds::TF_JOB, &"n".repeat(60), "Worker", 1);
     let mut new = old.clone();
@@ -150,7 +192,7 @@ fn an_mpi_job_goes_through_all_its_versions_without_losing_a_field() {
         },
         "mpiReplicaSpecs": {"Launcher": replica("Never"), "Worker": replica("OnFailure")},
         "mainContainer": "c", "cleanPodPolicy": "Running", "backoffLimit": 7, "activeDeadlineSeconds": 8,
-        "ttlSecondsAfterFinished": 9, "mpiDistribution": "IntelMPI", "MPIDistribution": "IntelMPI",
+        "ttlSecondsAfterFinished": 9, "schedulingPolicy": {"queue": "q"}, "mpiDistribution": "IntelMPI", "MPIDistribution": "IntelMPI",
         "sshAuthMountPath": "/keys", "launcherCreationPolicy": "WaitForWorkersReady", "mpiImplementation": "Intel",
         "runLauncherAsWorker": true,
     });

@@ -5,6 +5,7 @@ mod file;
 
 use std::collections::BTreeMap;
 
+use manifests::field::{FieldError, Path};
 use serde_json::{Value, json};
 
 use crate::template;
@@ -43,16 +44,45 @@ impl Accelerators {
         file::read(yaml)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.accelerators.is_empty()
+    }
+
+    /// What the user has in the place of something that the named container would get: a volume of that name is the
+    /// accelerator's or none at all.
+    pub(crate) fn check(&self, template: &Value, container: &str, path: &Path, errors: &mut Vec<FieldError>) {
+        let Some(container) = template::container(template, container) else {
+            return;
+        };
+        let volumes = template["spec"]["volumes"]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
+        let path = path.child("spec").child("volumes");
+        for (resource, accelerator) in &self.accelerators {
+            if !asks_for(container, resource) {
+                continue;
+            }
+            for volume in &accelerator.volumes {
+                let same = volumes.iter().position(|written| written["name"] == *volume.name);
+                if let Some(i) = same.filter(|i| volumes[*i]["hostPath"]["path"] != *volume.host_path) {
+                    let detail = format!(
+                        "is the name of the volume that {resource} brings, which is {} of the node",
+                        volume.host_path
+                    );
+                    let path = path.index(i).child("name");
+                    errors.push(FieldError::invalid(&path, &json!(volume.name), detail));
+                }
+            }
+        }
+    }
+
     /// Adds what the named container asks for, once, however often it says so.
     pub(crate) fn equip(&self, template: &mut Value, container: &str) {
         for (resource, accelerator) in &self.accelerators {
             let Some(found) = template::container_mut(template, container) else {
                 return;
             };
-            let asked = ["limits", "requests"]
-                .iter()
-                .any(|list| !found["resources"][list][resource].is_null());
-            if !asked {
+            if !asks_for(found, resource) {
                 continue;
             }
             for volume in &accelerator.volumes {
@@ -71,6 +101,11 @@ impl Accelerators {
             }
         }
     }
+}
+
+fn asks_for(container: &Value, resource: &str) -> bool {
+    let mut lists = ["limits", "requests"].iter();
+    lists.any(|list| !container["resources"][list][resource].is_null())
 }
 
 #[cfg(test)]

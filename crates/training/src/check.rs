@@ -3,6 +3,7 @@
 //! everywhere; the pod templates are checked as pods are.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     sync::LazyLock,
 };
@@ -25,22 +26,47 @@ use crate::{
 /// Everything that keeps the job from being run; empty when it is fine. An object of another kind
 /// has nothing wrong that this crate could tell.
 pub fn check(object: &Value) -> Vec<FieldError> {
-    let text = |field: &str| object[field].as_str().unwrap_or_default();
-    match Kind::of(text("apiVersion"), text("kind")) {
-        Some(kind) => of_kind(object, kind),
-        None => Vec::new(),
-    }
+    check_with(object, &Settings::default())
 }
 
-fn of_kind(object: &Value, kind: &'static Kind) -> Vec<FieldError> {
+/// The same of an operator that is known: what it adds to pods may be in the way of what the user has there.
+pub fn check_with(object: &Value, settings: &Settings) -> Vec<FieldError> {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let Some(kind) = Kind::of(text("apiVersion"), text("kind")) else {
+        return Vec::new();
+    };
+    let named = named(object);
+    let mut errors = of_kind(&named, kind, settings);
+    if let Cow::Owned(_) = named {
+        let of_name = errors.iter_mut().filter(|error| error.field == "metadata.name");
+        of_name.for_each(|error| "metadata.generateName".clone_into(&mut error.field));
+    }
+    errors
+}
+
+/// The object with a name such as the API server would make for it, where it asks for one.
+pub(crate) fn named(object: &Value) -> Cow<'_, Value> {
+    /// So much of it the server keeps, to have room for five letters.
+    const KEPT: usize = 58;
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    if !text("name").is_empty() || text("generateName").is_empty() {
+        return Cow::Borrowed(object);
+    }
+    let kept: String = text("generateName").chars().take(KEPT).collect();
+    let mut named = object.clone();
+    named["metadata"]["name"] = json!(kept + "xxxxx");
+    Cow::Owned(named)
+}
+
+fn of_kind(object: &Value, kind: &'static Kind, settings: &Settings) -> Vec<FieldError> {
     if kind.kind == table::MX_JOB.kind {
-        return standalone_mxnet::check(object);
+        return standalone_mxnet::check(object, settings);
     }
     let canonical = canonical(object, kind);
     let mut errors = twice(object, kind);
     errors.extend(of_schema(&canonical, kind));
     if errors.is_empty() {
-        of_read(&canonical, kind, &mut errors);
+        of_read(&canonical, kind, settings, &mut errors);
     }
     errors
 }
@@ -48,9 +74,13 @@ fn of_kind(object: &Value, kind: &'static Kind) -> Vec<FieldError> {
 /// What keeps a job from being run that has begun. Words that its definition does not know any more are no reason to
 /// give it up: the API server refuses new ones, and lets pass those that were there before.
 pub(crate) fn of_begun(object: &Value, kind: &'static Kind) -> Vec<FieldError> {
+    of_begun_with(object, kind, &Settings::default())
+}
+
+pub(crate) fn of_begun_with(object: &Value, kind: &'static Kind, settings: &Settings) -> Vec<FieldError> {
     let mut errors = twice(object, kind);
     if errors.is_empty() {
-        of_read(&canonical(object, kind), kind, &mut errors);
+        of_read(&canonical(object, kind), kind, settings, &mut errors);
     }
     errors
 }
@@ -61,9 +91,9 @@ fn canonical(object: &Value, kind: &'static Kind) -> Value {
     canonical
 }
 
-fn of_read(object: &Value, kind: &'static Kind, errors: &mut Vec<FieldError>) {
+fn of_read(object: &Value, kind: &'static Kind, settings: &Settings, errors: &mut Vec<FieldError>) {
     match read::job(object, kind) {
-        Ok(job) => of_job(object, &job, errors),
+        Ok(job) => of_job(object, &job, settings, errors),
         Err(error) => errors.push(error),
     }
 }
@@ -103,7 +133,7 @@ pub(crate) fn of_schema(object: &Value, kind: &Kind) -> Vec<FieldError> {
 }
 
 /// What no rule of a definition can say.
-fn of_job(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
+fn of_job(object: &Value, job: &Job, settings: &Settings, errors: &mut Vec<FieldError>) {
     let replicas_path = Path::new("spec").child(job.kind.replicas_field);
     let written = object["spec"][job.kind.replicas_field].as_object();
     for (role, replica) in written.into_iter().flatten() {
@@ -111,7 +141,11 @@ fn of_job(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
         if job.kind.role(role).is_none() {
             errors.push(FieldError::not_supported(&path, &json!(role), job.kind.roles));
         }
-        if let Some(policy) = replica["restartPolicy"].as_str() {
+        // An empty word is none.
+        if let Some(policy) = replica["restartPolicy"]
+            .as_str()
+            .filter(|policy| !policy.is_empty())
+        {
             one_of(
                 &path.child("restartPolicy"),
                 policy,
@@ -136,13 +170,6 @@ fn of_job(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
             let detail = "must be configured if elastic policy is used";
             errors.push(FieldError::required(&replicas_path.key("Worker"), detail));
         }
-        if let (Some(min), Some(max)) = (elastic.min_replicas, elastic.max_replicas)
-            && min > max
-        {
-            let path = spec.child("elasticPolicy").child("minReplicas");
-            let detail = "must not be greater than maxReplicas";
-            errors.push(FieldError::invalid(&path, &json!(min), detail));
-        }
         if elastic.nproc_per_node.is_some() && !object["spec"]["nprocPerNode"].is_null() {
             let path = spec.child("elasticPolicy").child("nProcPerNode");
             errors.push(FieldError::forbidden(
@@ -151,7 +178,9 @@ fn of_job(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
             ));
         }
     }
+    bounds(job, errors);
     if let Some(mpi) = job.mpi() {
+        slots(mpi, errors);
         workers(job, mpi, &replicas_path.key("Worker"), errors);
         ssh_path(mpi, errors);
     }
@@ -159,14 +188,41 @@ fn of_job(object: &Value, job: &Job, errors: &mut Vec<FieldError>) {
         deciding(job, &replicas_path, errors);
     }
     if errors.is_empty() {
-        for replica in job.replicas.iter().filter(|replica| mounts_something(replica)) {
-            completed(
-                job,
-                replica,
-                &replicas_path.key(replica.role).child("template"),
-                errors,
-            );
+        let may_clash = |replica: &&Replica| mounts_something(replica) || !settings.accelerators.is_empty();
+        for replica in job.replicas.iter().filter(may_clash) {
+            let path = replicas_path.key(replica.role).child("template");
+            completed(job, replica, settings, &path, errors);
         }
+    }
+}
+
+/// How many workers an elastic job has at least and at most.
+fn bounds(job: &Job, errors: &mut Vec<FieldError>) {
+    let (min, max) = match &job.framework {
+        Framework::PyTorch {
+            elastic: Some(elastic),
+            ..
+        } => (elastic.min_replicas, elastic.max_replicas),
+        Framework::Paddle {
+            elastic: Some(elastic),
+        } => (elastic.min_replicas, elastic.max_replicas),
+        _ => return,
+    };
+    if let (Some(min), Some(max)) = (min, max)
+        && min > max
+    {
+        let path = Path::new("spec").child("elasticPolicy").child("minReplicas");
+        let detail = "must not be greater than maxReplicas";
+        errors.push(FieldError::invalid(&path, &json!(min), detail));
+    }
+}
+
+/// One schema serves all versions, of which v2beta1 alone knows what to do with none.
+fn slots(mpi: &Mpi, errors: &mut Vec<FieldError>) {
+    if mpi.version != MpiVersion::V2Beta1 && mpi.slots < 1 {
+        let path = Path::new("spec").child("slotsPerWorker");
+        let detail = "spec.slotsPerWorker in body should be greater than or equal to 1";
+        errors.push(FieldError::invalid(&path, &json!(mpi.slots), detail));
     }
 }
 
@@ -180,13 +236,24 @@ fn name(job: &Job, errors: &mut Vec<FieldError>) {
     };
     let detail = if longest.len() > LONGEST_NAME {
         TOO_LONG.to_owned()
-    } else if let Some(problem) = names::dns1035_label(&longest).into_iter().next() {
-        let longest = manifests::field::quoted(&longest);
-        format!("will not able to create pod and service with invalid DNS label {longest}: {problem}")
     } else {
-        return;
+        // Services may not begin with a number, pods may.
+        let (made, problems) = if has_services(job) {
+            ("pod and service", names::dns1035_label(&longest))
+        } else {
+            ("pod", names::dns_label(&longest))
+        };
+        let Some(problem) = problems.into_iter().next() else {
+            return;
+        };
+        let longest = manifests::field::quoted(&longest);
+        format!("will not able to create {made} with invalid DNS label {longest}: {problem}")
     };
     errors.push(FieldError::invalid(&path, &json!(job.name()), detail));
+}
+
+fn has_services(job: &Job) -> bool {
+    job.mpi().is_none_or(|mpi| mpi.version == MpiVersion::V2Beta1)
 }
 
 /// A job without those who decide would never end.
@@ -224,9 +291,36 @@ fn mounts_something(replica: &Replica) -> bool {
 
 /// What the operator adds is part of the pod that the API server is asked for. It stands behind the user's own,
 /// so that the paths are those of the user's template.
-fn completed(job: &Job, replica: &Replica, path: &Path, errors: &mut Vec<FieldError>) {
-    let completed = children::completed_template(job, replica, 0, &Settings::default());
-    pod_template(&completed, path, errors);
+fn completed(job: &Job, replica: &Replica, settings: &Settings, path: &Path, errors: &mut Vec<FieldError>) {
+    let template = &replica.template;
+    let before = errors.len();
+    let main = children::main_container(job, template);
+    let container = children::computing_container(job, &main);
+    settings.accelerators.check(template, container, path, errors);
+    let completed = children::completed_template(job, replica, 0, settings);
+    let names = |template: &Value| {
+        let volumes = template["spec"]["volumes"].as_array().into_iter().flatten();
+        volumes
+            .map(|volume| volume["name"].clone())
+            .collect::<Vec<Value>>()
+    };
+    let (written, all) = (names(template), names(&completed));
+    let added = all.get(written.len()..).unwrap_or_default();
+    for (i, name) in written
+        .iter()
+        .enumerate()
+        .filter(|(_, name)| added.contains(name))
+    {
+        let path = path.child("spec").child("volumes").index(i).child("name");
+        errors.push(FieldError::invalid(
+            &path,
+            name,
+            "is the name of a volume of the operator's own",
+        ));
+    }
+    if errors.len() == before {
+        pod_template(&completed, path, errors);
+    }
 }
 
 fn restart_policies(job: &Job) -> &'static [&'static str] {

@@ -19,14 +19,14 @@ use serde_json::Value;
 
 use crate::{
     Settings,
-    check::check,
+    check::{check_with, named},
     job::{Framework, Job},
     read, standalone_mxnet,
 };
 
 pub(crate) use groups::{members, of_mpi_operator};
 pub(crate) use metadata::{is_master, metadata, role_selector};
-pub(crate) use pods::{pod, template as completed_template};
+pub(crate) use pods::{computing_container, main_container, pod, template as completed_template};
 pub(crate) use services::service;
 
 /// An object to make.
@@ -75,10 +75,11 @@ impl Child {
 
 /// Every object that a job would have when it runs, without a cluster: `trainyard render`.
 pub fn render(object: &Value, settings: &Settings) -> Result<Vec<Value>, Vec<FieldError>> {
-    let errors = check(object);
+    let errors = check_with(object, settings);
     if !errors.is_empty() {
         return Err(errors);
     }
+    let object = &*named(object);
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let Some(kind) = Kind::of(text("apiVersion"), text("kind")) else {
         return Ok(Vec::new());

@@ -6,17 +6,30 @@ mod mpi;
 mod old_labels;
 mod quoted_numbers;
 mod run_policy;
+mod unknown_fields;
 
 use manifests::field::{FieldError, Path};
-use resources::{JobStatus, Kind, ReplicaSpec, specs::Replicas};
+use resources::{JobStatus, Kind, ReplicaSpec, kinds::MX_JOB, specs::Replicas};
 use serde_json::{Map, Value, json};
 
 use crate::{
     job::{Framework, Identity, Job, MpiVersion, Policy, Replica, RestartPolicy, Warning},
-    template,
+    standalone_mxnet, template,
 };
 
 pub(crate) use old_labels::OldLabel;
+pub(crate) use unknown_fields::of_template as unknown_fields;
+
+/// What a job says that is read otherwise than its user may think, or not at all: told by events when the job is new.
+pub fn warnings(object: &Value) -> Vec<String> {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let warnings = match Kind::of(text("apiVersion"), text("kind")) {
+        Some(kind) if kind.kind == MX_JOB.kind => standalone_mxnet::warnings(object),
+        Some(kind) => job(object, kind).map(|job| job.warnings).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    warnings.into_iter().map(|warning| warning.message).collect()
+}
 
 /// Reads a job of any kind but the standalone MxJob.
 pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError> {
@@ -29,6 +42,7 @@ pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError
         Some(replica(kind, role, spec, read.mpi_version))
     });
     let mut replicas: Vec<Replica> = replicas.collect();
+    warnings.extend(unknown(object, kind));
     warnings.extend(replicas.iter_mut().filter_map(quoted_numbers));
     let mut job = Job {
         kind,
@@ -50,6 +64,17 @@ pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError
         .collect();
     job.warnings.extend(overwritten);
     Ok(job)
+}
+
+/// Fields that pods do not have, in the user's spelling of the roles.
+fn unknown(object: &Value, kind: &Kind) -> Vec<Warning> {
+    let path = Path::new("spec").child(kind.replicas_field);
+    let roles = object["spec"][kind.replicas_field].as_object();
+    let found = roles.into_iter().flatten().map(|(role, replica)| {
+        let path = path.key(role).child("template");
+        unknown_fields(&replica["template"], &path)
+    });
+    found.flatten().collect()
 }
 
 /// A job whose specification cannot be read: enough of it to say so.

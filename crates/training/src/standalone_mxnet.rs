@@ -2,18 +2,19 @@
 //! and a status with phases. Everything but templates and accelerators differs from the other kinds.
 
 mod children;
+mod running;
 mod spec;
 mod state;
 
 use jiff::Timestamp;
-use manifests::field::FieldError;
+use manifests::field::{FieldError, Path};
 use resources::{Kind, mxnet::MxJobStatus};
 use serde_json::Value;
 
-use crate::{Child, Event, Observed, Plan, Settings, check as schema, read};
+use crate::{Child, Event, Observed, Plan, Settings, check as schema, job::Warning, read};
 use spec::MxJob;
 
-pub(crate) fn check(object: &Value) -> Vec<FieldError> {
+pub(crate) fn check(object: &Value, settings: &Settings) -> Vec<FieldError> {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let kind = Kind::of(text("apiVersion"), text("kind"));
     let errors = kind
@@ -22,10 +23,29 @@ pub(crate) fn check(object: &Value) -> Vec<FieldError> {
     if !errors.is_empty() {
         return errors;
     }
+    of_begun(object, settings)
+}
+
+/// What keeps a job from being run that has begun. What its definition has come to refuse since is no reason.
+fn of_begun(object: &Value, settings: &Settings) -> Vec<FieldError> {
     match spec::read(object) {
-        Ok(job) => spec::check(&job),
+        Ok(job) => spec::check(&job, settings),
         Err(error) => vec![error],
     }
+}
+
+/// What is read otherwise than the user may think.
+pub(crate) fn warnings(object: &Value) -> Vec<Warning> {
+    let Ok(job) = spec::read(object) else {
+        return Vec::new();
+    };
+    let path = Path::new("spec").child(job.replicas_field);
+    let templates = job.replicas.iter().enumerate();
+    let found = templates.map(|(i, replica)| {
+        let path = path.index(i).child("template");
+        read::unknown_fields(&replica.template, &path)
+    });
+    found.flatten().collect()
 }
 
 pub(crate) fn render(object: &Value, settings: &Settings) -> Vec<Value> {
@@ -62,9 +82,21 @@ pub(crate) fn plan(object: &Value, observed: &Observed, settings: &Settings, _no
         return Plan::default();
     }
     let mut plan = Plan::default();
-    let errors = check(object);
+    let has_begun = !stored.phase.is_empty() || running::batch_jobs(&identity, observed).next().is_some();
+    let errors = if has_begun {
+        of_begun(object, settings)
+    } else {
+        check(object, settings)
+    };
+    let is_new = stored.observed_generation != Some(identity.generation);
     let status = match spec::read(object) {
-        Ok(job) if errors.is_empty() => carry_on(&job, observed, settings, &mut plan),
+        Ok(job) if errors.is_empty() => {
+            if is_new {
+                tell_warnings(object, &mut plan);
+            }
+            carry_on(&job, observed, settings, &mut plan)
+        }
+        _ if has_begun => doubt(object, &errors, &stored, observed, &mut plan),
         _ => refuse(&errors, &mut plan),
     };
     let status = MxJobStatus {
@@ -76,14 +108,31 @@ pub(crate) fn plan(object: &Value, observed: &Observed, settings: &Settings, _no
     plan
 }
 
-fn refuse(errors: &[FieldError], plan: &mut Plan) -> MxJobStatus {
+fn tell_warnings(object: &Value, plan: &mut Plan) {
+    let warnings = warnings(object).into_iter();
+    plan.events.extend(warnings.map(|warning| Event {
+        severity: "Warning",
+        reason: warning.reason.to_owned(),
+        message: warning.message,
+    }));
+}
+
+fn findings(errors: &[FieldError]) -> String {
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    let reason = format!("invalid job spec: {}", texts.join("; "));
+    format!("invalid job spec: {}", texts.join("; "))
+}
+
+fn tell_findings(reason: &str, plan: &mut Plan) {
     plan.events.push(Event {
         severity: "Warning",
         reason: "MxJobFailedValidation".to_owned(),
-        message: reason.clone(),
+        message: reason.to_owned(),
     });
+}
+
+fn refuse(errors: &[FieldError], plan: &mut Plan) -> MxJobStatus {
+    let reason = findings(errors);
+    tell_findings(&reason, plan);
     MxJobStatus {
         phase: "Failed".to_owned(),
         state: "Failed".to_owned(),
@@ -92,24 +141,57 @@ fn refuse(errors: &[FieldError], plan: &mut Plan) -> MxJobStatus {
     }
 }
 
+/// A job that has begun is looked after as far as its batch Jobs go, and nothing is made of a specification that
+/// cannot be run. It stays in its phase until they have ended.
+fn doubt(
+    object: &Value,
+    errors: &[FieldError],
+    stored: &MxJobStatus,
+    observed: &Observed,
+    plan: &mut Plan,
+) -> MxJobStatus {
+    let mut status = match running::job(object, stored, observed) {
+        Some(job) => {
+            let status = state::status(&job, observed);
+            if !status.state.is_empty() {
+                tell_end(&job.identity.name, &status, plan);
+                return status;
+            }
+            status
+        }
+        None => stored.clone(),
+    };
+    if !stored.phase.is_empty() {
+        status.phase.clone_from(&stored.phase);
+    }
+    status.reason = findings(errors);
+    if status.reason != stored.reason {
+        tell_findings(&status.reason, plan);
+    }
+    status
+}
+
+fn tell_end(name: &str, status: &MxJobStatus, plan: &mut Plan) {
+    let severity = if status.state == "Succeeded" {
+        "Normal"
+    } else {
+        "Warning"
+    };
+    let message = match status.reason.as_str() {
+        "" => format!("MxJob {name} {}", status.state.to_lowercase()),
+        reason => format!("MxJob {name} {}: {reason}", status.state.to_lowercase()),
+    };
+    plan.events.push(Event {
+        severity,
+        reason: format!("MxJob{}", status.state),
+        message,
+    });
+}
+
 fn carry_on(job: &MxJob, observed: &Observed, settings: &Settings, plan: &mut Plan) -> MxJobStatus {
     let mut status = state::status(job, observed);
     if !status.state.is_empty() {
-        let severity = if status.state == "Succeeded" {
-            "Normal"
-        } else {
-            "Warning"
-        };
-        let name = &job.identity.name;
-        let message = match status.reason.as_str() {
-            "" => format!("MxJob {name} {}", status.state.to_lowercase()),
-            reason => format!("MxJob {name} {}: {reason}", status.state.to_lowercase()),
-        };
-        plan.events.push(Event {
-            severity,
-            reason: format!("MxJob{}", status.state),
-            message,
-        });
+        tell_end(&job.identity.name, &status, plan);
         return status;
     }
     let missing: Vec<Child> = children::all(job, settings)

@@ -85,14 +85,3 @@ pub(crate) fn has_env(container: &Value, name: &str) -> bool {
 pub(crate) fn is_empty_list(value: &Value) -> bool {
     value.as_array().is_none_or(Vec::is_empty)
 }
-
-/// Whether the container asks for a resource whose name ends so.
-pub(crate) fn asks_for(container: &Value, suffix: &str) -> bool {
-    ["limits", "requests"].iter().any(|amounts| {
-        let amounts = container["resources"][amounts].as_object();
-        amounts
-            .into_iter()
-            .flatten()
-            .any(|(name, _)| name.ends_with(suffix))
-    })
-}

@@ -13,9 +13,6 @@ pub(super) const PROGRAM: &str = "/opt/trainyard/trainyard";
 /// their place.
 pub(super) fn deliver(template: &mut Value, settings: &Settings, containers: &[usize]) {
     let volumes = template::list(&mut template["spec"], "volumes");
-    if volumes.iter().any(|volume| volume["name"] == VOLUME) {
-        return;
-    }
     match &settings.delivery {
         Delivery::HostPath(path) => {
             volumes.push(json!({"name": VOLUME, "hostPath": {"path": path, "type": "File"}}));

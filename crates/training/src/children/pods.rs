@@ -36,7 +36,9 @@ pub(crate) fn template(job: &Job, replica: &Replica, index: u32, settings: &Sett
     template["spec"]["restartPolicy"] = json!(job.restart_policy_of_pod(replica));
     add_environment(job, replica, index, settings, &mut template);
     let main = main_container(job, &template);
-    settings.accelerators.equip(&mut template, &main);
+    settings
+        .accelerators
+        .equip(&mut template, computing_container(job, &main));
     keep_last_words(&mut template, &main);
     groups::decorate(job, replica.role, settings, &mut template);
     if job.restarts_together() {
@@ -83,12 +85,18 @@ fn everywhere(template: &mut Value, variables: &[(&str, String)]) {
 }
 
 /// The container whose end is the replica's end.
-fn main_container(job: &Job, template: &Value) -> String {
+pub(crate) fn main_container(job: &Job, template: &Value) -> String {
     let container = template::container(template, job.kind.container);
     container
         .and_then(|container| container["name"].as_str())
         .unwrap_or_default()
         .to_owned()
+}
+
+/// The container that computes, and that accelerators are for: where MPI runs its commands, if the user says so.
+pub(crate) fn computing_container<'a>(job: &'a Job, main: &'a str) -> &'a str {
+    let named = job.mpi().and_then(|mpi| mpi.main_container.as_deref());
+    named.unwrap_or(main)
 }
 
 /// The last lines of a crashed program become part of its pod's status, so that the job can quote

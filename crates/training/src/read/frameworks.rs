@@ -21,13 +21,7 @@ pub(super) fn read(object: &Value, kind: &Kind, spec: &Value) -> Result<Read, Fi
         }
         "PaddleJob" => {
             let spec: specs::PaddleJobSpec = decode(spec)?;
-            plain(
-                spec.run_policy,
-                spec.paddle_replica_specs,
-                Framework::Paddle {
-                    elastic: spec.elastic_policy,
-                },
-            )
+            paddle(spec)
         }
         "JAXJob" => {
             let spec: specs::JaxJobSpec = decode(spec)?;
@@ -54,6 +48,24 @@ fn tensorflow(spec: specs::TfJobSpec) -> Read {
     plain(spec.run_policy, spec.tf_replica_specs, framework)
 }
 
+fn paddle(spec: specs::PaddleJobSpec) -> Read {
+    let workers = workers(&spec.paddle_replica_specs);
+    let elastic = spec.elastic_policy.map(|mut elastic| {
+        // It has as many as it asks for, and never less than it must have.
+        elastic.max_replicas = elastic.max_replicas.or(elastic.min_replicas.max(workers));
+        elastic
+    });
+    plain(
+        spec.run_policy,
+        spec.paddle_replica_specs,
+        Framework::Paddle { elastic },
+    )
+}
+
+fn workers(replicas: &specs::Replicas) -> Option<i32> {
+    replicas.get("Worker").map(|worker| worker.replicas.unwrap_or(1))
+}
+
 fn pytorch(spec: specs::PyTorchJobSpec) -> Read {
     let deprecated = spec
         .elastic_policy
@@ -64,10 +76,7 @@ fn pytorch(spec: specs::PyTorchJobSpec) -> Read {
         Some(Value::Null) | None => deprecated.is_none().then(|| "auto".to_owned()),
         Some(number) => Some(number.to_string()),
     };
-    let workers = spec
-        .pytorch_replica_specs
-        .get("Worker")
-        .map(|worker| worker.replicas.unwrap_or(1));
+    let workers = workers(&spec.pytorch_replica_specs);
     let elastic = spec.elastic_policy.map(|mut elastic| {
         let (min, max) = (elastic.min_replicas, elastic.max_replicas);
         elastic.min_replicas = min.or(max).or(workers);

@@ -37,7 +37,7 @@ pub(super) fn read(object: &Value, spec: MpiJobSpec) -> Read {
 /// How many replicas, and the restart policy, where they are not given.
 pub(super) fn defaults<'a>(role: &str, spec: &'a ReplicaSpec, version: MpiVersion) -> (i32, &'a str) {
     let is_launcher = role == "Launcher";
-    let given = spec.restart_policy.as_deref();
+    let given = spec.restart_policy.as_deref().filter(|policy| !policy.is_empty());
     let restart = match (version, is_launcher) {
         // Nobody asked for anything else in the days of StatefulSets.
         (MpiVersion::V1Alpha2, false) => "Always",

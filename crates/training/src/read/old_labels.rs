@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     children,
-    job::{Job, MpiVersion, Replica, Warning},
+    job::{Framework, Job, MpiVersion, Replica, Warning},
 };
 
 /// A label of an older operator.
@@ -29,6 +29,7 @@ enum Says {
     Role,
     Index,
     Master,
+    Operator,
 }
 
 const fn own(key: &'static str, now: &'static str, says: Says) -> OldLabel {
@@ -50,8 +51,9 @@ const fn common(key: &'static str, now: &'static str, says: Says) -> OldLabel {
 }
 
 /// tf-operator up to 1.3, pytorch-operator, mxnet-operator, mpi-operator v1 and v1alpha2, training-operator 1.4 and 1.5.
-static ALL: [OldLabel; 19] = [
+static ALL: [OldLabel; 20] = [
     common("group-name", "", Says::Group),
+    common("controller-name", labels::OPERATOR_NAME, Says::Operator),
     common("job-name", labels::JOB_NAME, Says::Job),
     common("job-role", labels::JOB_ROLE, Says::Master),
     common("replica-type", labels::REPLICA_TYPE, Says::Role),
@@ -136,7 +138,23 @@ impl OldLabel {
             Says::Index => index.to_string(),
             Says::Master if children::is_master(job, replica.role, index) => labels::MASTER.to_owned(),
             Says::Master => return,
+            Says::Operator => match operator(job) {
+                Some(name) => name.to_owned(),
+                None => return,
+            },
         };
         labels.insert(self.key.to_owned(), json!(value));
     }
+}
+
+/// The operator that a kind once had to itself.
+fn operator(job: &Job) -> Option<&'static str> {
+    Some(match job.framework {
+        Framework::TensorFlow { .. } => "tf-operator",
+        Framework::PyTorch { .. } => "pytorch-operator",
+        Framework::Mxnet => "mxnet-operator",
+        Framework::XgBoost => "xgboostjob-operator",
+        Framework::Mpi(_) => "mpi-operator",
+        Framework::Paddle { .. } | Framework::Jax => return None,
+    })
 }

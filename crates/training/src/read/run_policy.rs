@@ -1,6 +1,7 @@
 //! The run policy, also where older operators had its fields: directly in the specification.
 
 use resources::{RunPolicy, definitions::OLD_LAYOUT};
+use serde::{Deserialize as _, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::job::{CleanPodPolicy, MpiVersion, Policy, Warning};
@@ -31,7 +32,10 @@ pub(super) fn read(
             .active_deadline_seconds
             .or_else(|| flat.number("activeDeadlineSeconds")),
         backoff_limit: backoff_limit.or(default_limit),
-        scheduling: policy.scheduling_policy.unwrap_or_default(),
+        scheduling: policy
+            .scheduling_policy
+            .or_else(|| flat.read("schedulingPolicy"))
+            .unwrap_or_default(),
         suspend: policy.suspend.unwrap_or_default(),
         managed_by: policy.managed_by,
     }
@@ -58,6 +62,10 @@ impl Flat<'_> {
 
     fn number(&self, field: &str) -> Option<i64> {
         self.spec[field].as_i64()
+    }
+
+    fn read<T: DeserializeOwned>(&self, field: &str) -> Option<T> {
+        Option::deserialize(&self.spec[field]).ok().flatten()
     }
 
     fn warning(&self, policy: &RunPolicy, own: &[&str]) -> Option<Warning> {

@@ -59,7 +59,7 @@ fn batch_job(job: &MxJob, replica: &Replica, index: u32, settings: &Settings) ->
     })
 }
 
-fn pod_template(job: &MxJob, replica: &Replica, index: u32, settings: &Settings) -> Value {
+pub(super) fn pod_template(job: &MxJob, replica: &Replica, index: u32, settings: &Settings) -> Value {
     let mut template = replica.template.clone();
     if !template["metadata"].is_object() {
         template["metadata"] = json!({});
@@ -67,7 +67,7 @@ fn pod_template(job: &MxJob, replica: &Replica, index: u32, settings: &Settings)
     if let Value::Object(labels) = labels(job, replica, index) {
         template::map(&mut template["metadata"], "labels").extend(labels);
     }
-    // A Job accepts no other policy, and no policy means Always.
+    // No policy means Always, which a Job does not accept.
     if template["spec"]["restartPolicy"] != "Never" {
         template["spec"]["restartPolicy"] = json!("OnFailure");
     }

@@ -4,16 +4,23 @@ use manifests::field::{FieldError, Path};
 use resources::{LONGEST_NAME, TOO_LONG, kinds::OLD_MX_JOB, mxnet::MxJobSpec};
 use serde_json::{Value, json};
 
-use crate::{check::pod_template, job::Identity, read, template};
+use super::children;
+use crate::{Settings, check::pod_template, job::Identity, read, template};
 
 pub(super) const CONTAINER: &str = "mxnet";
 const DEFAULT_PORT: i32 = 9091;
-const ROLES: [&str; 3] = ["SCHEDULER", "SERVER", "WORKER"];
+/// A batch Job accepts no others.
+const RESTART_POLICIES: [&str; 2] = ["OnFailure", "Never"];
+pub(super) const ROLES: [&str; 3] = ["SCHEDULER", "SERVER", "WORKER"];
 
 pub(super) struct MxJob {
     pub identity: Identity,
     pub runtime_id: String,
+    /// Whether the user has chosen it.
+    pub has_own_runtime_id: bool,
     pub mode: String,
+    /// The field that holds the replicas, in the user's spelling.
+    pub replicas_field: &'static str,
     pub replicas: Vec<Replica>,
 }
 
@@ -40,6 +47,7 @@ pub(super) fn read(object: &Value) -> Result<MxJob, FieldError> {
             template: replica.template,
         })
         .collect();
+    let has_own_runtime_id = !spec.runtime_id.is_empty();
     let runtime_id = if spec.runtime_id.is_empty() {
         runtime_id(&identity.uid)
     } else {
@@ -53,7 +61,13 @@ pub(super) fn read(object: &Value) -> Result<MxJob, FieldError> {
     Ok(MxJob {
         identity,
         runtime_id,
+        has_own_runtime_id,
         mode,
+        replicas_field: if object["spec"]["replica_specs"].is_null() {
+            "replicaSpecs"
+        } else {
+            "replica_specs"
+        },
         replicas,
     })
 }
@@ -130,17 +144,27 @@ impl Replica {
 }
 
 /// In the order of the original.
-pub(super) fn check(job: &MxJob) -> Vec<FieldError> {
-    let path = Path::new("spec").child("replicaSpecs");
+pub(super) fn check(job: &MxJob, settings: &Settings) -> Vec<FieldError> {
+    let path = Path::new("spec").child(job.replicas_field);
     let mut errors = Vec::new();
     for (i, replica) in job.replicas.iter().enumerate() {
         replica_errors(job, replica, &path.index(i), &mut errors);
+        if errors.is_empty() {
+            completed(
+                job,
+                replica,
+                settings,
+                &path.index(i).child("template"),
+                &mut errors,
+            );
+        }
         // The names of both would be the same, and each would be told of the other's workers.
         if job.replicas[..i].iter().any(|other| other.role == replica.role) {
             let path = path.index(i).child("mxReplicaType");
             errors.push(FieldError::duplicate(&path, &json!(replica.role)));
         }
     }
+    name(job, &mut errors);
     let has = |role: &str| job.count(role) > 0;
     let mode = Path::new("spec").child("jobMode");
     match job.mode.as_str() {
@@ -210,18 +234,56 @@ fn replica_errors(job: &MxJob, replica: &Replica, path: &Path, errors: &mut Vec<
         ));
         return;
     }
-    let longest = job.child_name(&replica.role, replica.count.saturating_sub(1));
-    if let Some(problem) = manifests::names::dns1035_label(&longest).into_iter().next() {
-        let detail = if longest.len() > LONGEST_NAME {
-            TOO_LONG.to_owned()
-        } else {
-            format!("will not able to create job and service with invalid DNS label {longest:?}: {problem}")
-        };
-        errors.push(FieldError::invalid(
-            &Path::new("metadata").child("name"),
-            &json!(job.identity.name),
-            detail,
+    let policy = &replica.template["spec"]["restartPolicy"];
+    if let Some(policy) = policy.as_str().filter(|policy| !policy.is_empty())
+        && !RESTART_POLICIES.contains(&policy)
+    {
+        let path = template.child("spec").child("restartPolicy");
+        errors.push(FieldError::not_supported(
+            &path,
+            &json!(policy),
+            &RESTART_POLICIES,
         ));
     }
     pod_template(&replica.template, &template, errors);
+}
+
+/// Batch Jobs and the scheduler's Service are named after the job and its runtime id.
+fn name(job: &MxJob, errors: &mut Vec<FieldError>) {
+    let replicas = job.replicas.iter();
+    let longest = replicas.map(|replica| (replica.role.as_str(), replica.count.saturating_sub(1)));
+    let Some((role, index)) = longest.max_by_key(|(role, index)| job.child_name(role, *index).len()) else {
+        return;
+    };
+    let longest = job.child_name(role, index);
+    let Some(problem) = manifests::names::dns1035_label(&longest).into_iter().next() else {
+        return;
+    };
+    let metadata = Path::new("metadata").child("name");
+    if longest.len() > LONGEST_NAME {
+        errors.push(FieldError::invalid(
+            &metadata,
+            &json!(job.identity.name),
+            TOO_LONG,
+        ));
+        return;
+    }
+    let detail =
+        format!("will not able to create job and service with invalid DNS label {longest:?}: {problem}");
+    let is_of_the_id = job.has_own_runtime_id && !manifests::names::is_dns_label(&job.runtime_id);
+    let (path, value) = if is_of_the_id {
+        (Path::new("spec").child("RuntimeId"), &job.runtime_id)
+    } else {
+        (metadata, &job.identity.name)
+    };
+    errors.push(FieldError::invalid(&path, &json!(value), detail));
+}
+
+/// What accelerators bring is part of the pod that the API server is asked for.
+fn completed(job: &MxJob, replica: &Replica, settings: &Settings, path: &Path, errors: &mut Vec<FieldError>) {
+    let accelerators = &settings.accelerators;
+    accelerators.check(&replica.template, replica.container(), path, errors);
+    if errors.is_empty() && !accelerators.is_empty() {
+        pod_template(&children::pod_template(job, replica, 0, settings), path, errors);
+    }
 }

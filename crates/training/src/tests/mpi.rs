@@ -330,3 +330,34 @@ fn hydra_is_told_of_its_hosts_in_its_own_words() {
         assert!(hostfile.lines().all(|line| line.ends_with(":1")), "{hostfile}");
     }
 }
+
+#[test]
+fn a_launcher_that_is_limited_to_a_gpu_computes_too() {
+    let hostfile = |resources: &str| {
+        let yaml = job("v1", "", "");
+        let yaml = yaml.replacen("image: i", &format!("image: i, resources: {resources}"), 1);
+        let world = World::new(&yaml);
+        let children = crate::render(&world.job, &world.settings).unwrap();
+        let map = children
+            .iter()
+            .find(|child| child["kind"] == "ConfigMap")
+            .unwrap();
+        map["data"]["hostfile"].as_str().unwrap().to_owned()
+    };
+    for name in [
+        "nvidia.com/gpu",
+        "aliyun.com/gpu-mem",
+        "nvidia.com/gpu.shared",
+        "gpu.intel.com/i915",
+    ] {
+        let hosts = hostfile(&format!("{{limits: {{{name}: 1}}}}"));
+        assert!(hosts.starts_with("j-launcher "), "{name}: {hosts}");
+    }
+    for resources in [
+        "{requests: {cpu: 1}, limits: {cpu: 1}}",
+        "{limits: {amd.com/xpu: 1}}",
+    ] {
+        let hosts = hostfile(resources);
+        assert!(hosts.starts_with("j-worker-0 "), "{resources}: {hosts}");
+    }
+}

@@ -1,6 +1,6 @@
 use crate::{Phase, Pod, simulation::World};
 
-fn distributed() -> String {
+pub(super) fn distributed() -> String {
     let replica = |role: &str, count: u32| {
         format!(
             "  - {{replicas: {count}, mxReplicaType: {role}, template: {{spec: {{restartPolicy: OnFailure, containers: [{{name: mxnet, image: i}}]}}}}}}\n"
@@ -125,4 +125,50 @@ fn progress_is_told_of_pods_that_run() {
     world.settle();
     assert_eq!(world.job["status"]["progress"], "6/6");
     assert_eq!(world.job["status"]["phase"], "Running");
+}
+
+#[track_caller]
+fn refuses(yaml: &str, expected: &[&str]) {
+    let errors: Vec<String> = crate::check(&World::new(yaml).job)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(errors, expected);
+}
+
+#[test]
+fn a_restart_policy_is_one_that_batch_jobs_accept() {
+    let policies = |policy: &str| distributed().replacen("restartPolicy: OnFailure, ", policy, 1);
+    refuses(
+        &policies("restartPolicy: Always, "),
+        &[
+            "spec.replicaSpecs[0].template.spec.restartPolicy: Unsupported value: \"Always\": supported values: \"OnFailure\", \"Never\"",
+        ],
+    );
+    for good in ["", "restartPolicy: '', ", "restartPolicy: Never, "] {
+        refuses(&policies(good), &[]);
+    }
+}
+
+#[test]
+fn a_runtime_id_that_is_no_part_of_a_name_is_told_where_it_stands() {
+    refuses(
+        &distributed().replace("RuntimeId: 1kkf", "RuntimeId: A_b"),
+        &[
+            "spec.RuntimeId: Invalid value: \"A_b\": will not able to create job and service with invalid DNS label \"j-scheduler-A_b-0\": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
+        ],
+    );
+    let named = crate::check(&World::new(&distributed().replace("{name: j}", "{name: 3d}")).job);
+    assert_eq!(named[0].field, "metadata.name");
+    assert_eq!(named.len(), 1, "{named:?}");
+}
+
+#[test]
+fn paths_are_in_the_spelling_of_the_user() {
+    let yaml = "apiVersion: mlkube.io/v1beta1\nkind: MxJob\nmetadata: {name: smoke}\nspec:\n  replica_specs:\n  - {mxReplicaType: WORKER, template: {spec: {containers: [{name: a, image: i, imagePullPolicy: Often}]}}}\n";
+    let errors = crate::check(&World::new(yaml).job);
+    assert_eq!(
+        errors[0].field,
+        "spec.replica_specs[0].template.spec.containers[0].imagePullPolicy"
+    );
 }

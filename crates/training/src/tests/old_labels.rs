@@ -91,3 +91,16 @@ fn fields_that_a_version_of_an_mpi_job_does_not_have_are_told() {
         "`spec.cleanPodPolicy`, `spec.backoffLimit` is an old layout and read as part of `spec.runPolicy`"
     );
 }
+
+#[test]
+fn the_name_of_an_older_operator_is_what_it_was() {
+    let selector = "{spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {controller-name: pytorch-operator}}}], ";
+    let mut world = World::new(&pytorch("Master:1 Worker:1", "").replace("{spec: {", selector));
+    assert_eq!(labels(&world)[1]["controller-name"], "pytorch-operator");
+    assert_eq!(
+        warnings(&mut world),
+        [
+            "`controller-name` is a label of an older operator, which the pods get too; it is `training.kubeflow.org/operator-name` now"
+        ]
+    );
+}

@@ -274,3 +274,87 @@ fn a_stored_job_without_a_mode_is_read_as_ever() {
     world.settle();
     assert_eq!(world.names().len(), 3);
 }
+
+#[test]
+fn the_least_of_an_elastic_paddle_job_is_no_more_than_its_most() {
+    let paddle = |policy: &str| {
+        let rest = format!("  elasticPolicy: {{{policy}}}\n");
+        job("PaddleJob", "paddleReplicaSpecs", "paddle", "Worker:3", &rest)
+    };
+    refuses(
+        &paddle("minReplicas: 3, maxReplicas: 2"),
+        "spec.elasticPolicy.minReplicas: Invalid value: 3: must not be greater than maxReplicas",
+    );
+    let metrics = "metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization}}}]";
+    for (policy, most) in [
+        ("minReplicas: 2", 3),
+        ("minReplicas: 5", 5),
+        ("maxReplicas: 4", 4),
+    ] {
+        let world = World::new(&paddle(&format!("{policy}, {metrics}")));
+        let children = crate::render(&world.job, &world.settings).unwrap();
+        let scaler = children
+            .iter()
+            .find(|child| child["kind"] == "HorizontalPodAutoscaler")
+            .unwrap();
+        assert_eq!(scaler["spec"]["maxReplicas"], most, "{policy}");
+    }
+}
+
+#[test]
+fn an_empty_restart_policy_is_the_usual_one() {
+    let given = |yaml: &str| {
+        let world = World::new(yaml);
+        let children = crate::render(&world.job, &world.settings).unwrap();
+        let specs = children.iter().filter_map(|child| match child["kind"].as_str()? {
+            "Pod" => Some(&child["spec"]),
+            "Job" => Some(&child["spec"]["template"]["spec"]),
+            _ => None,
+        });
+        let policies = specs.map(|spec| spec["restartPolicy"].as_str().unwrap().to_owned());
+        policies.collect::<Vec<_>>()
+    };
+    let empty = |yaml: String| yaml.replace(", template", ", restartPolicy: '', template");
+    for yaml in [
+        pytorch("Master Worker", ""),
+        tensorflow("Worker", ""),
+        mpi("v1", ""),
+        mpi("v2beta1", ""),
+    ] {
+        accepts(&empty(yaml.clone()));
+        assert_eq!(given(&empty(yaml.clone())), given(&yaml));
+    }
+}
+
+#[test]
+fn old_versions_have_at_least_one_slot() {
+    for version in ["v1", "v1alpha2"] {
+        refuses(
+            &mpi(version, "  slotsPerWorker: 0\n"),
+            "spec.slotsPerWorker: Invalid value: 0: spec.slotsPerWorker in body should be greater than or equal to 1",
+        );
+    }
+    accepts(&mpi("v2beta1", "  slotsPerWorker: 0\n"));
+}
+
+#[test]
+fn a_scheduling_policy_directly_below_the_specification_is_heeded_and_told() {
+    let mut world = World::new(&job(
+        "XGBoostJob",
+        "xgbReplicaSpecs",
+        "xgboost",
+        "Master Worker",
+        "  schedulingPolicy: {queue: night, minAvailable: 1}\n",
+    ));
+    assert_eq!(
+        crate::warnings(&world.job),
+        ["`spec.schedulingPolicy` is an old layout and read as part of `spec.runPolicy`"]
+    );
+    world.settings.gang = crate::Gang::Volcano;
+    let children = crate::render(&world.job, &world.settings).unwrap();
+    let group = children.iter().find(|child| child["kind"] == "PodGroup").unwrap();
+    assert_eq!(
+        (&group["spec"]["queue"], &group["spec"]["minMember"]),
+        (&json!("night"), &json!(1))
+    );
+}

@@ -7,7 +7,6 @@ use crate::{
     Settings,
     children::delivery::PROGRAM,
     job::{Job, Mpi, MpiImplementation, MpiVersion},
-    template,
 };
 
 pub(super) const HOSTFILE: &str = "hostfile";
@@ -63,14 +62,14 @@ fn launcher_takes_part(job: &Job, mpi: &Mpi) -> bool {
     }
 }
 
-/// A v1 launcher that asks for a GPU also computes.
+/// A v1 launcher that asks for a GPU also computes. It asks by a limit, whatever the vendor calls it.
 pub(super) fn has_gpu_launcher(job: &Job) -> bool {
     let containers = job
         .replica("Launcher")
         .map(|launcher| &launcher.template["spec"]["containers"]);
-    let mut containers = containers.and_then(Value::as_array).into_iter().flatten();
-    containers
-        .any(|container| template::asks_for(container, ".com/gpu") || template::asks_for(container, "gpu"))
+    let containers = containers.and_then(Value::as_array).into_iter().flatten();
+    let limits = containers.filter_map(|container| container["resources"]["limits"].as_object());
+    limits.flatten().any(|(name, _)| name.contains("gpu"))
 }
 
 /// Called as `ssh` is: options, host, command.
