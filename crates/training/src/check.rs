@@ -73,11 +73,7 @@ fn of_kind(object: &Value, kind: &'static Kind, settings: &Settings) -> Vec<Fiel
 
 /// What keeps a job from being run that has begun. Words that its definition does not know any more are no reason to
 /// give it up: the API server refuses new ones, and lets pass those that were there before.
-pub(crate) fn of_begun(object: &Value, kind: &'static Kind) -> Vec<FieldError> {
-    of_begun_with(object, kind, &Settings::default())
-}
-
-pub(crate) fn of_begun_with(object: &Value, kind: &'static Kind, settings: &Settings) -> Vec<FieldError> {
+pub(crate) fn of_begun(object: &Value, kind: &'static Kind, settings: &Settings) -> Vec<FieldError> {
     let mut errors = twice(object, kind);
     if errors.is_empty() {
         of_read(&canonical(object, kind), kind, settings, &mut errors);

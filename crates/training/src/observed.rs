@@ -172,6 +172,12 @@ impl Pod {
         }
     }
 
+    /// Whether the kubelet is going to restart a container that has failed.
+    pub(crate) fn waits_to_restart(&self) -> bool {
+        let is_backing_off = |(reason, _): &(String, String)| reason == "CrashLoopBackOff";
+        self.waiting.as_ref().is_some_and(is_backing_off)
+    }
+
     /// The exit of the named container, or of any that failed.
     pub(crate) fn exit(&self, container: &str) -> Option<&Exit> {
         let named = self

@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::{
     Child, Observed, Pod, Settings,
     account::{Account, Role},
-    check::{check, of_begun},
+    check::{check_with, of_begun},
     conditions, finish, read, restarts, standalone_mxnet, suspend, verdict, why,
 };
 
@@ -81,8 +81,8 @@ pub fn plan(object: &Value, observed: &Observed, settings: &Settings, now: Times
     let is_new = object["status"]["observedGeneration"].as_i64() != object["metadata"]["generation"].as_i64()
         || object["status"]["observedGeneration"].is_null();
     let mut errors = match is_new {
-        true if was_found_fine(object) => of_begun(object, kind),
-        true => check(object),
+        true if was_found_fine(object) => of_begun(object, kind, settings),
+        true => check_with(object, settings),
         false => Vec::new(),
     };
     let job = read::job(object, kind).unwrap_or_else(|error| {

@@ -9,7 +9,7 @@ mod run_policy;
 mod unknown_fields;
 
 use manifests::field::{FieldError, Path};
-use resources::{JobStatus, Kind, ReplicaSpec, kinds::MX_JOB, specs::Replicas};
+use resources::{JobStatus, Kind, ReplicaSpec, kinds::MX_JOB, names::annotations, specs::Replicas};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -54,6 +54,9 @@ pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError
         old_labels: Vec::new(),
         warnings,
     };
+    if job.restarts_together() {
+        restart_ranks(&mut job, &read.replicas);
+    }
     job.old_labels = old_labels::known(&job);
     job.warnings
         .extend(job.old_labels.iter().map(|label| label.warning()));
@@ -64,6 +67,30 @@ pub(crate) fn job(object: &Value, kind: &'static Kind) -> Result<Job, FieldError
         .collect();
     job.warnings.extend(overwritten);
     Ok(job)
+}
+
+/// Whoever wants all to be restarted when one fails wants restarts: where nothing is said, a rank that fails is worth
+/// one, whatever the kind has for its replicas otherwise.
+fn restart_ranks(job: &mut Job, specs: &Replicas) {
+    let never = job.replicas.iter_mut();
+    let never = never.filter(|replica| replica.restart == RestartPolicy::Never && replica.role != "Launcher");
+    for replica in never {
+        let said = specs
+            .get(replica.role)
+            .and_then(|spec| spec.restart_policy.as_deref());
+        if said.is_none_or(str::is_empty) {
+            replica.restart = RestartPolicy::OnFailure;
+        } else {
+            job.warnings.push(Warning {
+                reason: "NoGangRestart",
+                message: format!(
+                    "`{}` has no effect where a {} fails: its restartPolicy is Never",
+                    annotations::GANG_RESTART,
+                    replica.role
+                ),
+            });
+        }
+    }
 }
 
 /// Fields that pods do not have, in the user's spelling of the roles.

@@ -151,14 +151,14 @@ fn by_batch(job: &Job, account: &Account<'_>) -> i32 {
     failed
 }
 
-/// Restarts so far: those that were written down, and those the kubelet makes in pods that live.
+/// Restarts so far: those that were written down, and those the kubelet makes, or is about to make, in pods that live.
 pub(crate) fn used(job: &Job, account: &Account<'_>) -> i32 {
     let counted = job.status.restarts.as_ref().map_or(0, |restarts| restarts.count);
     let live = account
         .pods()
         .chain(account.surplus.iter().copied())
         .filter(|pod| !is_replaced(job, pod))
-        .map(|pod| pod.restarts);
+        .map(|pod| pod.restarts + i32::from(pod.waits_to_restart()));
     counted + live.sum::<i32>() + by_batch(job, account)
 }
 

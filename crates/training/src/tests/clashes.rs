@@ -144,3 +144,24 @@ fn the_volumes_of_the_operator_are_its_own() {
         "where it has none, any name is the user's"
     );
 }
+
+#[test]
+fn nothing_is_made_of_a_job_that_is_in_the_way_of_an_accelerator() {
+    let yaml = tensorflow("Worker", "").replace("image: i", ASKS);
+    let volume = "{spec: {volumes: [{name: lib, emptyDir: {}}], ";
+    let mut world = World::new(&yaml.replace("{spec: {", volume));
+    world.settings = settings();
+    world.settle();
+    assert_eq!(world.conditions(), "Failed");
+    assert!(world.message().contains("volumes[0].name"), "{}", world.message());
+    assert!(world.names().is_empty() && world.observed.others.is_empty());
+
+    let mut world = World::new(&yaml);
+    world.settings = settings();
+    world.settle();
+    world.job["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["volumes"] =
+        serde_json::json!([{"name": "lib", "emptyDir": {}}]);
+    world.changed();
+    world.settle();
+    assert_eq!(world.conditions(), "-Failed Created");
+}

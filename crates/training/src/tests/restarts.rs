@@ -202,6 +202,28 @@ fn a_restart_by_the_kubelet_is_told_as_any_other() {
 }
 
 #[test]
+fn a_restart_that_the_kubelet_is_about_to_make_is_not_made_over_the_budget() {
+    let mut world = World::new(&pytorch("Master:1", "  runPolicy: {backoffLimit: 1}\n"));
+    world.settle();
+    world.run_all();
+    world.change("j-master-0", |pod| pod.restarts = 1);
+    world.settle();
+    assert_eq!(world.conditions(), "Created Running");
+    world.change("j-master-0", |pod| {
+        end(pod, "pytorch", 3);
+        pod.phase = crate::Phase::Running;
+        pod.waiting = Some(("CrashLoopBackOff".to_owned(), "back-off 10s".to_owned()));
+    });
+    world.settle();
+    assert!(world.conditions().ends_with("Failed"), "{}", world.conditions());
+    assert!(
+        world.message().ends_with("backoff limit: master-0 exit 3"),
+        "{}",
+        world.message()
+    );
+}
+
+#[test]
 fn the_kubelet_does_not_restart_one_of_a_gang_by_itself() {
     let yaml = pytorch("Master:1:Always Worker:2:OnFailure", "").replace(
         "{name: j}",

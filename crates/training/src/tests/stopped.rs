@@ -182,6 +182,31 @@ fn a_gang_that_loses_a_rank_without_a_failure_starts_anew() {
 }
 
 #[test]
+fn whoever_wants_all_to_be_restarted_wants_restarts() {
+    let gang = |roles: &str| {
+        let yaml = tensorflow(roles, "  runPolicy: {backoffLimit: 3}\n");
+        yaml.replace(
+            "{name: j",
+            "{annotations: {trainyard.dev/gang-restart: \"true\"}, name: j",
+        )
+    };
+    let mut world = running(&gang("Worker:2"));
+    world.end("j-worker-1", "tensorflow", 1);
+    world.reconcile();
+    assert!(
+        world.message().contains("restart 1 of 3: worker-1 exit 1"),
+        "{}",
+        world.message()
+    );
+
+    // Who says otherwise is told.
+    let mut world = World::new(&gang("Worker:2:Never"));
+    world.settle();
+    let is_told = |event: &crate::Event| event.reason == "NoGangRestart";
+    assert!(world.events.iter().any(is_told), "{:?}", world.events);
+}
+
+#[test]
 fn an_end_is_told_from_a_stop_by_when_it_was() {
     let pod = |finished: &str| {
         Pod::read(&json!({
