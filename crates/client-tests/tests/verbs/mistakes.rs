@@ -51,6 +51,11 @@ fn bad_input_is_refused_and_nothing_is_started() {
         ("rm", 2, "required"),
         ("rm --all", 2, "no cluster runs in"),
         ("render -f gone.yaml", 2, "cannot read `gone.yaml`"),
+        (
+            "operator --leader-elect-lease-duration 10s",
+            2,
+            "must be longer than --leader-elect-renew-deadline",
+        ),
         ("demo --workers 0", 2, "0 is not in 1..="),
     ] {
         let output = trainyard(line);
