@@ -91,7 +91,7 @@ pub(crate) fn as_text(explanation: &Explanation) -> String {
 }
 
 /// `worker-0, worker-1 and 6 more`.
-fn listed(names: &[String]) -> String {
+pub(crate) fn listed(names: &[String]) -> String {
     const SHOWN: usize = 3;
     let shown = names[..names.len().min(SHOWN)].join(", ");
     match names.len().saturating_sub(SHOWN) {
