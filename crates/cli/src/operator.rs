@@ -1,7 +1,7 @@
 //! `trainyard operator`: the training operator as a process of its own, for any Kubernetes cluster.
 
 mod addresses;
-mod choices;
+pub(crate) mod choices;
 mod election;
 mod explain;
 mod printed;
