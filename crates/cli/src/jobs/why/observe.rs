@@ -48,7 +48,8 @@ pub(super) async fn observe(cluster: &Cluster, reference: &str) -> Result<Observ
             format!("/apis/apps/v1/namespaces/{namespace}/replicasets"),
         ),
     ];
-    let ([pods, claims, quotas, events, batch_jobs, replica_sets], unseen) = lists(cluster, places).await?;
+    let ([pods, claims, quotas, events, batch_jobs, replica_sets], unseen) =
+        lists(api, cluster.lanes(), places).await?;
     let between: Vec<Value> = batch_jobs
         .into_iter()
         .chain(replica_sets)
@@ -71,12 +72,13 @@ pub(super) async fn observe(cluster: &Cluster, reference: &str) -> Result<Observ
 
 /// The objects of each place, and the names of those that may not be looked at.
 async fn lists<const N: usize>(
-    cluster: &Cluster,
+    api: &Api,
+    lanes: usize,
     places: [(&'static str, String); N],
 ) -> Result<([Vec<Value>; N], Vec<&'static str>), ApiError> {
     let (mut lists, mut unseen) = (std::array::from_fn(|_| Vec::new()), Vec::new());
-    let answers = stream::iter(&places).map(|(_, path)| cluster.api.list(path));
-    let answers: Vec<_> = answers.buffered(cluster.lanes()).collect().await;
+    let answers = stream::iter(&places).map(|(_, path)| api.list(path));
+    let answers: Vec<_> = answers.buffered(lanes).collect().await;
     for ((list, answer), (name, _)) in lists.iter_mut().zip(answers).zip(&places) {
         match answer {
             Ok(found) => *list = found.unwrap_or_default(),
@@ -190,4 +192,50 @@ async fn last_lines(api: &Api, pods: &[(String, Arc<Value>)]) -> BTreeMap<String
             Some((name.to_owned(), line.trim().to_owned()))
         });
     join_all(lines).await.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        future::{Ready, ready},
+        task::{Context, Poll},
+    };
+
+    use http::{Request, Response};
+    use kube::{Client, client::Body};
+    use tower_service::Service;
+
+    use super::*;
+
+    /// A cluster with one object of each kind, of which quotas may not be looked at.
+    #[derive(Clone)]
+    struct Guarded;
+
+    impl Service<Request<Body>> for Guarded {
+        type Response = Response<Body>;
+        type Error = Infallible;
+        type Future = Ready<Result<Response<Body>, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, request: Request<Body>) -> Self::Future {
+            let is_open = !request.uri().path().ends_with(QUOTAS);
+            let body = Body::from(b"{\"items\": [{}]}".to_vec());
+            let mut answer = Response::new(body);
+            *answer.status_mut() = if is_open { 200 } else { 403 }.try_into().unwrap();
+            ready(Ok(answer))
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_forbidden_does_not_hide_the_rest() {
+        let api = Api::new(Client::new(Guarded, "n"), "there".to_owned());
+        let places = [PODS, QUOTAS, CLAIMS].map(|name| (name, format!("/api/v1/{name}")));
+        let (lists, unseen) = lists(&api, 1, places).await.unwrap();
+        assert_eq!(lists.map(|list| list.len()), [1, 0, 1]);
+        assert_eq!(unseen, [QUOTAS]);
+    }
 }
