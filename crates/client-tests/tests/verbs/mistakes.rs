@@ -70,5 +70,10 @@ fn bad_input_is_refused_and_nothing_is_started() {
         "{}",
         dry.stdout
     );
+    assert!(
+        dry.stdout.contains("cleanPodPolicy: Running"),
+        "nobody stays with it: {}",
+        dry.stdout
+    );
     assert!(!folder.path().join("data").exists(), "nothing was started");
 }

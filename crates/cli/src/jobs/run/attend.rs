@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{Arguments, Format, NOT_RUN, ending};
+use super::{Arguments, NOT_RUN, ending};
 use crate::{
     Surroundings,
     jobs::{
@@ -24,10 +24,9 @@ pub(super) async fn attend(
     cluster: &Cluster,
     job: Job,
 ) -> Result<u8> {
-    let is_json = arguments.output == Some(Format::Json);
     if arguments.detach {
         match arguments.output {
-            Some(_) => println!("{:#}", told(&job, None)),
+            Some(format) => print!("{}", format.of(&told(&job, None))),
             None => println!("{}", job.reference()),
         }
         eprintln!("{}", ways_back(cluster, job.name()));
@@ -53,8 +52,8 @@ pub(super) async fn attend(
     };
     audience.clear();
     let (job, code) = conclude(cluster, job, ending, left_by).await?;
-    if is_json {
-        println!("{:#}", told(&job, Some(code)));
+    if let Some(format) = arguments.output {
+        print!("{}", format.of(&told(&job, Some(code))));
     }
     Ok(code)
 }
@@ -63,8 +62,8 @@ fn printer(arguments: &Arguments, surroundings: &Surroundings) -> Printer {
     let form = if arguments.all { Form::Named } else { Form::Plain };
     let printer = Printer::new(form, terminal::has_colours(surroundings));
     match arguments.output {
-        Some(Format::Json) => printer.on_stderr(),
-        _ => printer,
+        Some(_) => printer.on_stderr(),
+        None => printer,
     }
 }
 
