@@ -227,15 +227,10 @@ fn whatever_the_cluster_does_not_let_be_made_is_trouble_until_the_job_is_whole()
         "ErrResourceExists",
     ] {
         let what = format!("{reason}: Error creating: no");
-        let of = |conditions: &str| {
-            let mut observed = observed(state(conditions), &[]);
-            observed.subject = match observed.subject {
-                Subject::Job(mut job) => {
-                    job.object["status"]["conditions"][0]["message"] = json!("PyTorchJob digits is well.");
-                    Subject::Job(job)
-                }
-                other => other,
-            };
+        let of = |condition: &str| {
+            let mut job = state(condition);
+            job["status"]["conditions"][0]["message"] = json!("PyTorchJob digits is well.");
+            let mut observed = observed(job, &[]);
             observed.events = vec![event(reason)];
             check(&observed, &[("", &what)]).is_trouble()
         };
