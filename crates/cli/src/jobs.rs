@@ -4,6 +4,7 @@
 pub(crate) mod api;
 mod audience;
 pub(crate) mod demo;
+mod departure;
 mod embedded;
 mod find;
 mod follow;

@@ -1,8 +1,10 @@
 //! `trainyard operator`: the training operator as a process of its own, for any Kubernetes cluster.
 
 mod addresses;
-mod choices;
+pub(crate) mod choices;
+mod election;
 mod explain;
+mod printed;
 
 pub(crate) use explain::connection as explain_connection;
 
@@ -16,9 +18,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use operator::{
-    Connection, Definitions, Deployment, Election, GangChoice, Options, ProcessOptions, Times, Whereabouts,
-};
+use operator::{Connection, Definitions, GangChoice, Options, ProcessOptions, Whereabouts};
 use resources::Kind;
 use tokio::signal::unix::{SignalKind, signal};
 use training::{Accelerators, Delivery, Settings};
@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "NAME",
-        default_value = "trainyard-operator",
+        default_value = LEASE,
         alias = "leader-election-id"
     )]
     lease_name: String,
@@ -171,15 +171,18 @@ pub(crate) struct Arguments {
     image: Option<String>,
 }
 
-/// The namespace of the operator in `--print-manifests`.
-const OWN_NAMESPACE: &str = "trainyard";
+/// The lease, where nobody names another.
+const LEASE: &str = "trainyard-operator";
 const CONFIGURATION_KEY: &str = "controller_config_file.yaml";
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let accelerators = accelerators::read(arguments.controller_config_file.as_deref())?;
+    if arguments.leader_elect {
+        election::check(&election::times(arguments))?;
+    }
     if arguments.print_manifests {
-        return print_manifests(arguments);
+        return printed::print(arguments);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(crate::up::workers())
@@ -270,7 +273,9 @@ fn options(arguments: &Arguments, connection: &Connection, accelerators: Acceler
             None => GangChoice::Detect,
             Some(choices::Gang(gang)) => GangChoice::Given(gang.clone()),
         },
-        election: arguments.leader_elect.then(|| election(arguments, connection)),
+        election: arguments
+            .leader_elect
+            .then(|| election::election(arguments, connection)),
         endpoints: endpoints(arguments),
         beside: None,
     }
@@ -394,22 +399,6 @@ fn settings(arguments: &Arguments, accelerators: Accelerators) -> Settings {
     settings
 }
 
-fn election(arguments: &Arguments, connection: &Connection) -> Election {
-    let given = arguments.lease_namespace.clone().filter(|name| !name.is_empty());
-    let host = || rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let name = arguments.identity.clone().filter(|name| !name.is_empty());
-    Election {
-        namespace: given.unwrap_or_else(|| connection.namespace.clone()),
-        name: arguments.lease_name.clone(),
-        identity: format!("{}_{}", name.unwrap_or_else(host), uuid::Uuid::new_v4()),
-        times: Times {
-            lease: arguments.leader_elect_lease_duration,
-            renew_within: arguments.leader_elect_renew_deadline,
-            look_every: arguments.leader_elect_retry_period,
-        },
-    }
-}
-
 fn endpoints(arguments: &Arguments) -> Vec<SocketAddr> {
     let mut all: Vec<SocketAddr> = [
         arguments.metrics_bind_address.0,
@@ -441,55 +430,34 @@ pub(crate) fn default_image() -> String {
     }
 }
 
-fn print_manifests(arguments: &Arguments) -> Result<ExitCode> {
-    let kinds = kinds(arguments);
-    let image = arguments.image.clone().or_else(|| arguments.tools_image.clone());
-    let mut further = Vec::new();
-    if !arguments.kinds.is_empty() {
-        let mut names: Vec<String> = kinds.iter().map(|kind| kind.definition()).collect();
-        if wants_workflows(arguments) {
-            names.push(choices::WORKFLOWS[0].to_owned());
-        }
-        further.push(format!("--kinds={}", names.join(",")));
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        arguments: Arguments,
     }
-    if let Some(choices::Gang(gang)) = &arguments.gang_scheduler_name {
-        further.push(format!("--gang-scheduler-name={}", choices::gang_name(gang)));
+
+    /// The arguments of an operator that is called with these words.
+    pub(super) fn called(words: &[&str]) -> Result<Arguments, clap::Error> {
+        let words = ["operator"].iter().chain(words);
+        Command::try_parse_from(words).map(|command| command.arguments)
     }
-    further.extend(arguments.no_tasks.then(|| "--no-tasks".to_owned()));
-    further.extend(
-        arguments
-            .callbacks_to
-            .iter()
-            .map(|network| format!("--callbacks-to={network}")),
-    );
-    if let Some(claim) = &arguments.artifacts_claim {
-        further.push(format!("--artifacts-claim={claim}"));
+
+    #[test]
+    fn times_that_cannot_be_are_refused_before_any_cluster_is_asked() {
+        let run = |times: &[&str]| {
+            let words = [&["--kubeconfig=/nowhere"], times].concat();
+            let error = super::run(&called(&words).unwrap(), &Surroundings::default());
+            error.unwrap_err().to_string()
+        };
+        let refusal = run(&["--leader-elect-lease-duration=10s"]);
+        assert!(refusal.contains("--leader-elect-renew-deadline"), "{refusal}");
+        let unelected = run(&["--leader-elect-lease-duration=10s", "--leader-elect=false"]);
+        assert!(unelected.contains("/nowhere"), "{unelected}");
     }
-    if let Some(domain) = &arguments.cluster_domain {
-        further.push(format!("--cluster-domain={domain}"));
-    }
-    let configuration = match &arguments.controller_config_file {
-        // It was read before, and found to be right.
-        Some(path) => fs::read_to_string(path)?,
-        None => "accelerators: {}\n".to_owned(),
-    };
-    let own_namespace = arguments.lease_namespace.clone();
-    let objects = operator::manifests(&Deployment {
-        namespace: own_namespace.unwrap_or_else(|| OWN_NAMESPACE.to_owned()),
-        image: image.unwrap_or_else(default_image),
-        workflows: wants_workflows(arguments),
-        kinds: if arguments.kinds.is_empty() {
-            resources::kinds::ALL.to_vec()
-        } else {
-            kinds
-        },
-        namespaces: namespaces(arguments),
-        tasks: !arguments.no_tasks && namespaces(arguments).is_empty(),
-        arguments: further,
-        configuration,
-    });
-    for object in objects {
-        println!("---\n{}", manifests::yaml::to_string(&object).trim_end());
-    }
-    Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,10 @@
 //! The objects by which the operator runs in a cluster, made from the lists it works by itself.
 
+use std::collections::BTreeMap;
+
 use resources::{Kind, definitions};
 use serde_json::{Value, json};
-use training::Gang;
+use training::{Delivery, Gang};
 
 use crate::rights::{self, Right, rule};
 
@@ -18,14 +20,24 @@ pub struct Deployment {
     pub kinds: Vec<&'static Kind>,
     /// Those it looks after; without any it is the whole cluster.
     pub namespaces: Vec<String>,
+    /// Where pods get the program from.
+    pub tools: Delivery,
     /// Further arguments of the operator.
     pub arguments: Vec<String>,
-    /// The file of accelerators.
-    pub configuration: String,
+    pub configuration: Configuration,
     /// Whether it looks after workflows, too, which it does in the whole cluster.
     pub workflows: bool,
     /// Whether it looks after tasks, too, which it does in the whole cluster.
     pub tasks: bool,
+}
+
+/// Where the operator finds the file of accelerators.
+#[derive(Clone, Debug)]
+pub enum Configuration {
+    /// In a ConfigMap of its own, with this text.
+    Own(String),
+    /// In a ConfigMap that somebody else keeps.
+    Of { namespace: String, name: String },
 }
 
 /// All of them, in the order in which they can be applied.
@@ -50,12 +62,10 @@ pub fn manifests(deployment: &Deployment) -> Vec<Value> {
     }
     objects.push(object(deployment, "v1", "ServiceAccount", json!({})));
     objects.extend(roles(deployment));
-    objects.push(object(
-        deployment,
-        "v1",
-        "ConfigMap",
-        json!({"data": {"controller_config_file.yaml": deployment.configuration}}),
-    ));
+    if let Configuration::Own(text) = &deployment.configuration {
+        let data = json!({"data": {"controller_config_file.yaml": text}});
+        objects.push(object(deployment, "v1", "ConfigMap", data));
+    }
     objects.push(workload(deployment));
     objects
 }
@@ -79,7 +89,8 @@ fn named(api_version: &str, kind: &str, namespace: Option<&str>, mut content: Va
     content
 }
 
-/// Rights on jobs where they are, on the lease where it is, and on definitions, which have no namespace.
+/// Rights on jobs where they are, on the lease where it is, on definitions, which have no namespace, and on a
+/// ConfigMap that somebody else keeps.
 fn roles(deployment: &Deployment) -> Vec<Value> {
     // Somebody may install a gang scheduler later, and the operator finds it when it starts.
     let mut on_jobs = rights::on_jobs(&deployment.kinds, &Gang::Volcano);
@@ -91,8 +102,8 @@ fn roles(deployment: &Deployment) -> Vec<Value> {
     );
     on_jobs.extend(plugins.into_iter().filter(|right| right.resource == "podgroups"));
     let on_cluster = rights::on_definitions(false);
-    let mut objects = Vec::new();
-    if deployment.namespaces.is_empty() {
+    let mut places: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    let cluster = if deployment.namespaces.is_empty() {
         on_jobs.extend(on_cluster);
         if deployment.tasks {
             on_jobs.extend(rights::on_tasks());
@@ -100,31 +111,42 @@ fn roles(deployment: &Deployment) -> Vec<Value> {
         if deployment.workflows {
             on_jobs.extend(rights::on_workflows());
         }
-        objects.extend(role(deployment, None, &on_jobs));
+        rules(&on_jobs)
     } else {
-        objects.extend(role(deployment, None, &on_cluster));
         for namespace in &deployment.namespaces {
-            let mut rights = on_jobs.clone();
-            if *namespace == deployment.namespace {
-                rights.extend(rights::on_lease());
-            }
-            objects.extend(role(deployment, Some(namespace), &rights));
+            places.insert(namespace, rules(&on_jobs));
         }
+        rules(&on_cluster)
+    };
+    let own = places.entry(&deployment.namespace).or_default();
+    own.extend(rules(&rights::on_lease()));
+    if let Configuration::Of { namespace, name } = &deployment.configuration
+        && !deployment.namespaces.is_empty()
+        && !deployment.namespaces.contains(namespace)
+    {
+        let rule = json!({
+            "apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name], "verbs": ["get"],
+        });
+        places.entry(namespace).or_default().push(rule);
     }
-    if !deployment.namespaces.contains(&deployment.namespace) {
-        objects.extend(role(deployment, Some(&deployment.namespace), &rights::on_lease()));
+    let mut objects = Vec::from(role(deployment, None, &cluster));
+    for (namespace, rules) in places {
+        objects.extend(role(deployment, Some(namespace), &rules));
     }
     objects
 }
 
+fn rules(rights: &[Right]) -> Vec<Value> {
+    rights.iter().map(rule).collect()
+}
+
 /// A role and who has it.
-fn role(deployment: &Deployment, namespace: Option<&str>, rights: &[Right]) -> [Value; 2] {
+fn role(deployment: &Deployment, namespace: Option<&str>, rules: &[Value]) -> [Value; 2] {
     const API: &str = "rbac.authorization.k8s.io/v1";
     let (role, binding) = match namespace {
         Some(_) => ("Role", "RoleBinding"),
         None => ("ClusterRole", "ClusterRoleBinding"),
     };
-    let rules: Vec<Value> = rights.iter().map(rule).collect();
     [
         named(API, role, namespace, json!({"rules": rules})),
         named(
@@ -144,8 +166,16 @@ fn workload(deployment: &Deployment) -> Value {
         "operator".to_owned(),
         format!("--metrics-bind-address=0.0.0.0:{METRICS}"),
         format!("--health-probe-bind-address=0.0.0.0:{HEALTH}"),
-        "--controller-config-file=/etc/config/controller_config_file.yaml".to_owned(),
-        format!("--tools-image={}", deployment.image),
+        match &deployment.configuration {
+            Configuration::Own(_) => {
+                "--controller-config-file=/etc/config/controller_config_file.yaml".to_owned()
+            }
+            Configuration::Of { namespace, name } => format!("--controller-config-map={namespace}/{name}"),
+        },
+        match &deployment.tools {
+            Delivery::Image(image) => format!("--tools-image={image}"),
+            Delivery::HostPath(path) => format!("--tools-path={path}"),
+        },
     ];
     arguments.extend(
         deployment
@@ -157,7 +187,7 @@ fn workload(deployment: &Deployment) -> Value {
     let from_pod =
         |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
     let probe = |path: &str, seconds: u32| json!({"httpGet": {"path": path, "port": "health"}, "periodSeconds": seconds});
-    let container = json!({
+    let mut container = json!({
         "name": "operator",
         "image": deployment.image,
         "args": arguments,
@@ -177,8 +207,12 @@ fn workload(deployment: &Deployment) -> Value {
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": true,
         },
-        "volumeMounts": [{"name": "config", "mountPath": "/etc/config", "readOnly": true}],
     });
+    let mut volumes = json!([]);
+    if let Configuration::Own(_) = deployment.configuration {
+        container["volumeMounts"] = json!([{"name": "config", "mountPath": "/etc/config", "readOnly": true}]);
+        volumes = json!([{"name": "config", "configMap": {"name": NAME}}]);
+    }
     let annotations = json!({"prometheus.io/scrape": "true", "prometheus.io/port": METRICS.to_string()});
     let spec = json!({
         // The second takes over when the first is replaced or lost.
@@ -196,7 +230,7 @@ fn workload(deployment: &Deployment) -> Value {
                     "seccompProfile": {"type": "RuntimeDefault"},
                 },
                 "containers": [container],
-                "volumes": [{"name": "config", "configMap": {"name": NAME}}],
+                "volumes": volumes,
             },
         },
     });
@@ -215,8 +249,9 @@ mod tests {
             image: "registry/trainyard:1".to_owned(),
             kinds: ALL.to_vec(),
             namespaces: namespaces.iter().map(|name| (*name).to_owned()).collect(),
+            tools: Delivery::Image("registry/trainyard:1".to_owned()),
             arguments: Vec::new(),
-            configuration: "accelerators: {}\n".to_owned(),
+            configuration: Configuration::Own("accelerators: {}\n".to_owned()),
             tasks: namespaces.is_empty(),
             workflows: false,
         }
@@ -262,5 +297,37 @@ mod tests {
             .find(|object| object["kind"] == "ClusterRole")
             .unwrap();
         assert_eq!(cluster["rules"].as_array().unwrap().len(), 1);
+    }
+    #[test]
+    fn a_config_map_that_somebody_else_keeps_can_be_read_and_none_is_made() {
+        let of = |namespace: &str| {
+            let (namespace, name) = (namespace.to_owned(), "gpus".to_owned());
+            let deployment = Deployment {
+                configuration: Configuration::Of { namespace, name },
+                ..deployment(&["team"])
+            };
+            let objects = manifests(&deployment);
+            assert!(!kinds(&objects).contains(&"ConfigMap"));
+            let roles = objects.iter().filter(|object| object["kind"] == "Role");
+            let names = |role: &Value| -> Vec<Value> {
+                let rules = role["rules"].as_array().unwrap().iter();
+                rules
+                    .filter(|rule| rule["resourceNames"].is_array())
+                    .cloned()
+                    .collect()
+            };
+            let places: Vec<(String, usize)> = roles
+                .map(|role| (role["metadata"]["namespace"].to_string(), names(role).len()))
+                .collect();
+            places
+        };
+        let place = |name: &str, rules: usize| (format!("{name:?}"), rules);
+        assert_eq!(
+            of("lab"),
+            [place("lab", 1), place("team", 0), place("trainyard", 0)]
+        );
+        assert_eq!(of("trainyard"), [place("team", 0), place("trainyard", 1)]);
+        // There it may read all of them.
+        assert_eq!(of("team"), [place("team", 0), place("trainyard", 0)]);
     }
 }

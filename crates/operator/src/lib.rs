@@ -30,7 +30,7 @@ use tokio::task::JoinSet;
 use training::Settings;
 
 pub use definitions::install_all;
-pub use deployment::{Deployment, manifests};
+pub use deployment::{Configuration, Deployment, manifests};
 pub use metrics::Metrics;
 pub use process::{
     Beside, ConnectError, Connection, Election, GangChoice, ListenError, Notice, ProcessError,

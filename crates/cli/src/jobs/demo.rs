@@ -1,15 +1,17 @@
 //! `trainyard demo`: a distributed training on this machine, from nothing to what was learnt.
 
 mod progress;
+mod tidying;
 
 use std::{ops::ControlFlow, path::Path, process::ExitCode};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::spawn_blocking;
 
 use super::{
-    embedded::{self, Running},
+    departure::Departure,
+    embedded,
     follow::{Beginning, Ending, Heard, Voices, follow},
     job::{Job, State},
     place::{Cluster, Place},
@@ -26,19 +28,20 @@ use progress::{Learnt, Shown};
 
 const WORKERS: u32 = 4;
 const STEPS: u32 = 300;
-const INTERRUPTED: u8 = 130;
 
 /// Train a small model with several workers on this machine, and tidy up
 ///
 /// Starts the embedded cluster, or uses the one that runs; submits a PyTorchJob whose replicas learn to
 /// read digits together; shows how they do; removes the job, and stops the cluster if it was started for
-/// this. Only the cluster's data stays. No Python, GPU, root or network is needed.
+/// this and nobody else has begun to use it. Only the cluster's data stays, also after Ctrl-C. No Python, GPU,
+/// root or network is needed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   trainyard demo
   trainyard demo --workers 8 -o json
 
-Exit codes: 0 trained, 1 the accuracy was not reached, 2 it could not be done, 130 Ctrl-C")]
+Exit codes: 0 trained, 1 the accuracy was not reached, 2 it could not be done, 130 Ctrl-C,
+129 or 143 the signals HUP or TERM")]
 pub(crate) struct Arguments {
     /// How many replicas learn together [default: 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
@@ -57,29 +60,39 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let dir = arguments.data_dir.resolve(surroundings)?;
-    let running = embedded::ensure(&dir)?;
-    let is_new = running.is_new;
-    let result = train(arguments, surroundings, &dir, running);
-    let stopped = if is_new {
+    let Ended {
+        outcome,
+        is_new,
+        others,
+    } = wait_for(start_and_train(arguments, surroundings, &dir))?;
+    let is_stopped = is_new && others.is_empty();
+    let stopped = if is_stopped {
         embedded::wait_until_cleared(&dir);
         embedded::stop(&dir)
     } else {
         Ok(())
     };
-    let (outcome, next) = (result?, next(surroundings, is_new));
+    if is_new && !is_stopped {
+        eprintln!(
+            "the cluster goes on, as there is more on it: {}; `{}` stops it",
+            why::listed(&others),
+            dir.command("down")
+        );
+    }
+    let outcome = outcome?;
     stopped?;
     match outcome {
         Outcome::Trained { learnt, workers } => {
-            tell(arguments, &learnt, workers, &next);
+            tell(arguments, &learnt, workers, &next(surroundings, is_stopped));
             Ok(ExitCode::SUCCESS)
         }
         Outcome::NotReached(words) => {
             eprintln!("error: {words}");
             Ok(ExitCode::from(1))
         }
-        Outcome::Interrupted => {
-            eprintln!("interrupted; nothing is left behind but the cluster's data");
-            Ok(ExitCode::from(INTERRUPTED))
+        Outcome::Interrupted(code) => {
+            eprintln!("interrupted; nothing of the demo is left behind but the cluster's data");
+            Ok(ExitCode::from(code))
         }
     }
 }
@@ -88,27 +101,82 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
 enum Outcome {
     Trained { learnt: Learnt, workers: u32 },
     NotReached(String),
-    Interrupted,
+    Interrupted(u8),
 }
 
-fn train(
+/// What is to be told, and what is still to be tidied up.
+struct Ended {
+    outcome: Result<Outcome>,
+    /// Whether the cluster was started for this.
+    is_new: bool,
+    /// What others do on it, where it was.
+    others: Vec<String>,
+}
+
+async fn start_and_train(
     arguments: &Arguments,
     surroundings: &Surroundings,
     dir: &ClusterDir,
-    running: Running,
-) -> Result<Outcome> {
-    let workers = workers(arguments.workers, &running.instance)?;
-    let program = std::env::current_exe().context("cannot find this program")?;
-    let job = compose(&wish(arguments, workers, &program)?);
-    wait_for(async {
-        let place = Place::embedded(DataDir::of(dir.path.clone()));
-        let cluster = place.connect_to(running.instance, surroundings).await?;
-        let job = submit(&cluster, Framework::Pytorch.kind(), job).await?;
-        let outcome = watch(arguments, workers, &cluster, &job).await;
-        removal::ask_to_remove(&cluster, &job).await?;
-        removal::wait_until_gone(&cluster, &job).await?;
-        outcome
+) -> Result<Ended> {
+    let mut departure = Departure::listen()?;
+    let place = dir.clone();
+    let start = spawn_blocking(move || embedded::ensure(&place));
+    let started = departure.outlasted_by(start).await;
+    let running = started.context("the cluster could not be started")??;
+    let is_new = running.is_new;
+    let name = format!("demo-{}", short_random());
+    let place = Place::embedded(DataDir::of(dir.path.clone()));
+    let cluster = match place.connect_to(running.instance.clone(), surroundings).await {
+        Ok(cluster) => cluster,
+        Err(error) => {
+            return Ok(Ended {
+                outcome: Err(error),
+                is_new,
+                others: Vec::new(),
+            });
+        }
+    };
+    let outcome = train(arguments, &running.instance, &cluster, &name, &mut departure).await;
+    let others = if is_new {
+        // One that does not answer is of no use to others.
+        let others = departure.outlasted_by(tidying::others(&cluster, &name)).await;
+        others.unwrap_or_default()
+    } else {
+        Vec::new()
+    };
+    Ok(Ended {
+        outcome: outcome.map(|outcome| departure.left_by().map_or(outcome, Outcome::Interrupted)),
+        is_new,
+        others,
     })
+}
+
+async fn train(
+    arguments: &Arguments,
+    instance: &Instance,
+    cluster: &Cluster,
+    name: &str,
+    departure: &mut Departure,
+) -> Result<Outcome> {
+    if let Some(code) = departure.left_by() {
+        return Ok(Outcome::Interrupted(code));
+    }
+    let workers = workers(arguments.workers, instance)?;
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let job = compose(&wish(arguments, name, workers, &program)?);
+    let job = departure
+        .outlasted_by(submit(cluster, Framework::Pytorch.kind(), job))
+        .await?;
+    let outcome = watch(arguments, workers, cluster, &job, departure).await;
+    let removed = departure
+        .outlasted_by(async {
+            removal::ask_to_remove(cluster, &job).await?;
+            removal::wait_until_gone(cluster, &job).await
+        })
+        .await;
+    let outcome = outcome?;
+    removed?;
+    Ok(outcome)
 }
 
 /// Plain processes have no names and addresses of their own by which several would find each other.
@@ -130,7 +198,7 @@ fn workers(asked: Option<u32>, instance: &Instance) -> Result<u32> {
     }
 }
 
-fn wish(arguments: &Arguments, workers: u32, program: &Path) -> Result<Wish> {
+fn wish(arguments: &Arguments, name: &str, workers: u32, program: &Path) -> Result<Wish> {
     let program = program
         .to_str()
         .context("the path of this program is not text")?
@@ -144,7 +212,7 @@ fn wish(arguments: &Arguments, workers: u32, program: &Path) -> Result<Wish> {
         arguments.target_accuracy.to_string(),
     ];
     Ok(Wish {
-        name: format!("demo-{}", short_random()),
+        name: name.to_owned(),
         namespace: None,
         framework: Framework::Pytorch,
         nodes: workers,
@@ -170,7 +238,13 @@ fn wish(arguments: &Arguments, workers: u32, program: &Path) -> Result<Wish> {
 }
 
 /// Shows how the job does until it ends.
-async fn watch(arguments: &Arguments, workers: u32, cluster: &Cluster, job: &Job) -> Result<Outcome> {
+async fn watch(
+    arguments: &Arguments,
+    workers: u32,
+    cluster: &Cluster,
+    job: &Job,
+    departure: &mut Departure,
+) -> Result<Outcome> {
     let mut shown = Shown::new(workers, arguments.answer.output == Output::Text);
     let hear = |heard: Heard<'_>| {
         match heard {
@@ -180,17 +254,15 @@ async fn watch(arguments: &Arguments, workers: u32, cluster: &Cluster, job: &Job
         }
         ControlFlow::Continue(())
     };
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for the stop signal")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let ending = tokio::select! {
-        ending = follow(cluster, job.clone(), &Voices::Leading, Beginning::First, hear) => Some(ending?),
-        _ = interrupt.recv() => None,
-        _ = terminate.recv() => None,
+        biased;
+        code = departure.wait() => Err(code),
+        ending = follow(cluster, job.clone(), &Voices::Leading, Beginning::First, hear) => Ok(ending?),
     };
     shown.clear();
     match ending {
-        None => Ok(Outcome::Interrupted),
-        Some(Ending::Finished { job, .. }) => match shown.learnt() {
+        Err(code) => Ok(Outcome::Interrupted(code)),
+        Ok(Ending::Finished { job, .. }) => match shown.learnt() {
             Some(learnt) if job.state() == State::Succeeded => Ok(Outcome::Trained { learnt, workers }),
             Some(learnt) if learnt.accuracy < arguments.target_accuracy => Ok(Outcome::NotReached(format!(
                 "the workers read {:.1} % of the pictures right, and {:.1} % were wanted",
@@ -202,7 +274,7 @@ async fn watch(arguments: &Arguments, workers: u32, cluster: &Cluster, job: &Job
                 bail!("the training failed\n{}", why::as_text(&explanation));
             }
         },
-        Some(_) => bail!("somebody else has stopped or removed `{}`", job.name()),
+        Ok(_) => bail!("somebody else has stopped or removed `{}`", job.name()),
     }
 }
 

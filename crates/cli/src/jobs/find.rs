@@ -48,20 +48,34 @@ pub(crate) fn path_of_one(job: &Job) -> String {
 pub(crate) async fn find(cluster: &Cluster, reference: &str) -> Result<Job> {
     let (kinds, name) = meant(reference)?;
     let looks = stream::iter(kinds).map(|kind| get(cluster, kind, name));
-    let found: Vec<Option<Job>> = looks.buffered(cluster.lanes()).try_collect().await?;
-    let mut found: Vec<Job> = found.into_iter().flatten().collect();
-    match (found.pop(), found.is_empty()) {
-        (Some(job), true) => Ok(job),
-        (Some(last), false) => {
+    let looks: Vec<_> = looks.buffered(cluster.lanes()).collect().await;
+    let (mut found, forbidden) = sorted(looks)?;
+    match (found.pop(), found.is_empty(), forbidden) {
+        (Some(job), true, _) => Ok(job),
+        (Some(last), false, _) => {
             found.push(last);
             Err(ambiguous(name, &found))
         }
-        (None, _) => Err(Absent {
+        (None, _, Some(forbidden)) => Err(forbidden.into()),
+        (None, _, None) => Err(Absent {
             what: format!("training job `{reference}`"),
             namespace: cluster.namespace.clone(),
         }
         .into()),
     }
+}
+
+/// The jobs that were found, and a refusal to look for some. Who uses one kind may not be allowed to see the others.
+fn sorted(looks: Vec<Result<Option<Job>, ApiError>>) -> Result<(Vec<Job>, Option<ApiError>), ApiError> {
+    let (mut found, mut forbidden) = (Vec::new(), None);
+    for look in looks {
+        match look {
+            Ok(job) => found.extend(job),
+            Err(error) if error.is_forbidden() => forbidden = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((found, forbidden))
 }
 
 /// Every training job of a namespace, or of all.
@@ -173,5 +187,22 @@ mod tests {
             error.to_string(),
             "`a` is the name of several jobs: TFJob, JAXJob"
         );
+    }
+
+    #[test]
+    fn kinds_that_may_not_be_looked_at_do_not_hide_a_job_of_another() {
+        let refused = |code| ApiError::Refused {
+            code,
+            reason: String::new(),
+            message: "no".to_owned(),
+        };
+        let job = Job {
+            kind: &kinds::TF_JOB,
+            object: serde_json::json!({}),
+        };
+        let (found, forbidden) = sorted(vec![Err(refused(403)), Ok(Some(job)), Ok(None)]).unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(forbidden.is_some_and(|error| error.is_forbidden()));
+        assert!(sorted(vec![Err(refused(500))]).is_err());
     }
 }

@@ -10,7 +10,7 @@ use manifests::yaml;
 use serde_json::{Value, json};
 use training::{Delivery, Gang, Settings};
 
-use crate::{Surroundings, accelerators, advised};
+use crate::{Surroundings, accelerators, advised, operator::choices};
 use documents::{Document, Reading};
 
 /// Print the pods, services and other objects that training jobs would be made of, without a cluster
@@ -21,6 +21,8 @@ use documents::{Document, Reading};
   kubectl get pytorchjob digits -o yaml | trainyard render -f -
   trainyard render -f job.yaml --agent-image registry.example/trainyard:1
                               as on a cluster whose nodes do not have this program
+  trainyard render -f job.yaml --gang-scheduler-name coscheduler --cluster-domain cluster.local
+                              as by an operator that has these flags
 
 Owners have a uid only where the job has one. Objects that are no training jobs are passed over.
 
@@ -44,9 +46,17 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "NAME", default_value = "default")]
     namespace: String,
 
-    /// Who places the pods of a job together
+    /// Who places the pods of a job together, as an operator finds it on a cluster
     #[arg(long, value_name = "WHO", value_enum, default_value_t)]
     gang: Placer,
+
+    /// The same as the operator is told it: volcano, none, or the name of a scheduler with the coscheduling plugin
+    #[arg(long, value_name = "NAME", conflicts_with = "gang")]
+    gang_scheduler_name: Option<choices::Gang>,
+
+    /// The domain of the cluster, for names that TensorFlow and MPI are given
+    #[arg(long, value_name = "DOMAIN", env = "CUSTOM_CLUSTER_DOMAIN")]
+    cluster_domain: Option<String>,
 
     /// The image that brings this program into containers, instead of the machine they are on
     #[arg(long, value_name = "IMAGE")]
@@ -69,7 +79,7 @@ enum Placer {
     Embedded,
     /// Volcano, by its PodGroups
     Volcano,
-    /// The coscheduling plugin, by its PodGroups
+    /// The coscheduling plugin, by its PodGroups; pods stay with the scheduler they have
     SchedulerPlugins,
     /// Nobody
     None,
@@ -114,18 +124,30 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let accelerators = accelerators::read(arguments.controller_config_file.as_deref())?;
     let mut settings = cluster::training_settings(&program, accelerators);
-    settings.gang = match arguments.gang {
-        Placer::Embedded => Gang::Embedded,
-        Placer::Volcano => Gang::Volcano,
-        Placer::SchedulerPlugins => Gang::SchedulerPlugins {
-            scheduler: "scheduler-plugins-scheduler".to_owned(),
-        },
-        Placer::None => Gang::None,
-    };
+    settings.gang = gang(arguments);
+    settings.cluster_domain = arguments
+        .cluster_domain
+        .clone()
+        .filter(|domain| !domain.is_empty());
     if let Some(image) = &arguments.agent_image {
         settings.delivery = Delivery::Image(image.clone());
     }
     Ok(settings)
+}
+
+fn gang(arguments: &Arguments) -> Gang {
+    if let Some(choices::Gang(gang)) = &arguments.gang_scheduler_name {
+        return gang.clone();
+    }
+    match arguments.gang {
+        Placer::Embedded => Gang::Embedded,
+        Placer::Volcano => Gang::Volcano,
+        // A scheduler with the plugin may have any name, so that an operator that finds it names none.
+        Placer::SchedulerPlugins => Gang::SchedulerPlugins {
+            scheduler: String::new(),
+        },
+        Placer::None => Gang::None,
+    }
 }
 
 /// The children of all jobs, and what is wrong with those that are refused, with file, document and field.
@@ -179,6 +201,48 @@ spec:
       replicas: 2
       template: {spec: {containers: [{name: jax, image: host}]}}
 ";
+
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    /// What is made of a job by a command with these words.
+    fn rendered_by(words: &[&str], job: &str) -> Vec<Value> {
+        let words = [&["render", "job.yaml"], words].concat();
+        let arguments = <Command as clap::Parser>::parse_from(words).arguments;
+        let mut reading = Reading::default();
+        documents::sort("job.yaml", job, &mut reading).unwrap();
+        let (children, refusals) = render(&reading.jobs, "lab", &settings(&arguments).unwrap());
+        assert_eq!(refusals, [""; 0]);
+        children
+    }
+
+    #[test]
+    fn pods_have_the_scheduler_that_the_operator_gives_them() {
+        let scheduler = |words: &[&str]| {
+            let children = rendered_by(words, JOB);
+            let pod = children.iter().find(|child| child["kind"] == "Pod").unwrap();
+            pod["spec"]["schedulerName"].clone()
+        };
+        assert_eq!(scheduler(&["--gang=scheduler-plugins"]), Value::Null);
+        assert_eq!(scheduler(&["--gang=volcano"]), "volcano");
+        assert_eq!(scheduler(&["--gang-scheduler-name=volcano"]), "volcano");
+        assert_eq!(scheduler(&["--gang-scheduler-name=coscheduler"]), "coscheduler");
+        assert_eq!(scheduler(&["--gang-scheduler-name=none"]), Value::Null);
+    }
+
+    #[test]
+    fn names_have_the_domain_of_the_cluster_where_it_is_given() {
+        let job = JOB
+            .replace("JAXJob", "TFJob")
+            .replace("jaxReplicaSpecs", "tfReplicaSpecs")
+            .replace("name: jax", "name: tensorflow");
+        let names = |words: &[&str]| Value::Array(rendered_by(words, &job)).to_string();
+        assert!(!names(&[]).contains(".lab.svc.cluster.local"));
+        assert!(names(&["--cluster-domain=cluster.local"]).contains(".lab.svc.cluster.local:2222"));
+    }
 
     #[test]
     fn a_job_without_a_namespace_gets_the_one_asked_for() {

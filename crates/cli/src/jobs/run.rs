@@ -14,6 +14,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use kinds::quantity::Quantity;
 use manifests::yaml;
+use serde_json::Value;
 
 use super::{
     embedded,
@@ -106,12 +107,12 @@ pub(crate) struct Arguments {
     #[arg(short, long)]
     detach: bool,
 
-    /// Print the job instead of running it; nothing is started
+    /// Print the job as `--detach` would submit it instead of running it; nothing is started
     #[arg(long)]
     dry_run: bool,
 
-    /// The form of the job (`--dry-run`); `json` otherwise prints how it ended, and its output goes to
-    /// standard error
+    /// The form of the job (`--dry-run`), of what it is called (`--detach`), or of how it ended; then the
+    /// program's output goes to standard error
     #[arg(short, long, value_name = "FORMAT", value_enum)]
     output: Option<Format>,
 
@@ -127,6 +128,15 @@ pub(crate) struct Arguments {
 enum Format {
     Yaml,
     Json,
+}
+
+impl Format {
+    fn of(self, value: &Value) -> String {
+        match self {
+            Self::Yaml => yaml::to_string(value),
+            Self::Json => format!("{value:#}\n"),
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> ExitCode {
@@ -146,10 +156,7 @@ fn try_to_run(arguments: &Arguments, surroundings: &Surroundings) -> Result<u8> 
     asked::check(&wish)?;
     if arguments.dry_run {
         let job = compose(&wish);
-        match arguments.output {
-            Some(Format::Json) => println!("{job:#}"),
-            _ => print!("{}", yaml::to_string(&job)),
-        }
+        print!("{}", arguments.output.unwrap_or(Format::Yaml).of(&job));
         return Ok(0);
     }
     if let (Whose::Embedded { dir, .. }, Some(workspace)) = (&whose, &mut wish.workspace) {
@@ -167,5 +174,45 @@ fn amount(text: &str) -> Result<String, String> {
     match Quantity::parse(text) {
         Ok(amount) if !amount.is_negative() && !amount.is_zero() => Ok(text.to_owned()),
         _ => Err("an amount above zero is meant, such as 4, 500m or 8Gi".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    /// The job of a command with these words.
+    fn job(words: &[&str]) -> Value {
+        let words = [&["run", "--image=x", "--nodes=2"], words, &["--", "train"]].concat();
+        let arguments = Command::parse_from(words).arguments;
+        let whose = Whose::Other(Vec::new());
+        compose(&asked::wish(&arguments, &Surroundings::default(), &whose).unwrap())
+    }
+
+    #[test]
+    fn a_dry_run_shows_a_job_that_needs_nobody_to_end_what_still_runs() {
+        let policy = |words: &[&str]| job(words)["spec"]["runPolicy"]["cleanPodPolicy"].clone();
+        assert_eq!(policy(&[]), "None");
+        assert_eq!(policy(&["--detach"]), "Running");
+        assert_eq!(policy(&["--dry-run"]), "Running");
+    }
+
+    #[test]
+    fn answers_have_the_form_that_is_asked_for() {
+        let answer = json!({"name": "digits", "exitCode": null});
+        assert_eq!(Format::Yaml.of(&answer), "exitCode: null\nname: digits\n");
+        assert_eq!(
+            Format::Json.of(&answer),
+            "{\n  \"exitCode\": null,\n  \"name\": \"digits\"\n}\n"
+        );
     }
 }

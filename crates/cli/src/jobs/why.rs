@@ -4,6 +4,7 @@ mod causes;
 mod exits;
 mod observe;
 mod of_job;
+mod of_message;
 mod of_pod;
 mod subject;
 
@@ -32,8 +33,10 @@ use causes::{Class, Explanation, explain};
 KIND may be any training kind, pod, job, deployment, replicaset, statefulset, daemonset or
 persistentvolumeclaim.
 
+What you may not look at is named, and everything else is looked at.
+
 Exit codes: 0 nothing stands in its way, 1 something does, or there is no such thing;
-2 that could not be found out"))]
+2 that could not be found out, as where you may not look at pods"))]
 pub(crate) struct Arguments {
     /// A name, or KIND/NAME
     #[arg(value_name = "[KIND/]NAME")]
@@ -53,8 +56,19 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
             Output::Json => println!("{:#}", as_json(&explanation)),
             Output::Text => print!("{}", as_text(&explanation)),
         }
-        Ok(ExitCode::from(u8::from(explanation.is_trouble())))
+        Ok(ExitCode::from(code(&explanation)))
     })
+}
+
+/// Without a look at pods nobody can say that all is well.
+fn code(explanation: &Explanation) -> u8 {
+    if explanation.is_trouble() {
+        1
+    } else if explanation.unseen.contains(&observe::PODS) {
+        2
+    } else {
+        0
+    }
 }
 
 /// What is to be said about something.
@@ -75,7 +89,11 @@ pub(crate) fn as_text(explanation: &Explanation) -> String {
         _ => text.push('\n'),
     }
     if explanation.causes.is_empty() && !explanation.is_trouble() {
-        text += "\nNothing stands in its way.\n";
+        text += if explanation.unseen.is_empty() {
+            "\nNothing stands in its way.\n"
+        } else {
+            "\nNothing that can be seen stands in its way.\n"
+        };
     }
     for (index, cause) in explanation.causes.iter().enumerate() {
         let who = match cause.who.as_slice() {
@@ -87,11 +105,17 @@ pub(crate) fn as_text(explanation: &Explanation) -> String {
             text += &format!("   hint: {advice}\n");
         }
     }
+    if !explanation.unseen.is_empty() {
+        text += &format!(
+            "\nnote: you may not look at {} there\n",
+            explanation.unseen.join(", ")
+        );
+    }
     text
 }
 
 /// `worker-0, worker-1 and 6 more`.
-fn listed(names: &[String]) -> String {
+pub(crate) fn listed(names: &[String]) -> String {
     const SHOWN: usize = 3;
     let shown = names[..names.len().min(SHOWN)].join(", ");
     match names.len().saturating_sub(SHOWN) {
@@ -114,5 +138,6 @@ fn as_json(explanation: &Explanation) -> Value {
         "state": explanation.state,
         "message": explanation.message,
         "causes": explanation.causes.iter().map(cause).collect::<Value>(),
+        "unseen": explanation.unseen,
     })
 }

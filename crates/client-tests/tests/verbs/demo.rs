@@ -2,9 +2,10 @@
 
 use std::{
     fs,
+    io::{BufRead as _, BufReader, Read as _},
     os::unix::{fs::chown, process::CommandExt as _},
     path::Path,
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use client_tests::{Output, Server, Shell, User, binary, run};
@@ -13,6 +14,10 @@ use serde_json::Value;
 const NOBODY: u32 = 65_534;
 
 fn trainyard(user: User, home: &Path, arguments: &[&str]) -> Output {
+    run(&mut command(user, home, arguments), "")
+}
+
+fn command(user: User, home: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary());
     command
         .args(arguments)
@@ -24,7 +29,24 @@ fn trainyard(user: User, home: &Path, arguments: &[&str]) -> Output {
     if user == User::Nobody {
         command.uid(NOBODY).gid(NOBODY);
     }
-    run(&mut command, "")
+    command
+}
+
+/// Runs the demo, and does something when it has said this; its code, and all that it has said.
+fn disturbed(home: &Path, said: &str, disturb: impl FnOnce(u32)) -> (Option<i32>, String) {
+    let mut demo = command(User::Us, home, &["demo", "--workers", "2"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(demo.stderr.take().unwrap());
+    let mut all = String::new();
+    while !all.contains(said) {
+        assert_ne!(lines.read_line(&mut all).unwrap(), 0, "{all}");
+    }
+    disturb(demo.id());
+    lines.read_to_string(&mut all).unwrap();
+    (demo.wait().unwrap().code(), all)
 }
 
 #[test]
@@ -76,4 +98,45 @@ fn the_demo_uses_the_cluster_that_runs_and_says_when_too_little_was_learnt() {
     assert_eq!(server.status()["pid"], server.pid(), "the cluster goes on");
     let jobs: Value = serde_json::from_str(&shell.ok("trainyard ps -a -o json")).unwrap();
     assert_eq!(jobs, Value::Array(Vec::new()), "the job is removed");
+}
+
+#[test]
+fn a_demo_that_is_interrupted_leaves_no_job_and_no_cluster_whenever_it_is() {
+    for (signal, code, said) in [
+        ("-HUP", 129, "starting the embedded cluster"),
+        ("-INT", 130, "starting the embedded cluster"),
+        ("-TERM", 143, "2 of 2 workers run"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path();
+        let (ended, all) = disturbed(home, said, |demo| {
+            run(Command::new("kill").args([signal, &demo.to_string()]), "");
+        });
+        assert_eq!(ended, Some(code), "{all}");
+        assert!(all.contains("nothing of the demo is left behind"), "{all}");
+        assert_eq!(trainyard(User::Us, home, &["status"]).code, 1, "{all}");
+        let up = trainyard(User::Us, home, &["up", "--detach", "--listen", "127.0.0.1:0"]);
+        let jobs = trainyard(User::Us, home, &["ps", "-a", "-o", "json"]);
+        trainyard(User::Us, home, &["down"]);
+        assert_eq!(jobs.stdout.trim(), "[]", "{up:?} {jobs:?}");
+    }
+}
+
+#[test]
+fn a_cluster_that_the_demo_has_started_goes_on_while_others_use_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    let (ended, all) = disturbed(home, "2 of 2 workers run", |_| {
+        let words = ["run", "--detach", "--name", "mine", "--", "sleep", "1000"];
+        let run = trainyard(User::Us, home, &words);
+        assert_eq!(run.code, 0, "{run:?}");
+    });
+    let status = trainyard(User::Us, home, &["status"]);
+    trainyard(User::Us, home, &["down"]);
+    assert_eq!(ended, Some(0), "{all}");
+    assert!(
+        all.contains("the cluster goes on, as there is more on it: PyTorchJob/mine"),
+        "{all}"
+    );
+    assert_eq!(status.code, 0, "{status:?}");
 }

@@ -51,6 +51,11 @@ fn bad_input_is_refused_and_nothing_is_started() {
         ("rm", 2, "required"),
         ("rm --all", 2, "no cluster runs in"),
         ("render -f gone.yaml", 2, "cannot read `gone.yaml`"),
+        (
+            "operator --leader-elect-lease-duration 10s",
+            2,
+            "must be longer than --leader-elect-renew-deadline",
+        ),
         ("demo --workers 0", 2, "0 is not in 1..="),
     ] {
         let output = trainyard(line);
@@ -63,6 +68,11 @@ fn bad_input_is_refused_and_nothing_is_started() {
     assert!(
         dry.stdout.contains("kind: PyTorchJob") && dry.stdout.contains("- --fast"),
         "{}",
+        dry.stdout
+    );
+    assert!(
+        dry.stdout.contains("cleanPodPolicy: Running"),
+        "nobody stays with it: {}",
         dry.stdout
     );
     assert!(!folder.path().join("data").exists(), "nothing was started");

@@ -50,7 +50,8 @@ pub(super) fn wish(arguments: &Arguments, surroundings: &Surroundings, whose: &W
         environment: environment(&arguments.env, surroundings)?,
         command: words.clone(),
         retries: arguments.retries,
-        is_attended: !arguments.detach,
+        // What is printed is for whoever applies it, and nobody stays with it then.
+        is_attended: !arguments.detach && !arguments.dry_run,
         workspace,
     })
 }

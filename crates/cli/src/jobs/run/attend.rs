@@ -1,14 +1,14 @@
 //! Staying with a job: its output, its end, and the ways back to it.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Arguments, Format, NOT_RUN, ending};
+use super::{Arguments, NOT_RUN, ending};
 use crate::{
     Surroundings,
     jobs::{
         audience::Audience,
+        departure::{Departure, INTERRUPTED, STOPPED},
         follow::{Beginning, Ending, Heard, Voices, follow},
         job::Job,
         place::Cluster,
@@ -17,10 +17,6 @@ use crate::{
     },
 };
 
-const HUNG_UP: u8 = 129;
-const INTERRUPTED: u8 = 130;
-const STOPPED: u8 = 143;
-
 /// Stays with the job until it ends or the user goes.
 pub(super) async fn attend(
     arguments: &Arguments,
@@ -28,10 +24,9 @@ pub(super) async fn attend(
     cluster: &Cluster,
     job: Job,
 ) -> Result<u8> {
-    let is_json = arguments.output == Some(Format::Json);
     if arguments.detach {
         match arguments.output {
-            Some(_) => println!("{:#}", told(&job, None)),
+            Some(format) => print!("{}", format.of(&told(&job, None))),
             None => println!("{}", job.reference()),
         }
         eprintln!("{}", ways_back(cluster, job.name()));
@@ -50,14 +45,15 @@ pub(super) async fn attend(
         Voices::Leading
     };
     let hear = |heard: Heard<'_>| audience.hear(&heard);
+    let mut departure = Departure::listen()?;
     let (ending, left_by) = tokio::select! {
         ending = follow(cluster, job.clone(), &voices, Beginning::First, hear) => (ending?, INTERRUPTED),
-        code = departure() => (Ending::Unheard, code?),
+        code = departure.wait() => (Ending::Unheard, code),
     };
     audience.clear();
     let (job, code) = conclude(cluster, job, ending, left_by).await?;
-    if is_json {
-        println!("{:#}", told(&job, Some(code)));
+    if let Some(format) = arguments.output {
+        print!("{}", format.of(&told(&job, Some(code))));
     }
     Ok(code)
 }
@@ -66,22 +62,9 @@ fn printer(arguments: &Arguments, surroundings: &Surroundings) -> Printer {
     let form = if arguments.all { Form::Named } else { Form::Plain };
     let printer = Printer::new(form, terminal::has_colours(surroundings));
     match arguments.output {
-        Some(Format::Json) => printer.on_stderr(),
-        _ => printer,
+        Some(_) => printer.on_stderr(),
+        None => printer,
     }
-}
-
-/// Waits for the user to go, and says with which code.
-async fn departure() -> Result<u8> {
-    let listen = |kind| signal(kind).context("cannot listen for signals");
-    let mut interrupt = listen(SignalKind::interrupt())?;
-    let mut terminate = listen(SignalKind::terminate())?;
-    let mut hang_up = listen(SignalKind::hangup())?;
-    Ok(tokio::select! {
-        _ = interrupt.recv() => INTERRUPTED,
-        _ = terminate.recv() => STOPPED,
-        _ = hang_up.recv() => HUNG_UP,
-    })
 }
 
 /// Says how it ended, and leaves everything in order.

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{of_job, of_pod, subject::Subject};
-use crate::jobs::job::text;
+use super::{of_job, of_message, of_pod, subject::Subject};
+use crate::jobs::job::{State, text};
 
 /// Everything that is known about something.
 #[derive(Debug)]
@@ -22,7 +22,16 @@ pub(super) struct Observed {
     pub(super) events: Vec<Value>,
     /// The last line that the programs of pods have printed, by the name of the pod.
     pub(super) last_lines: BTreeMap<String, String>,
+    /// Kinds of objects that whoever asks may not look at.
+    pub(super) unseen: Vec<&'static str>,
     pub(super) now: Timestamp,
+}
+
+impl Observed {
+    /// Whether nothing is known of a kind of objects, which is not to say that there are none.
+    pub(super) fn has_not_seen(&self, kind: &str) -> bool {
+        self.unseen.contains(&kind)
+    }
 }
 
 /// What kind of cause it is, in the order in which they are told.
@@ -100,6 +109,8 @@ pub(crate) struct Explanation {
     /// What of the message is not known anyway.
     pub(crate) detail: String,
     pub(crate) causes: Vec<Cause>,
+    /// Kinds of objects that may not be looked at.
+    pub(crate) unseen: Vec<&'static str>,
     /// Whether it has ended badly, whatever is still known of it.
     pub(super) has_failed: bool,
 }
@@ -127,6 +138,7 @@ pub(super) fn explain(observed: &Observed, command: &dyn Fn(&str) -> String) -> 
         message: subject.message(),
         detail: subject.detail(),
         causes: joined(causes),
+        unseen: observed.unseen.clone(),
         has_failed: subject.has_failed(),
     }
 }
@@ -170,7 +182,11 @@ fn warnings(observed: &Observed, told: &[Cause]) -> Vec<Cause> {
             same && cause.what.split(':').next() == Some(reason)
         });
         if !is_told && !is_known {
-            let cause = Cause::new(classed(reason, message), format!("{reason}: {message}"));
+            let class = match classed(reason, message) {
+                Class::Refused if is_complete(&observed.subject) => Class::Warned,
+                class => class,
+            };
+            let cause = Cause::new(class, format!("{reason}: {message}"));
             found.push(match who.pod() {
                 Some(pod) => cause.of(pod),
                 None => cause,
@@ -225,7 +241,7 @@ fn accounts_for(class: Class, reason: &str) -> bool {
             matches!(class, Class::NotStarted | Class::Failed | Class::Missing)
         }
         "FailedMount" | "FailedAttachVolume" => class == Class::Missing,
-        "FailedCreate" | "FailedCreatePod" => class == Class::Refused,
+        reason if is_refusal(reason) => class == Class::Refused,
         _ => class == Class::Failed || class == Class::Refused,
     }
 }
@@ -234,9 +250,24 @@ fn classed(reason: &str, message: &str) -> Class {
     match reason {
         "FailedMount" | "FailedAttachVolume" => Class::Missing,
         "FailedScheduling" => Class::Unplaced,
-        "FailedCreate" | "FailedCreatePod" => Class::Refused,
+        reason if is_refusal(reason) => Class::Refused,
         _ if message.contains("exceeded quota") => Class::Refused,
         _ => Class::Warned,
+    }
+}
+
+/// Whether this says that something was not made: `FailedCreatePod`, `FailedCreateConfigMap`. That of a pod's sandbox is
+/// its node's, which tries again.
+fn is_refusal(reason: &str) -> bool {
+    let is_of_node = reason == "FailedCreatePodSandBox";
+    reason == "ErrResourceExists" || (reason.starts_with("FailedCreate") && !is_of_node)
+}
+
+/// Whether a job runs and has all it needs: what was refused before has been made since.
+fn is_complete(subject: &Subject) -> bool {
+    match subject {
+        Subject::Job(job) => job.state() == State::Running && of_message::waits_for(job).is_empty(),
+        Subject::Other { .. } => false,
     }
 }
 

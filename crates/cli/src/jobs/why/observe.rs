@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::Result;
-use futures_util::{StreamExt as _, TryStreamExt as _, future::join_all, stream};
+use futures_util::{StreamExt as _, future::join_all, stream};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -25,6 +25,10 @@ use crate::{
     },
 };
 
+pub(super) const PODS: &str = "pods";
+pub(super) const CLAIMS: &str = "persistentvolumeclaims";
+pub(super) const QUOTAS: &str = "resourcequotas";
+
 /// So many pods are asked for their last line.
 const MOST_LINES: usize = 8;
 
@@ -32,16 +36,20 @@ pub(super) async fn observe(cluster: &Cluster, reference: &str) -> Result<Observ
     let subject = subject(cluster, reference).await?;
     let api = &cluster.api;
     let namespace = escaped(subject.namespace());
-    let core = |plural: &str| format!("/api/v1/namespaces/{namespace}/{plural}");
-    let paths = [
-        core("pods"),
-        core("persistentvolumeclaims"),
-        core("resourcequotas"),
+    let core = |plural: &'static str| (plural, format!("/api/v1/namespaces/{namespace}/{plural}"));
+    let places = [
+        core(PODS),
+        core(CLAIMS),
+        core(QUOTAS),
         core("events"),
-        format!("/apis/batch/v1/namespaces/{namespace}/jobs"),
-        format!("/apis/apps/v1/namespaces/{namespace}/replicasets"),
+        ("jobs", format!("/apis/batch/v1/namespaces/{namespace}/jobs")),
+        (
+            "replicasets",
+            format!("/apis/apps/v1/namespaces/{namespace}/replicasets"),
+        ),
     ];
-    let [pods, claims, quotas, events, batch_jobs, replica_sets] = lists(cluster, paths).await?;
+    let ([pods, claims, quotas, events, batch_jobs, replica_sets], unseen) =
+        lists(api, cluster.lanes(), places).await?;
     let between: Vec<Value> = batch_jobs
         .into_iter()
         .chain(replica_sets)
@@ -57,18 +65,28 @@ pub(super) async fn observe(cluster: &Cluster, reference: &str) -> Result<Observ
         quotas,
         events,
         last_lines,
+        unseen,
         now: Timestamp::now(),
     })
 }
 
-async fn lists<const N: usize>(cluster: &Cluster, paths: [String; N]) -> Result<[Vec<Value>; N], ApiError> {
-    let mut lists = std::array::from_fn(|_| Vec::new());
-    let answers = stream::iter(&paths).map(|path| cluster.api.list(path));
-    let answers: Vec<_> = answers.buffered(cluster.lanes()).try_collect().await?;
-    for (list, answer) in lists.iter_mut().zip(answers) {
-        *list = answer.unwrap_or_default();
+/// The objects of each place, and the names of those that may not be looked at.
+async fn lists<const N: usize>(
+    api: &Api,
+    lanes: usize,
+    places: [(&'static str, String); N],
+) -> Result<([Vec<Value>; N], Vec<&'static str>), ApiError> {
+    let (mut lists, mut unseen) = (std::array::from_fn(|_| Vec::new()), Vec::new());
+    let answers = stream::iter(&places).map(|(_, path)| api.list(path));
+    let answers: Vec<_> = answers.buffered(lanes).collect().await;
+    for ((list, answer), (name, _)) in lists.iter_mut().zip(answers).zip(&places) {
+        match answer {
+            Ok(found) => *list = found.unwrap_or_default(),
+            Err(error) if error.is_forbidden() => unseen.push(*name),
+            Err(error) => return Err(error),
+        }
     }
-    Ok(lists)
+    Ok((lists, unseen))
 }
 
 /// A name alone is a training job's, else a pod's or a batch Job's.
@@ -87,16 +105,21 @@ async fn subject(cluster: &Cluster, reference: &str) -> Result<Subject> {
             .await?
             .ok_or_else(|| absent(cluster, reference));
     }
+    let mut refusal = None;
     match find::find(cluster, reference).await {
         Err(error) if error.is::<Absent>() => {}
+        Err(error) if error.downcast_ref().is_some_and(ApiError::is_forbidden) => refusal = Some(error),
         found => return found.map(Subject::Job),
     }
     for kind in [&POD, &BATCH_JOB] {
-        if let Some(subject) = other(cluster, kind, reference).await? {
-            return Ok(subject);
+        match other(cluster, kind, reference).await {
+            Ok(Some(subject)) => return Ok(subject),
+            Ok(None) => {}
+            Err(error) if error.is_forbidden() => refusal = Some(error.into()),
+            Err(error) => return Err(error.into()),
         }
     }
-    Err(absent(cluster, reference))
+    Err(refusal.unwrap_or_else(|| absent(cluster, reference)))
 }
 
 fn absent(cluster: &Cluster, reference: &str) -> anyhow::Error {
@@ -169,4 +192,50 @@ async fn last_lines(api: &Api, pods: &[(String, Arc<Value>)]) -> BTreeMap<String
             Some((name.to_owned(), line.trim().to_owned()))
         });
     join_all(lines).await.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        future::{Ready, ready},
+        task::{Context, Poll},
+    };
+
+    use http::{Request, Response};
+    use kube::{Client, client::Body};
+    use tower_service::Service;
+
+    use super::*;
+
+    /// A cluster with one object of each kind, of which quotas may not be looked at.
+    #[derive(Clone)]
+    struct Guarded;
+
+    impl Service<Request<Body>> for Guarded {
+        type Response = Response<Body>;
+        type Error = Infallible;
+        type Future = Ready<Result<Response<Body>, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, request: Request<Body>) -> Self::Future {
+            let is_open = !request.uri().path().ends_with(QUOTAS);
+            let body = Body::from(b"{\"items\": [{}]}".to_vec());
+            let mut answer = Response::new(body);
+            *answer.status_mut() = if is_open { 200 } else { 403 }.try_into().unwrap();
+            ready(Ok(answer))
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_forbidden_does_not_hide_the_rest() {
+        let api = Api::new(Client::new(Guarded, "n"), "there".to_owned());
+        let places = [PODS, QUOTAS, CLAIMS].map(|name| (name, format!("/api/v1/{name}")));
+        let (lists, unseen) = lists(&api, 1, places).await.unwrap();
+        assert_eq!(lists.map(|list| list.len()), [1, 0, 1]);
+        assert_eq!(unseen, [QUOTAS]);
+    }
 }

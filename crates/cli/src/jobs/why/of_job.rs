@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use super::{
     causes::{Cause, Class, Observed},
+    observe::QUOTAS,
+    of_message,
     subject::Subject,
 };
 use crate::jobs::{
@@ -71,6 +73,7 @@ fn of_training_job(
             ));
         }
     }
+    causes.extend(of_message::causes(job));
     causes.extend(restarts(job, observed));
 }
 
@@ -140,7 +143,11 @@ fn refused_creation(observed: &Observed) -> Option<Cause> {
     );
     Some(cause.advise(format!(
         "wait for others to end, ask for less, or raise the quota ({})",
-        quotas(&observed.quotas)
+        if observed.has_not_seen(QUOTAS) {
+            "its numbers may not be looked at".to_owned()
+        } else {
+            quotas(&observed.quotas)
+        }
     )))
 }
 

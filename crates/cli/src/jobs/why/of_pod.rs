@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{
     causes::{Cause, Class, Observed},
     exits,
+    observe::CLAIMS,
 };
 use crate::jobs::job::text;
 
@@ -217,8 +218,9 @@ fn claims(pod: &Value, observed: &Observed) -> Vec<Cause> {
     let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
     let names = volumes.filter_map(|volume| volume["persistentVolumeClaim"]["claimName"].as_str());
     let is_placed = !text(&pod["spec"]["nodeName"]).is_empty();
+    let is_told = !is_placed && !observed.has_not_seen(CLAIMS);
     names
-        .filter(|_| !is_placed)
+        .filter(|_| is_told)
         .filter_map(|name| claim(name, observed))
         .collect()
 }

@@ -24,6 +24,7 @@ fn observed(job: Value, pods: &[(&str, Value)]) -> Observed {
         quotas: Vec::new(),
         events: Vec::new(),
         last_lines: BTreeMap::new(),
+        unseen: Vec::new(),
         now: "2026-01-01T00:01:00Z".parse().unwrap(),
     }
 }
@@ -208,4 +209,49 @@ fn the_past_is_told_last_and_is_no_trouble_by_itself() {
     });
     let what = "it was restarted 2 times of 5 allowed; last because of worker-7 exit 137, OOMKilled; the next start is in 20s";
     assert!(!check(&observed(job, &[]), &[("", what)]).is_trouble());
+}
+
+#[test]
+fn whatever_the_cluster_does_not_let_be_made_is_trouble_until_the_job_is_whole() {
+    let event = |reason: &str| {
+        json!({
+            "type": "Warning", "reason": reason, "message": "Error creating: no",
+            "involvedObject": {"uid": "job"},
+        })
+    };
+    for reason in [
+        "FailedCreateConfigMap",
+        "FailedCreateRole",
+        "FailedCreateServiceAccount",
+        "FailedCreatePod",
+        "ErrResourceExists",
+    ] {
+        let what = format!("{reason}: Error creating: no");
+        let of = |condition: &str| {
+            let mut job = state(condition);
+            job["status"]["conditions"][0]["message"] = json!("PyTorchJob digits is well.");
+            let mut observed = observed(job, &[]);
+            observed.events = vec![event(reason)];
+            check(&observed, &[("", &what)]).is_trouble()
+        };
+        assert!(of("Created"), "{reason}");
+        assert!(!of("Running"), "{reason}: it was made since");
+    }
+}
+
+#[test]
+fn what_may_not_be_looked_at_is_not_said_to_be_missing() {
+    let volume = json!({"name": "v", "persistentVolumeClaim": {"claimName": "data"}});
+    let pod = json!({"spec": {"volumes": [volume]}, "status": {"phase": "Pending"}});
+    let mut observed = observed(state("Created"), &[("worker-0", pod)]);
+    observed.unseen = vec!["persistentvolumeclaims"];
+    let explanation = check(&observed, &[]);
+    assert_eq!(explanation.unseen, ["persistentvolumeclaims"]);
+    let text = crate::jobs::why::as_text(&explanation);
+    assert!(
+        text.ends_with(
+            "\nNothing that can be seen stands in its way.\n\nnote: you may not look at persistentvolumeclaims there\n"
+        ),
+        "{text}"
+    );
 }

@@ -1,0 +1,146 @@
+//! `--print-manifests`: what was given on the command line, as the arguments of an operator in the cluster.
+
+use std::{fs, process::ExitCode};
+
+use anyhow::Result;
+use operator::{Configuration, Deployment, Times};
+use training::Delivery;
+
+use super::{Arguments, choices, default_image, election, kinds, namespaces, wants_workflows};
+
+/// The namespace of the operator.
+const OWN_NAMESPACE: &str = "trainyard";
+
+pub(super) fn print(arguments: &Arguments) -> Result<ExitCode> {
+    for object in operator::manifests(&deployment(arguments)?) {
+        println!("---\n{}", manifests::yaml::to_string(&object).trim_end());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn deployment(arguments: &Arguments) -> Result<Deployment> {
+    let image = arguments.image.clone().or_else(|| arguments.tools_image.clone());
+    let image = image.unwrap_or_else(default_image);
+    let tools = match (&arguments.tools_path, &arguments.tools_image) {
+        (Some(path), _) => Delivery::HostPath(path.clone()),
+        (None, tools) => Delivery::Image(tools.as_ref().unwrap_or(&image).clone()),
+    };
+    let configuration = match (
+        &arguments.controller_config_map,
+        &arguments.controller_config_file,
+    ) {
+        (Some(choices::Object { namespace, name }), _) => Configuration::Of {
+            namespace: namespace.clone(),
+            name: name.clone(),
+        },
+        // It was read before, and found to be right.
+        (None, Some(path)) => Configuration::Own(fs::read_to_string(path)?),
+        (None, None) => Configuration::Own("accelerators: {}\n".to_owned()),
+    };
+    let own_namespace = arguments.lease_namespace.clone();
+    Ok(Deployment {
+        namespace: own_namespace.unwrap_or_else(|| OWN_NAMESPACE.to_owned()),
+        image,
+        workflows: wants_workflows(arguments),
+        kinds: if arguments.kinds.is_empty() {
+            resources::kinds::ALL.to_vec()
+        } else {
+            kinds(arguments)
+        },
+        namespaces: namespaces(arguments),
+        tasks: !arguments.no_tasks && namespaces(arguments).is_empty(),
+        tools,
+        arguments: further(arguments),
+        configuration,
+    })
+}
+
+/// What the operator does not do by itself, in the words in which it is told so.
+fn further(arguments: &Arguments) -> Vec<String> {
+    let mut further = Vec::new();
+    if !arguments.kinds.is_empty() {
+        let mut names: Vec<String> = kinds(arguments).iter().map(|kind| kind.definition()).collect();
+        if wants_workflows(arguments) {
+            names.push(choices::WORKFLOWS[0].to_owned());
+        }
+        further.push(format!("--kinds={}", names.join(",")));
+    }
+    if let Some(choices::Gang(gang)) = &arguments.gang_scheduler_name {
+        further.push(format!("--gang-scheduler-name={}", choices::gang_name(gang)));
+    }
+    further.extend(arguments.no_tasks.then(|| "--no-tasks".to_owned()));
+    let networks = arguments.callbacks_to.iter();
+    further.extend(networks.map(|network| format!("--callbacks-to={network}")));
+    if let Some(claim) = &arguments.artifacts_claim {
+        further.push(format!("--artifacts-claim={claim}"));
+    }
+    if let Some(domain) = &arguments.cluster_domain {
+        further.push(format!("--cluster-domain={domain}"));
+    }
+    if let Some(threads) = arguments.controller_threads {
+        further.push(format!("--controller-threads={threads}"));
+    }
+    if arguments.lease_name != super::LEASE {
+        further.push(format!("--lease-name={}", arguments.lease_name));
+    }
+    further.extend(times(arguments));
+    further
+}
+
+fn times(arguments: &Arguments) -> impl Iterator<Item = String> {
+    let (given, usual) = (election::times(arguments), Times::default());
+    let times = [
+        ("lease-duration", given.lease, usual.lease),
+        ("renew-deadline", given.renew_within, usual.renew_within),
+        ("retry-period", given.look_every, usual.look_every),
+    ];
+    let unusual = times.into_iter().filter(|(_, given, usual)| given != usual);
+    unusual.map(|(name, given, _)| format!("--leader-elect-{name}={}ms", given.as_millis()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::{super::tests::called, *};
+
+    /// The arguments of the printed Deployment.
+    fn printed(words: &[&str]) -> Vec<String> {
+        let words = [&["--print-manifests", "--image=trainyard:1"], words].concat();
+        let objects = operator::manifests(&deployment(&called(&words).unwrap()).unwrap());
+        let workload = objects.last().unwrap();
+        let container = &workload["spec"]["template"]["spec"]["containers"][0];
+        assert_eq!(container["image"], "trainyard:1");
+        let arguments = container["args"].as_array().unwrap().iter();
+        arguments.filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_was_given_reaches_the_operator_that_is_printed() {
+        for given in [
+            "--controller-config-map=lab/gpus",
+            "--tools-image=tools:2",
+            "--tools-path=/opt/trainyard",
+            "--lease-name=second",
+            "--controller-threads=7",
+            "--leader-elect-lease-duration=20000ms",
+            "--cluster-domain=cluster.local",
+        ] {
+            assert!(printed(&[given]).contains(&given.to_owned()), "{given}");
+        }
+    }
+
+    #[test]
+    fn what_is_printed_can_be_given_to_an_operator() {
+        for words in [
+            &["--controller-config-map=lab/gpus", "--tools-path=/opt/trainyard"][..],
+            &["--leader-elect-lease-duration=20s", "--kinds=tfjobs,workflows"],
+            &[],
+        ] {
+            let printed = printed(words);
+            let words: Vec<&str> = printed.iter().skip(1).map(String::as_str).collect();
+            let read = called(&words);
+            assert!(read.is_ok(), "{printed:?}: {:?}", read.err());
+        }
+    }
+}
