@@ -110,6 +110,11 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     }
     let (children, mut refusals) = render(&reading.jobs, &arguments.namespace, &settings);
     refusals.splice(0..0, reading.refusals);
+    for document in &reading.jobs {
+        for warning in training::warnings(&document.value) {
+            eprintln!("warning: {document}: {warning}");
+        }
+    }
     if refusals.is_empty() {
         print!("{}", printed(&children, arguments.output));
         return Ok(ExitCode::SUCCESS);

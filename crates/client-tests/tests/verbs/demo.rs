@@ -38,15 +38,15 @@ fn disturbed(home: &Path, said: &str, disturb: impl FnOnce(u32)) -> (Option<i32>
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(demo.stderr.take().unwrap());
+        .expect("it starts");
+    let mut lines = BufReader::new(demo.stderr.take().expect("it is piped"));
     let mut all = String::new();
     while !all.contains(said) {
-        assert_ne!(lines.read_line(&mut all).unwrap(), 0, "{all}");
+        assert_ne!(lines.read_line(&mut all).expect("it is text"), 0, "{all}");
     }
     disturb(demo.id());
-    lines.read_to_string(&mut all).unwrap();
-    (demo.wait().unwrap().code(), all)
+    lines.read_to_string(&mut all).expect("it is text");
+    (demo.wait().expect("it ends").code(), all)
 }
 
 #[test]

@@ -54,7 +54,10 @@ fn plan_again(kind: &Kind, old: &Value, mut new: Value, options: &DeleteOptions,
         return Step::Remove;
     }
     if let Some(grace) = shorter {
-        stop_after(&mut new, grace, now);
+        // It is counted from when the object was first asked to stop.
+        let asked = object::meta_text(old, "deletionTimestamp").parse().ok();
+        let asked = asked.and_then(|due: Timestamp| due.checked_sub(SignedDuration::from_secs(pending)).ok());
+        stop_after(&mut new, grace, asked.unwrap_or(now));
     }
     match shorter {
         Some(0) if !held => Step::MarkAndRemove(new),
@@ -183,6 +186,11 @@ mod tests {
         assert_eq!(marked["metadata"]["deletionGracePeriodSeconds"], 20);
         assert_eq!(planned("Pod", &marked, Some(50)), Step::Nothing);
         assert_eq!(grace(&planned("Pod", &marked, Some(5))), Some(5));
-        assert!(matches!(planned("Pod", &marked, Some(0)), Step::MarkAndRemove(_)));
+        let mut earlier = marked;
+        earlier["metadata"]["deletionTimestamp"] = json!("1969-12-31T23:59:50Z");
+        let Step::MarkAndRemove(last) = planned("Pod", &earlier, Some(0)) else {
+            panic!("it has no time left")
+        };
+        assert_eq!(last["metadata"]["deletionTimestamp"], "1969-12-31T23:59:30Z");
     }
 }

@@ -245,9 +245,10 @@ mod tests {
         }
 
         fn call(&mut self, request: Request<Body>) -> Self::Future {
-            let body = match request.uri().path().ends_with("/log") {
-                true => b"2026-01-01T00:00:01Z again\n".to_vec(),
-                false => pod(1).to_string().into_bytes(),
+            let body = if request.uri().path().ends_with("/log") {
+                b"2026-01-01T00:00:01Z again\n".to_vec()
+            } else {
+                pod(1).to_string().into_bytes()
             };
             ready(Ok(Response::new(Body::from(body))))
         }
