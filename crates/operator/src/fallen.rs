@@ -38,8 +38,8 @@ impl Fallen {
 
     fn put(&self, pod: training::Pod, now: Instant) {
         let mut pods = self.pods.lock();
-        let is_old = |(since, _): &(Instant, _)| now.duration_since(*since) > KEPT;
-        while pods.len() >= MOST || pods.front().is_some_and(is_old) {
+        forget_old(&mut pods, now);
+        if pods.len() >= MOST {
             pods.pop_front();
         }
         if pod.controller.is_some() && pod.has_failed() {
@@ -49,16 +49,33 @@ impl Fallen {
 
     /// Those of a job that it has not counted and whose place nobody has taken.
     pub(crate) fn of(&self, job: &StoredJob, there: &[training::Pod]) -> Vec<training::Pod> {
+        self.of_at(job, there, Instant::now())
+    }
+
+    fn of_at(&self, job: &StoredJob, there: &[training::Pod], now: Instant) -> Vec<training::Pod> {
         let mut pods = self.pods.lock();
-        let restarts = &job.object["status"]["restarts"];
+        forget_old(&mut pods, now);
+        if pods.is_empty() {
+            return Vec::new();
+        }
+        let status = &job.object["status"];
+        let (restarts, has_ended) = (&status["restarts"], !status["completionTime"].is_null());
         let is_of_job = |pod: &training::Pod| pod.controller.as_deref() == Some(job.uid());
         let is_of_use = |pod: &training::Pod| {
-            let is_replaced = is_counted(restarts, pod) || there.iter().any(|other| other.name == pod.name);
+            let is_replaced =
+                has_ended || is_counted(restarts, pod) || there.iter().any(|other| other.name == pod.name);
             !is_of_job(pod) || !is_replaced
         };
         pods.retain(|(_, pod)| is_of_use(pod));
         let own = pods.iter().map(|(_, pod)| pod);
         own.filter(|pod| is_of_job(pod)).cloned().collect()
+    }
+}
+
+fn forget_old(pods: &mut VecDeque<(Instant, training::Pod)>, now: Instant) {
+    let is_old = |(since, _): &(Instant, _)| now.duration_since(*since) > KEPT;
+    while pods.front().is_some_and(is_old) {
+        pods.pop_front();
     }
 }
 
@@ -117,7 +134,16 @@ mod tests {
         assert!(fallen.of(&job(&Value::Null), &[]).is_empty());
         pods.wrote(pod("b", "Failed", "3"));
         pods.removed(&pod("b", "Failed", "4"));
-        let successor = pod("c", "Pending", "5").form();
+        let ended = job(&json!({"completionTime": "2026-01-01T00:00:00Z"}));
+        assert_eq!(fallen.of(&job(&Value::Null), &[]).len(), 1);
+        assert!(fallen.of(&ended, &[]).is_empty());
+        pods.wrote(pod("b", "Failed", "5"));
+        pods.removed(&pod("b", "Failed", "6"));
+        let later = Instant::now() + 2 * KEPT;
+        assert!(fallen.of_at(&job(&Value::Null), &[], later).is_empty());
+        pods.wrote(pod("b", "Failed", "7"));
+        pods.removed(&pod("b", "Failed", "8"));
+        let successor = pod("c", "Pending", "9").form();
         assert!(fallen.of(&job(&Value::Null), &[successor]).is_empty());
     }
 }
