@@ -27,7 +27,12 @@ pub struct Metrics {
     durations: Mutex<BTreeMap<String, Histogram>>,
     in_flight: Arc<AtomicI64>,
     watches: Arc<AtomicI64>,
+    /// What others in this process measure.
+    others: Mutex<Vec<Told>>,
 }
+
+/// Says what somebody has measured, in Prometheus' text form.
+type Told = Box<dyn Fn() -> String + Send + Sync>;
 
 #[derive(Default)]
 struct Histogram {
@@ -80,6 +85,11 @@ impl Metrics {
             started: Instant::now(),
             _counted: Counted::new(&self.in_flight),
         }
+    }
+
+    /// Shows behind its own what somebody else in this process measures.
+    pub fn add(&self, told: impl Fn() -> String + Send + Sync + 'static) {
+        self.others.lock().push(Box::new(told));
     }
 
     /// Counts an open watch.
@@ -152,6 +162,7 @@ impl Metrics {
             api.store.history_bytes(),
             tasks(),
         );
+        self.others.lock().iter().for_each(|told| text += &told());
         text
     }
 }

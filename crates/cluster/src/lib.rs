@@ -251,10 +251,13 @@ fn start_engines(
     let operator = node.operator.map(|accelerators| {
         let mut options = operator::Options::new(training_settings(&node.program, accelerators));
         options.definitions = definitions;
+        let metrics = operator::Metrics::default();
+        let told = metrics.clone();
+        server.api.metrics.add(move || told.text());
         operator::start(
             client(identities::operator()),
             options,
-            &operator::Metrics::default(),
+            &metrics,
             &operator::Closing::default(),
         )
     });

@@ -86,7 +86,7 @@ impl Metrics {
     }
 
     /// In Prometheus' text form.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut text = String::new();
         for family in ALL {
             let _ = writeln!(text, "# HELP {} {}", family.name, family.help);

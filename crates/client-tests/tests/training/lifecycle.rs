@@ -214,4 +214,10 @@ fn shown_by_kubectl(team: &Team<'_>) {
     team.until("pods", |pods| names(pods) == ["job-worker-0"]);
     let shrunk = team.until("paddlejobs/job", |job| job["status"]["progress"] == "1/1");
     assert_eq!(shrunk["status"]["observedGeneration"], 3);
+    // The operator inside the cluster is measured with it.
+    let measured = team.ok("get --raw /metrics");
+    let of_team = |line: &str| line.contains(&format!("job_namespace=\"{}\"", team.namespace));
+    let created = |line: &&str| line.starts_with("training_operator_jobs_created_total{") && of_team(line);
+    let created = measured.lines().find(created).unwrap_or_default();
+    assert!(created.ends_with(" 1"), "{created:?}");
 }
