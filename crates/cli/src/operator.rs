@@ -178,7 +178,8 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount/tok
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let accelerators = accelerators::read(arguments.controller_config_file.as_deref())?;
-    if arguments.leader_elect {
+    // Printed manifests have it whatever is said here.
+    if arguments.leader_elect || arguments.print_manifests {
         election::check(&election::times(arguments))?;
     }
     if arguments.print_manifests {

@@ -10,6 +10,7 @@ use std::{
 use k8s_openapi::api::core::v1::Pod;
 use parking_lot::Mutex;
 use reconcile::Informer;
+use resources::conditions::SUSPENDED;
 use serde_json::Value;
 
 use crate::{seen::Seen, stored_job::StoredJob};
@@ -59,17 +60,26 @@ impl Fallen {
             return Vec::new();
         }
         let status = &job.object["status"];
-        let (restarts, has_ended) = (&status["restarts"], !status["completionTime"].is_null());
+        let restarts = &status["restarts"];
+        let is_idle = !status["completionTime"].is_null() || is_suspended(status);
+        // Nobody counts a worker that may come and go: its place is free when it is gone.
+        let is_counting = !is_idle && job.object["spec"]["enableDynamicWorker"] != true;
         let is_of_job = |pod: &training::Pod| pod.controller.as_deref() == Some(job.uid());
         let is_of_use = |pod: &training::Pod| {
             let is_replaced =
-                has_ended || is_counted(restarts, pod) || there.iter().any(|other| other.name == pod.name);
+                !is_counting || is_counted(restarts, pod) || there.iter().any(|other| other.name == pod.name);
             !is_of_job(pod) || !is_replaced
         };
         pods.retain(|(_, pod)| is_of_use(pod));
         let own = pods.iter().map(|(_, pod)| pod);
         own.filter(|pod| is_of_job(pod)).cloned().collect()
     }
+}
+
+/// What a job has stopped itself has not failed.
+fn is_suspended(status: &Value) -> bool {
+    let mut conditions = status["conditions"].as_array().into_iter().flatten();
+    conditions.any(|condition| condition["type"] == SUSPENDED && condition["status"] == "True")
 }
 
 fn forget_old(pods: &mut VecDeque<(Instant, training::Pod)>, now: Instant) {
@@ -126,6 +136,21 @@ mod tests {
     }
 
     #[test]
+    fn nobody_asks_for_those_of_a_job_that_has_ended_or_is_suspended_nor_after_a_while() {
+        let suspended = json!({"conditions": [{"type": "Suspended", "status": "True"}]});
+        let ended = json!({"completionTime": "2026-01-01T00:00:00Z"});
+        let now = Instant::now();
+        for (status, later) in [(suspended, now), (ended, now), (Value::Null, now + 2 * KEPT)] {
+            let pods = Informer::detached();
+            let fallen = Fallen::follow(&pods);
+            pods.wrote(pod("a", "Failed", "1"));
+            pods.removed(&pod("a", "Failed", "2"));
+            assert!(fallen.of_at(&job(&status), &[], later).is_empty());
+            assert!(fallen.of(&job(&Value::Null), &[]).is_empty());
+        }
+    }
+
+    #[test]
     fn one_that_has_a_successor_or_has_not_failed_is_not() {
         let pods = Informer::detached();
         let fallen = Fallen::follow(&pods);
@@ -134,16 +159,8 @@ mod tests {
         assert!(fallen.of(&job(&Value::Null), &[]).is_empty());
         pods.wrote(pod("b", "Failed", "3"));
         pods.removed(&pod("b", "Failed", "4"));
-        let ended = job(&json!({"completionTime": "2026-01-01T00:00:00Z"}));
         assert_eq!(fallen.of(&job(&Value::Null), &[]).len(), 1);
-        assert!(fallen.of(&ended, &[]).is_empty());
-        pods.wrote(pod("b", "Failed", "5"));
-        pods.removed(&pod("b", "Failed", "6"));
-        let later = Instant::now() + 2 * KEPT;
-        assert!(fallen.of_at(&job(&Value::Null), &[], later).is_empty());
-        pods.wrote(pod("b", "Failed", "7"));
-        pods.removed(&pod("b", "Failed", "8"));
-        let successor = pod("c", "Pending", "9").form();
+        let successor = pod("c", "Pending", "5").form();
         assert!(fallen.of(&job(&Value::Null), &[successor]).is_empty());
     }
 }

@@ -313,9 +313,13 @@ fn ended_first(meta: &Value, status: &Value) -> bool {
     let grace = meta["deletionGracePeriodSeconds"].as_i64().unwrap_or_default();
     let asked = time(&meta["deletionTimestamp"])
         .and_then(|due| due.checked_sub(SignedDuration::from_secs(grace)).ok());
+    let has_ended = matches!(phase(&status["phase"]), Phase::Succeeded | Phase::Failed);
     let containers = status["containerStatuses"].as_array().into_iter().flatten();
     let ends = containers.filter_map(|container| time(&container["state"]["terminated"]["finishedAt"]));
-    asked.zip(ends.max()).is_some_and(|(asked, end)| end < asked)
+    asked
+        .zip(ends.max())
+        .filter(|_| has_ended)
+        .is_some_and(|(asked, end)| end < asked)
 }
 
 fn waiting(container: &Value) -> Option<(String, String)> {

@@ -149,8 +149,8 @@ impl Draft<'_> {
             }
             return;
         }
-        if conditions::is_true(&self.status.conditions, SUSPENDED) {
-            suspend::resume(self);
+        if conditions::is_true(&self.status.conditions, SUSPENDED) && !suspend::resume(self, account) {
+            return;
         }
         self.begin(account);
         self.forget_replaced(account);

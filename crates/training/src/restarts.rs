@@ -77,13 +77,18 @@ pub(crate) fn lost_rank(job: &Job, account: &Account<'_>) -> Option<String> {
         let mut pods = ranks_of_batch_jobs(job, account).filter(|_| job.launcher_is_of_the_gang());
         pods.find(|pod| is_lost(pod)).map(|pod| pod.name.clone())
     };
-    let mut numbered = account
-        .roles
-        .iter()
-        .flat_map(|role| (0_u32..).zip(&role.places).map(move |place| (role, place)));
-    let lost = numbered.find(|(_, (_, pod))| pod.is_none_or(is_lost));
-    let lost = lost.map(|(role, (index, _))| job.child_name(role.replica.role, index));
-    let lost = lost.or_else(launcher)?;
+    let numbered = || {
+        account.roles.iter().find_map(|role| {
+            let places = (0_u32..).zip(&role.places);
+            let mut gone = places.filter(|(_, pod)| pod.is_none_or(is_lost));
+            // Those that have done their work may go.
+            let counted = job.status.replica_statuses.get(role.replica.role);
+            let done = counted.map_or(0, |counted| (counted.succeeded - role.done()).max(0));
+            let (index, _) = gone.nth(done as usize)?;
+            Some(job.child_name(role.replica.role, index))
+        })
+    };
+    let lost = numbered().or_else(launcher)?;
     Some(format!("{} is gone", why::short_name(job, &lost)))
 }
 

@@ -14,6 +14,9 @@ use serde_json::Value;
 use crate::{Child, Event, Observed, Plan, Settings, check as schema, job::Warning, read};
 use spec::MxJob;
 
+/// How the reason begins of a job whose specification cannot be run.
+const INVALID: &str = "invalid job spec: ";
+
 pub(crate) fn check(object: &Value, settings: &Settings) -> Vec<FieldError> {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let kind = Kind::of(text("apiVersion"), text("kind"));
@@ -83,12 +86,13 @@ pub(crate) fn plan(object: &Value, observed: &Observed, settings: &Settings, _no
     }
     let mut plan = Plan::default();
     let has_begun = !stored.phase.is_empty() || running::batch_jobs(&identity, observed).next().is_some();
-    let errors = if has_begun {
-        of_begun(object, settings)
-    } else {
-        check(object, settings)
-    };
     let is_new = stored.observed_generation != Some(identity.generation);
+    let errors = match has_begun {
+        true if is_new || stored.reason.starts_with(INVALID) => of_begun(object, settings),
+        // What was fine stays fine, whatever is asked of others since.
+        true => spec::read(object).err().into_iter().collect(),
+        false => check(object, settings),
+    };
     let status = match spec::read(object) {
         Ok(job) if errors.is_empty() => {
             if is_new {
@@ -119,7 +123,7 @@ fn tell_warnings(object: &Value, plan: &mut Plan) {
 
 fn findings(errors: &[FieldError]) -> String {
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    format!("invalid job spec: {}", texts.join("; "))
+    format!("{INVALID}{}", texts.join("; "))
 }
 
 fn tell_findings(reason: &str, plan: &mut Plan) {

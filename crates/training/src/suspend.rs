@@ -2,7 +2,7 @@
 
 use resources::conditions::{RESTARTING, RESUMED, RUNNING, SUSPENDED, reason};
 
-use crate::{account::Account, conditions, job::MpiVersion, plan::Draft, verdict};
+use crate::{account::Account, conditions, job::MpiVersion, plan::Draft, restarts, verdict};
 
 /// Lets go of every pod. What a v2beta1 job needs besides pods is made already, as the original does.
 pub(crate) fn suspend(draft: &mut Draft<'_>, account: &Account<'_>) {
@@ -53,8 +53,9 @@ fn prepare(draft: &mut Draft<'_>, account: &Account<'_>) {
     }
 }
 
-/// The job goes on: its time starts anew, when it begins.
-pub(crate) fn resume(draft: &mut Draft<'_>) {
+/// The job goes on: its time starts anew, when it begins. Pods that still stop make room for others whatever becomes
+/// of them, which is written down before anything else is decided; whether there are none.
+pub(crate) fn resume(draft: &mut Draft<'_>, account: &Account<'_>) -> bool {
     let job = draft.job;
     let why = reason(job.kind.kind, RESUMED);
     let message = verdict::resumed(job);
@@ -62,4 +63,14 @@ pub(crate) fn resume(draft: &mut Draft<'_>) {
         draft.tell("Normal", &why, &message);
     }
     draft.status.start_time = None;
+    let own = account.pods().chain(account.surplus.iter().copied());
+    let own = own.filter(|pod| pod.controller.as_deref() == Some(job.identity.uid.as_str()));
+    let stopping = own.filter(|pod| pod.is_deleted() && !restarts::is_replaced(job, pod));
+    let stopping: Vec<String> = stopping.map(|pod| pod.uid.clone()).collect();
+    let is_settled = stopping.is_empty();
+    if !is_settled {
+        let restarts = draft.status.restarts.get_or_insert_default();
+        restarts.replaced.extend(stopping);
+    }
+    is_settled
 }

@@ -143,7 +143,9 @@ fn replica_state(job: &MxJob, replica: &Replica, index: u32, observed: &Observed
         .unwrap_or(&name)
         .to_owned();
     let pod = newest_pod(batch, observed);
-    let exit = pod.and_then(|pod| exit(pod, replica.container()));
+    // What a program makes of being stopped says nothing of its work; its batch Job makes another pod.
+    let own = pod.filter(|pod| !pod.is_stopped() && !pod.is_disrupted);
+    let exit = own.and_then(|pod| exit(pod, replica.container()));
     if let Some((reason, message)) = &batch.failure {
         let end = exit
             .map(|exit| format!(" after exit {}", exit.code))

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{pytorch, tensorflow};
 use crate::{
-    Pod,
+    Phase, Pod,
     simulation::{World, end, stop},
 };
 
@@ -81,6 +81,26 @@ fn a_job_that_is_resumed_while_its_pods_still_stop_is_not_judged_by_them() {
         assert_eq!(world.conditions(), "Created -Suspended Running");
         assert!(world.job["status"]["restarts"].is_null());
     }
+}
+
+#[test]
+fn nor_if_their_nodes_go_meanwhile() {
+    let rest = "  runPolicy: {suspend: false, backoffLimit: 0}\n";
+    let mut world = running(&pytorch("Master:1:Never Worker:2:Never", rest));
+    suspend(&mut world, true);
+    world.reconcile();
+    world.change("j-worker-1", |pod| {
+        (pod.is_disrupted, pod.phase) = (true, Phase::Failed);
+    });
+    suspend(&mut world, false);
+    world.reconcile();
+    world.reconcile();
+    world.bury();
+    world.settle();
+    world.run_all();
+    world.settle();
+    assert_eq!(world.conditions(), "Created -Suspended Running");
+    assert!(world.job["status"]["restarts"].is_null());
 }
 
 #[test]
@@ -182,6 +202,23 @@ fn a_gang_that_loses_a_rank_without_a_failure_starts_anew() {
 }
 
 #[test]
+fn ranks_that_have_done_their_work_may_go() {
+    let rest = "  runPolicy: {backoffLimit: 0}\n";
+    let yaml = pytorch("Master:1 Worker:2", rest).replace(
+        "{name: j",
+        "{annotations: {trainyard.dev/gang-restart: \"true\"}, name: j",
+    );
+    let mut world = running(&yaml);
+    world.end("j-worker-1", "pytorch", 0);
+    world.settle();
+    let master = world.pod("j-master-0").unwrap().uid.clone();
+    world.observed.pods.retain(|pod| pod.name != "j-worker-1");
+    world.settle();
+    assert_eq!(world.pod("j-master-0").unwrap().uid, master);
+    assert_eq!(world.conditions(), "Created Running");
+}
+
+#[test]
 fn whoever_wants_all_to_be_restarted_wants_restarts() {
     let gang = |roles: &str| {
         let yaml = tensorflow(roles, "  runPolicy: {backoffLimit: 3}\n");
@@ -208,17 +245,20 @@ fn whoever_wants_all_to_be_restarted_wants_restarts() {
 
 #[test]
 fn an_end_is_told_from_a_stop_by_when_it_was() {
-    let pod = |finished: &str| {
+    let read = |finished: &str, phase: &str, disrupted: &str| {
         Pod::read(&json!({
             "metadata": {
                 "name": "p", "deletionTimestamp": "2026-01-01T00:00:40Z", "deletionGracePeriodSeconds": 30,
             },
-            "status": {"phase": "Succeeded", "containerStatuses": [
+            "status": {"phase": phase, "containerStatuses": [
                 {"name": "c", "state": {"terminated": {"exitCode": 0, "finishedAt": finished}}},
-            ]},
+            ], "conditions": [{"type": "DisruptionTarget", "status": disrupted}]},
         }))
     };
+    let pod = |finished: &str| read(finished, "Succeeded", "False");
     assert!(pod("2026-01-01T00:00:09Z").has_succeeded());
     assert!(!pod("2026-01-01T00:00:10Z").has_succeeded());
     assert!(!pod("2026-01-01T00:00:35Z").has_succeeded());
+    // The node of a pod whose other container runs is lost.
+    assert!(read("2026-01-01T00:00:09Z", "Running", "True").has_failed());
 }
