@@ -52,10 +52,9 @@ async fn endless_updates_leave_memory_and_file_bounded() {
     println!("after {written} bytes: {first:?}; after twice as many: {second:?}");
     let (memory, file) = second;
     assert!(memory < first.0 + 32 * 1024 * 1024, "{first:?} to {second:?}");
-    assert!(
-        file < 24 * 1024 * 1024 && file <= first.1 * 2,
-        "{first:?} to {second:?}"
-    );
+    // It grows by 8 MiB and is compacted, again and again, while it is written on: wherever it stands, it is far from the
+    // 40 MB that were written.
+    assert!(file < 24 * 1024 * 1024, "{first:?} to {second:?}");
 }
 
 /// As large as objects may be, nearly.
