@@ -1,6 +1,8 @@
 //! The Kubernetes API as these commands need it: objects are JSON, whatever their kind.
 
 mod busy;
+#[cfg(test)]
+pub(crate) mod scripted;
 
 use std::{
     sync::{

@@ -217,41 +217,21 @@ fn unopened(error: ApiError) -> Result<End, ApiError> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        convert::Infallible,
-        future::{Ready, ready},
-        task::{Context, Poll},
-    };
-
-    use http::{Request, Response};
-    use kube::{Client, client::Body};
+    use http::StatusCode;
     use resources::kinds;
     use serde_json::json;
-    use tower_service::Service;
 
     use super::*;
+    use crate::jobs::api::scripted::scripted;
 
     /// A cluster with one pod, whose program was started again once.
-    #[derive(Clone)]
-    struct StartedAgain;
-
-    impl Service<Request<Body>> for StartedAgain {
-        type Response = Response<Body>;
-        type Error = Infallible;
-        type Future = Ready<Result<Response<Body>, Infallible>>;
-
-        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn call(&mut self, request: Request<Body>) -> Self::Future {
-            let body = if request.uri().path().ends_with("/log") {
-                b"2026-01-01T00:00:01Z again\n".to_vec()
-            } else {
-                pod(1).to_string().into_bytes()
-            };
-            ready(Ok(Response::new(Body::from(body))))
-        }
+    fn started_again(path: &str) -> (StatusCode, String) {
+        let body = if path.ends_with("/log") {
+            "2026-01-01T00:00:01Z again\n".to_owned()
+        } else {
+            pod(1).to_string()
+        };
+        (StatusCode::OK, body)
     }
 
     fn pod(restarts: i64) -> serde_json::Value {
@@ -275,7 +255,7 @@ mod tests {
             pod: pod(restarts).into(),
         };
         let attempt = replica.attempt(&job).unwrap();
-        let api = Api::new(Client::new(StartedAgain, "n"), String::new());
+        let api = scripted(started_again);
         let (sender, mut lines) = channel(WAITING);
         let source = Source::of(&job, &replica);
         let (end, _) = read(&api, source, &attempt, Part::default(), &sender).await;

@@ -196,43 +196,24 @@ async fn last_lines(api: &Api, pods: &[(String, Arc<Value>)]) -> BTreeMap<String
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        convert::Infallible,
-        future::{Ready, ready},
-        task::{Context, Poll},
-    };
-
-    use http::{Request, Response};
-    use kube::{Client, client::Body};
-    use tower_service::Service;
+    use http::StatusCode;
 
     use super::*;
+    use crate::jobs::api::scripted::scripted;
 
     /// A cluster with one object of each kind, of which quotas may not be looked at.
-    #[derive(Clone)]
-    struct Guarded;
-
-    impl Service<Request<Body>> for Guarded {
-        type Response = Response<Body>;
-        type Error = Infallible;
-        type Future = Ready<Result<Response<Body>, Infallible>>;
-
-        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn call(&mut self, request: Request<Body>) -> Self::Future {
-            let is_open = !request.uri().path().ends_with(QUOTAS);
-            let body = Body::from(b"{\"items\": [{}]}".to_vec());
-            let mut answer = Response::new(body);
-            *answer.status_mut() = if is_open { 200 } else { 403 }.try_into().unwrap();
-            ready(Ok(answer))
-        }
+    fn guarded(path: &str) -> (StatusCode, String) {
+        let code = if path.ends_with(QUOTAS) {
+            StatusCode::FORBIDDEN
+        } else {
+            StatusCode::OK
+        };
+        (code, "{\"items\": [{}]}".to_owned())
     }
 
     #[tokio::test]
     async fn what_is_forbidden_does_not_hide_the_rest() {
-        let api = Api::new(Client::new(Guarded, "n"), "there".to_owned());
+        let api = scripted(guarded);
         let places = [PODS, QUOTAS, CLAIMS].map(|name| (name, format!("/api/v1/{name}")));
         let (lists, unseen) = lists(&api, 1, places).await.unwrap();
         assert_eq!(lists.map(|list| list.len()), [1, 0, 1]);
