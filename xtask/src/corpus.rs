@@ -30,9 +30,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         );
         return Ok(());
     }
-    let mut tests = test::cargo_test();
-    tests
-        .args(["--tests", "--", "--ignored", "corpus"])
-        .env(VARIABLE, folder);
-    test::count(&mut tests)
+    test::ignored(|tests| {
+        tests.arg("corpus").env(VARIABLE, &folder);
+    })
 }

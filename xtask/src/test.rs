@@ -1,12 +1,15 @@
 //! The tests of the workspace, with what they need.
 
-use std::{
-    io::{BufRead as _, BufReader},
-    process::{Command, Stdio},
-};
+mod count;
+mod programs;
+mod side_by_side;
 
-use anyhow::{Context as _, Result, bail};
+use std::process::Command;
+
+use anyhow::{Result, bail};
 use clap::ValueEnum;
+
+use count::Counts;
 
 use crate::{
     real_kubernetes::{self, Component},
@@ -48,6 +51,9 @@ const REAL: [Component; 6] = [
 const AGAINST_REAL: [&str; 3] = ["operator", "service", "packages"];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.against == Against::Ours && arguments.cargo.is_empty() {
+        return all();
+    }
     let mut tests = cargo_test();
     tests.args(&arguments.cargo);
     if arguments.against == Against::Real {
@@ -60,16 +66,49 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                 tests.args(["--test", name]);
             }
         }
-    } else if arguments.cargo.is_empty() && std::env::var_os(PROGRAM).is_none() {
-        // For the tests of `trainyard` cargo builds the program, before any test runs. When only some are
-        // wanted, those that need it build it themselves.
-        tests.env(PROGRAM, target_dir().join("debug/trainyard"));
-        // What packages are compared with; without Go their test says that it has nothing to compare with.
-        if is_installed("go") {
-            real_kubernetes::ensure(Component::Kustomize)?;
-        }
     }
     count(&mut tests)
+}
+
+/// Every test there is.
+fn all() -> Result<()> {
+    // What packages are compared with; without Go their test says that it has nothing to compare with.
+    if is_installed("go") {
+        real_kubernetes::ensure(Component::Kustomize)?;
+    }
+    let mut counts = Counts::default();
+    let ran = in_programs(&mut counts, |_| {});
+    let documented = counts.of(cargo_test().arg("--doc"))?;
+    println!("{counts}");
+    ran?;
+    if !documented.success() {
+        bail!("the examples in the documentation failed: {documented}");
+    }
+    Ok(())
+}
+
+/// Tests that are ignored otherwise.
+pub(crate) fn ignored(prepare: impl Fn(&mut Command) + Sync) -> Result<()> {
+    let mut counts = Counts::default();
+    let ran = in_programs(&mut counts, |tests| prepare(tests.arg("--ignored")));
+    println!("{counts}");
+    ran
+}
+
+/// Runs the test programs of the workspace, each as it is prepared.
+fn in_programs(counts: &mut Counts, prepare: impl Fn(&mut Command) + Sync) -> Result<()> {
+    let mut programs = programs::build(&mut cargo_test())?;
+    // Those that take long begin first, so that none is left alone at the end.
+    programs.sort_by_key(|program| !program.drives_clusters());
+    // Cargo has built it for the tests of its package. When only some are wanted, those that need it build it
+    // themselves.
+    let trainyard = std::env::var_os(PROGRAM).unwrap_or_else(|| target_dir().join("debug/trainyard").into());
+    let failed = side_by_side::run(&programs, counts, |tests| prepare(tests.env(PROGRAM, &trainyard)))?;
+    if !failed.is_empty() {
+        let names: Vec<String> = failed.into_iter().map(side_by_side::name).collect();
+        bail!("tests failed in {}", names.join(", "));
+    }
+    Ok(())
 }
 
 /// The whole workspace at once, so that each dependency is built once, with one set of features.
@@ -84,54 +123,11 @@ pub(crate) const PROGRAM: &str = "TRAINYARD_BIN";
 
 /// Runs tests, shows what they print, and adds up what each test program counted.
 pub(crate) fn count(command: &mut Command) -> Result<()> {
-    let mut tests = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot start cargo")?;
-    let output = tests.stdout.take().context("cargo has no output")?;
-    let (mut passed, mut failed, mut skipped) = (0_u64, 0, 0);
-    for line in BufReader::new(output).lines() {
-        let line = line.context("cannot read what the tests print")?;
-        println!("{line}");
-        if let Some(counts) = line.strip_prefix("test result: ") {
-            passed += counted(counts, "passed");
-            failed += counted(counts, "failed");
-        } else if line.contains("skipped: ") {
-            skipped += 1;
-        }
-    }
-    let status = tests.wait().context("cannot wait for cargo")?;
-    println!(
-        "{} passed, {failed} failed, {skipped} skipped",
-        passed.saturating_sub(skipped)
-    );
+    let mut counts = Counts::default();
+    let status = counts.of(command)?;
+    println!("{counts}");
     if !status.success() {
         bail!("the tests failed: {status}");
     }
     Ok(())
-}
-
-/// The number before a word: `ok. 28 passed; 0 failed; ...`.
-fn counted(counts: &str, word: &str) -> u64 {
-    let mut words = counts.split([' ', ';']).filter(|part| !part.is_empty());
-    let mut before = "";
-    words
-        .find_map(|part| {
-            let number = (part == word).then(|| before.parse().ok());
-            before = part;
-            number
-        })
-        .flatten()
-        .unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_are_read_from_the_closing_line() {
-        let line = "ok. 28 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.02s";
-        assert_eq!((counted(line, "passed"), counted(line, "failed")), (28, 3));
-    }
 }
