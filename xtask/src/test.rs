@@ -10,6 +10,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 
 use count::Counts;
+use programs::Program;
 
 use crate::{
     real_kubernetes::{self, Component},
@@ -76,8 +77,9 @@ fn all() -> Result<()> {
     if is_installed("go") {
         real_kubernetes::ensure(Component::Kustomize)?;
     }
+    let programs = built()?;
     let mut counts = Counts::default();
-    let ran = in_programs(&mut counts, |_| {});
+    let ran = in_programs(&programs, &mut counts, |_| {});
     let documented = counts.of(cargo_test().arg("--doc"))?;
     println!("{counts}");
     ran?;
@@ -89,21 +91,30 @@ fn all() -> Result<()> {
 
 /// Tests that are ignored otherwise.
 pub(crate) fn ignored(prepare: impl Fn(&mut Command) + Sync) -> Result<()> {
+    let programs = built()?;
     let mut counts = Counts::default();
-    let ran = in_programs(&mut counts, |tests| prepare(tests.arg("--ignored")));
+    let ran = in_programs(&programs, &mut counts, |tests| prepare(tests.arg("--ignored")));
     println!("{counts}");
     ran
 }
 
-/// Runs the test programs of the workspace, each as it is prepared.
-fn in_programs(counts: &mut Counts, prepare: impl Fn(&mut Command) + Sync) -> Result<()> {
+/// The test programs of the workspace. Those that take long are first, so that none is left alone at the end.
+fn built() -> Result<Vec<Program>> {
     let mut programs = programs::build(&mut cargo_test())?;
-    // Those that take long begin first, so that none is left alone at the end.
     programs.sort_by_key(|program| !program.drives_clusters());
+    Ok(programs)
+}
+
+/// Runs test programs, each as it is prepared.
+fn in_programs(
+    programs: &[Program],
+    counts: &mut Counts,
+    prepare: impl Fn(&mut Command) + Sync,
+) -> Result<()> {
     // Cargo has built it for the tests of its package. When only some are wanted, those that need it build it
     // themselves.
     let trainyard = std::env::var_os(PROGRAM).unwrap_or_else(|| target_dir().join("debug/trainyard").into());
-    let failed = side_by_side::run(&programs, counts, |tests| prepare(tests.env(PROGRAM, &trainyard)))?;
+    let failed = side_by_side::run(programs, counts, |tests| prepare(tests.env(PROGRAM, &trainyard)))?;
     if !failed.is_empty() {
         let names: Vec<String> = failed.into_iter().map(side_by_side::name).collect();
         bail!("tests failed in {}", names.join(", "));

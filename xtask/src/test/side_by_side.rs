@@ -29,6 +29,7 @@ pub(super) fn run<'p>(
     let shown = Mutex::new((counts, Vec::new()));
     let work = || -> Result<()> {
         while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            eprintln!("    Starting {}", program.source.display());
             let mut command = Command::new(&program.executable);
             prepare(&mut command);
             let (status, text) = output(program, &mut command)?;
