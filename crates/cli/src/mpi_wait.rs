@@ -78,10 +78,14 @@ fn pods(hostfile: &str, this: &str) -> Result<BTreeSet<String>> {
 
 async fn wait_for(account: &Account, pod: &str) -> Result<()> {
     let path = format!("/api/v1/namespaces/{}/pods/{pod}", account.namespace);
+    until_runs(pod, async || get(account, &path).await).await
+}
+
+async fn until_runs(pod: &str, mut ask: impl AsyncFnMut() -> Result<Option<Value>>) -> Result<()> {
     let (mut pause, mut is_said) = (FIRST_PAUSE, false);
     let mut unanswered: Option<Instant> = None;
     loop {
-        match get(account, &path).await {
+        match ask().await {
             Ok(found) => {
                 unanswered = None;
                 if found.as_ref().is_some_and(runs) {
@@ -119,6 +123,9 @@ fn runs(pod: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use anyhow::bail;
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -130,5 +137,32 @@ mod tests {
             ["job-worker-0", "job-worker-1"]
         );
         assert!(super::pods("\n", "").unwrap().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_is_away_is_waited_for() {
+        let mut asked = 0;
+        let outcome = until_runs("job-worker-0", async || {
+            asked += 1;
+            match asked {
+                1..=20 => bail!("connection refused"),
+                21 => Ok(None),
+                22 => Ok(Some(json!({"status": {"phase": "Pending"}}))),
+                // Away again, and no longer than before.
+                23..=130 => bail!("the server is starting"),
+                _ => Ok(Some(json!({"status": {
+                    "phase": "Running", "containerStatuses": [{"state": {"running": {}}}],
+                }}))),
+            }
+        });
+        assert!(outcome.await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_stays_away_is_named_in_the_end() {
+        let began = Instant::now();
+        let outcome = until_runs("job-worker-0", async || bail!("connection refused"));
+        assert_eq!(outcome.await.unwrap_err().to_string(), "connection refused");
+        assert!(began.elapsed() > PATIENCE);
     }
 }

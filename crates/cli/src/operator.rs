@@ -135,11 +135,11 @@ pub(crate) struct Arguments {
     controller_threads: Option<u16>,
 
     /// Where Prometheus finds metrics; 0 serves none
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = ":8080", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = METRICS, value_parser = addresses::parse)]
     metrics_bind_address: addresses::Address,
 
     /// Where health is asked for; 0 serves none
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = ":8081", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = HEALTH, value_parser = addresses::parse)]
     health_probe_bind_address: addresses::Address,
 
     /// Look after no tasks. They are looked after where the cluster has their kinds and no --namespace is given
@@ -173,13 +173,15 @@ pub(crate) struct Arguments {
 
 /// The lease, where nobody names another.
 const LEASE: &str = "trainyard-operator";
+/// Where it listens, where nobody says otherwise; printed manifests count on it.
+const METRICS: &str = ":8080";
+const HEALTH: &str = ":8081";
 const CONFIGURATION_KEY: &str = "controller_config_file.yaml";
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     let accelerators = accelerators::read(arguments.controller_config_file.as_deref())?;
-    // Printed manifests have it whatever is said here.
-    if arguments.leader_elect || arguments.print_manifests {
+    if arguments.leader_elect {
         election::check(&election::times(arguments))?;
     }
     if arguments.print_manifests {

@@ -6,16 +6,50 @@ use anyhow::Result;
 use operator::{Configuration, Deployment, Times};
 use training::Delivery;
 
-use super::{Arguments, choices, default_image, election, kinds, namespaces, wants_workflows};
+use super::{
+    Arguments, HEALTH, METRICS, addresses, choices, default_image, election, kinds, namespaces, wants_workflows,
+};
 
 /// The namespace of the operator.
 const OWN_NAMESPACE: &str = "trainyard";
 
 pub(super) fn print(arguments: &Arguments) -> Result<ExitCode> {
+    check(arguments)?;
     for object in operator::manifests(&deployment(arguments)?) {
         println!("---\n{}", manifests::yaml::to_string(&object).trim_end());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What an operator in the cluster cannot be told is refused, so that nobody believes that it was.
+fn check(arguments: &Arguments) -> Result<()> {
+    if !arguments.leader_elect {
+        return Err(crate::advised(
+            "--print-manifests runs two operators, and with --leader-elect=false both would act",
+            "leave out --leader-elect=false",
+        ));
+    }
+    let files = [
+        ("--callback-ca", !arguments.callback_authorities.is_empty()),
+        ("--task-logs", arguments.task_logs.is_some()),
+    ];
+    if let Some((flag, _)) = files.iter().find(|(_, is_given)| *is_given) {
+        return Err(crate::advised(
+            format!("{flag} is a path of this machine, and --print-manifests is for pods of a cluster"),
+            format!("leave out {flag}, and add it with its volume to the Deployment that is printed"),
+        ));
+    }
+    let addresses = [
+        ("--metrics-bind-address", arguments.metrics_bind_address, METRICS),
+        ("--health-probe-bind-address", arguments.health_probe_bind_address, HEALTH),
+    ];
+    if let Some((flag, ..)) = addresses.iter().find(|(_, given, usual)| Ok(*given) != addresses::parse(usual)) {
+        return Err(crate::advised(
+            format!("with --print-manifests, {flag} is the usual one: probes and ports of the Deployment name it"),
+            format!("leave out {flag}"),
+        ));
+    }
+    Ok(())
 }
 
 fn deployment(arguments: &Arguments) -> Result<Deployment> {
@@ -128,6 +162,24 @@ mod tests {
         ] {
             assert!(printed(&[given]).contains(&given.to_owned()), "{given}");
         }
+    }
+
+    #[test]
+    fn what_pods_of_a_cluster_cannot_be_told_is_refused() {
+        for given in [
+            "--leader-elect=false",
+            "--callback-ca=authority.pem",
+            "--task-logs=/var/log/tasks",
+            "--metrics-bind-address=0",
+            "--health-probe-bind-address=127.0.0.1:8081",
+        ] {
+            let arguments = called(&["--print-manifests", given]).unwrap();
+            let refusal = format!("{:#}", check(&arguments).unwrap_err());
+            let flag = given.split('=').next().unwrap();
+            assert!(refusal.contains(flag), "{given}: {refusal}");
+        }
+        let usual = ["--print-manifests", "--leader-elect=true", "--metrics-bind-address=:8080"];
+        assert!(check(&called(&usual).unwrap()).is_ok());
     }
 
     #[test]

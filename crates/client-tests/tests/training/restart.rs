@@ -43,7 +43,41 @@ struct Before {
     mxnet: serde_json::Value,
 }
 
-const PODS: [&str; 3] = ["done-worker-0", "long-worker-0", "long-worker-1"];
+const PODS: [&str; 4] = [
+    "done-worker-0",
+    "long-worker-0",
+    "long-worker-1",
+    "waits-launcher",
+];
+
+/// Its launcher waits for a worker that is not ready before somebody says so, and does not wait twice.
+const WAITS: &str = r#"
+apiVersion: kubeflow.org/v1
+kind: MPIJob
+metadata: {name: waits}
+spec:
+  runPolicy: {backoffLimit: 0, cleanPodPolicy: None}
+  mpiReplicaSpecs:
+    Launcher:
+      replicas: 1
+      restartPolicy: Never
+      template: {spec: {containers: [{name: mpi, image: host, command: [echo, launched]}]}}
+    Worker:
+      replicas: 1
+      template:
+        spec:
+          terminationGracePeriodSeconds: 0
+          initContainers:
+          - {name: gate, image: host, command: [sh, -c, "until [ -e /tmp/open ]; do sleep 0.1; done"]}
+          containers: [{name: mpi, image: host}]
+"#;
+
+/// Whether something that a pod does before its program is under way.
+fn is_preparing(pod: &serde_json::Value) -> bool {
+    let statuses = pod["status"]["initContainerStatuses"].as_array();
+    let mut statuses = statuses.into_iter().flatten();
+    statuses.any(|status| status["state"]["running"].is_object())
+}
 
 fn look(team: &Team<'_>) -> Before {
     Before {
@@ -73,6 +107,7 @@ fn prepare(team: &Team<'_>) -> Before {
         "{apiVersion: mxnet.mlkube.io/v1beta1, kind: MxJob, metadata: {name: local}, spec: {jobMode: local, \
          replicaSpecs: [{template: {spec: {restartPolicy: Never, containers: [{name: mxnet, image: host, command: [\"true\"]}]}}}]}}",
     );
+    team.apply(WAITS);
     team.until_is("jaxjobs/done", "Succeeded");
     team.until("jaxjobs/long", |job| job["status"]["progress"] == "2/2");
     team.until("pods/late-worker-0", serde_json::Value::is_object);
@@ -80,6 +115,9 @@ fn prepare(team: &Team<'_>) -> Before {
     team.until("mxjobs.mxnet.mlkube.io/local", |job| {
         job["status"]["state"] == "Succeeded"
     });
+    for pod in ["pods/waits-launcher", "pods/waits-worker-0"] {
+        team.until(pod, is_preparing);
+    }
     team.ok("exec brief-worker-0 -- sh -c 'echo 0 > /tmp/end'");
     // A failure that is not yet dealt with: its restart may be cut short anywhere.
     team.ok("exec long-worker-1 -- sh -c 'echo 137 > /tmp/end'");
@@ -100,6 +138,9 @@ fn conclude(team: &Team<'_>, before: &Before) {
     team.until("pods/late-worker-0", serde_json::Value::is_null);
     team.until("jaxjobs/brief", serde_json::Value::is_null);
     assert_eq!(look(team), *before, "nothing is done twice");
+    team.ok("exec waits-worker-0 -c gate -- touch /tmp/open");
+    team.until_is("mpijobs/waits", "Succeeded");
+    assert_eq!(team.ok("logs waits-launcher -c mpi").trim(), "launched");
     // The budget is what it was: the next failure is one too many.
     team.ok("exec long-worker-0 -- sh -c 'echo 137 > /tmp/end'");
     let failed = team.until_is("jaxjobs/long", "Failed");
