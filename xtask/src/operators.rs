@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_mins(2);
 const LAST_LINES: usize = 5;
 /// Where the webhook server of training-operator looks for its certificate, below the folder for temporary files.
 const CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
+/// Where its rotator looks whether there is one, whatever the folder for temporary files is.
+const FIXED_CERTIFICATES: &str = "/tmp/k8s-webhook-server/serving-certs";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operator {
@@ -247,9 +249,17 @@ impl Cluster<'_> {
             files = text.split_whitespace().map(decode).collect::<Result<_>>()?;
             Ok(files.len() == 2)
         })?;
-        fs::create_dir_all(folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
-        for (name, content) in ["tls.key", "tls.crt"].into_iter().zip(files) {
-            fs::write(folder.join(name), content)?;
+        let fixed = Path::new(FIXED_CERTIFICATES);
+        let places = [
+            (folder, "tls.key", 0),
+            (folder, "tls.crt", 1),
+            (fixed, "tls.crt", 1),
+        ];
+        for (folder, name, content) in places {
+            fs::create_dir_all(folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
+            let file = folder.join(name);
+            fs::write(&file, &files[content])
+                .with_context(|| format!("cannot write `{}`", file.display()))?;
         }
         Ok(())
     }

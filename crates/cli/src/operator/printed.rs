@@ -7,7 +7,8 @@ use operator::{Configuration, Deployment, Times};
 use training::Delivery;
 
 use super::{
-    Arguments, HEALTH, METRICS, addresses, choices, default_image, election, kinds, namespaces, wants_workflows,
+    Arguments, HEALTH, METRICS, addresses, choices, default_image, election, kinds, namespaces,
+    wants_workflows,
 };
 
 /// The namespace of the operator.
@@ -41,11 +42,20 @@ fn check(arguments: &Arguments) -> Result<()> {
     }
     let addresses = [
         ("--metrics-bind-address", arguments.metrics_bind_address, METRICS),
-        ("--health-probe-bind-address", arguments.health_probe_bind_address, HEALTH),
+        (
+            "--health-probe-bind-address",
+            arguments.health_probe_bind_address,
+            HEALTH,
+        ),
     ];
-    if let Some((flag, ..)) = addresses.iter().find(|(_, given, usual)| Ok(*given) != addresses::parse(usual)) {
+    if let Some((flag, ..)) = addresses
+        .iter()
+        .find(|(_, given, usual)| Ok(*given) != addresses::parse(usual))
+    {
         return Err(crate::advised(
-            format!("with --print-manifests, {flag} is the usual one: probes and ports of the Deployment name it"),
+            format!(
+                "with --print-manifests, {flag} is the usual one: probes and ports of the Deployment name it"
+            ),
             format!("leave out {flag}"),
         ));
     }
@@ -178,7 +188,11 @@ mod tests {
             let flag = given.split('=').next().unwrap();
             assert!(refusal.contains(flag), "{given}: {refusal}");
         }
-        let usual = ["--print-manifests", "--leader-elect=true", "--metrics-bind-address=:8080"];
+        let usual = [
+            "--print-manifests",
+            "--leader-elect=true",
+            "--metrics-bind-address=:8080",
+        ];
         assert!(check(&called(&usual).unwrap()).is_ok());
     }
 
