@@ -1,7 +1,7 @@
 //! The training operators, ours and the originals, and what each needs on a cluster before it works.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
@@ -201,6 +201,11 @@ impl Cluster<'_> {
         if let Some(scheduler) = self.gangs.scheduler() {
             command.arg(format!("--gang-scheduler-name={scheduler}"));
         }
+        // One of before would be taken for its own, which it would not find.
+        match fs::remove_file(Path::new(FIXED_CERTIFICATES).join("tls.crt")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
         // In the place that all share, another's certificate would be taken for its own.
         command.env("TMPDIR", logs);
         let process = Background::start("training-operator", &mut command, logs)?;
@@ -237,7 +242,7 @@ impl Cluster<'_> {
     }
 
     /// The operator writes its certificate into the Secret; a kubelet would bring it to the pod. The key goes
-    /// first: the certificate is what is waited for.
+    /// first: the certificate is what is waited for. Last comes the one that only has to be there.
     fn bring_certificate(&self, folder: &Path) -> Result<()> {
         let path = "jsonpath={.data.tls\\.key} {.data.tls\\.crt}";
         let name = "training-operator-webhook-cert";

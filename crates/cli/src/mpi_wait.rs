@@ -148,7 +148,7 @@ mod tests {
                 1..=20 => bail!("connection refused"),
                 21 => Ok(None),
                 22 => Ok(Some(json!({"status": {"phase": "Pending"}}))),
-                // Away again, and no longer than before.
+                // Away again: each time is shorter than the patience, both together are not.
                 23..=130 => bail!("the server is starting"),
                 _ => Ok(Some(json!({"status": {
                     "phase": "Running", "containerStatuses": [{"state": {"running": {}}}],

@@ -173,7 +173,7 @@ pub(crate) struct Arguments {
 
 /// The lease, where nobody names another.
 const LEASE: &str = "trainyard-operator";
-/// Where it listens, where nobody says otherwise; printed manifests count on it.
+/// Where it listens, where nobody says otherwise.
 const METRICS: &str = ":8080";
 const HEALTH: &str = ":8081";
 const CONFIGURATION_KEY: &str = "controller_config_file.yaml";
@@ -308,17 +308,22 @@ fn wants_workflows(arguments: &Arguments) -> bool {
     kinds.any(|kinds| matches!(kinds, choices::Kinds::Workflows))
 }
 
-/// The engine of workflows, where they are named. It gives way to Argo's own controller.
-fn workflows(arguments: &Arguments, settings: &Settings) -> Result<Option<operator::Beside>> {
-    if !wants_workflows(arguments) {
-        return Ok(None);
-    }
-    if !namespaces(arguments).is_empty() {
+fn check_workflows(arguments: &Arguments) -> Result<()> {
+    if wants_workflows(arguments) && !namespaces(arguments).is_empty() {
         return Err(crate::advised(
             "workflows are looked after in the whole cluster, and --namespace names a part of it",
             "leave out either",
         ));
     }
+    Ok(())
+}
+
+/// The engine of workflows, where they are named. It gives way to Argo's own controller.
+fn workflows(arguments: &Arguments, settings: &Settings) -> Result<Option<operator::Beside>> {
+    if !wants_workflows(arguments) {
+        return Ok(None);
+    }
+    check_workflows(arguments)?;
     let options = pipelines::Options {
         settings: workflows::Settings {
             delivery: match &settings.delivery {

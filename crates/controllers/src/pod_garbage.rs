@@ -12,7 +12,10 @@ use kube::{
     api::{DeleteParams, Patch, PatchParams, Preconditions},
 };
 use serde_json::json;
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, MissedTickBehavior},
+};
 
 use crate::{
     Result, ownership,
@@ -33,23 +36,25 @@ pub(crate) fn start(world: &Arc<World>, tasks: &mut JoinSet<()>) {
         world.nodes.synced().await;
         let mut missing: HashMap<String, Instant> = HashMap::new();
         let mut rounds = tokio::time::interval(PERIOD);
+        rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            rounds.tick().await;
-            collect(&world, &mut missing).await;
+            // The time of the round, so that two rounds later is not now and then a little too early.
+            let now = rounds.tick().await;
+            collect(&world, &mut missing, now).await;
         }
     });
 }
 
-async fn collect(world: &World, missing: &mut HashMap<String, Instant>) {
+async fn collect(world: &World, missing: &mut HashMap<String, Instant>, now: Instant) {
     let (pods, nodes) = (world.pods.all(), world.nodes.all());
     let absent = plan::absent(&pods, &nodes);
     missing.retain(|node, _| absent.contains(node.as_str()));
     for node in absent {
-        missing.entry(node.to_owned()).or_insert_with(Instant::now);
+        missing.entry(node.to_owned()).or_insert(now);
     }
     let mut gone = Vec::new();
     for (node, since) in missing.iter() {
-        if since.elapsed() >= QUARANTINE && is_gone(world, node).await {
+        if now.duration_since(*since) >= QUARANTINE && is_gone(world, node).await {
             gone.push(node.clone());
         }
     }

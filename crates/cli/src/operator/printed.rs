@@ -24,10 +24,17 @@ pub(super) fn print(arguments: &Arguments) -> Result<ExitCode> {
 
 /// What an operator in the cluster cannot be told is refused, so that nobody believes that it was.
 fn check(arguments: &Arguments) -> Result<()> {
+    super::check_workflows(arguments)?;
     if !arguments.leader_elect {
         return Err(crate::advised(
             "--print-manifests runs two operators, and with --leader-elect=false both would act",
             "leave out --leader-elect=false",
+        ));
+    }
+    if arguments.kubeconfig.is_some() {
+        return Err(crate::advised(
+            "--print-manifests asks no cluster, and the operator that is printed is for the one it runs in",
+            "leave out --kubeconfig, and give it to `kubectl apply`",
         ));
     }
     let files = [
@@ -48,18 +55,14 @@ fn check(arguments: &Arguments) -> Result<()> {
             HEALTH,
         ),
     ];
-    if let Some((flag, ..)) = addresses
-        .iter()
-        .find(|(_, given, usual)| Ok(*given) != addresses::parse(usual))
-    {
-        return Err(crate::advised(
-            format!(
-                "with --print-manifests, {flag} is the usual one: probes and ports of the Deployment name it"
-            ),
+    let mut addresses = addresses.iter();
+    match addresses.find(|(_, given, usual)| Ok(*given) != addresses::parse(usual)) {
+        None => Ok(()),
+        Some((flag, _, usual)) => Err(crate::advised(
+            format!("--print-manifests has `{usual}` for {flag}, which the Deployment names elsewhere, too"),
             format!("leave out {flag}"),
-        ));
+        )),
     }
-    Ok(())
 }
 
 fn deployment(arguments: &Arguments) -> Result<Deployment> {
@@ -81,7 +84,7 @@ fn deployment(arguments: &Arguments) -> Result<Deployment> {
         (None, Some(path)) => Configuration::Own(fs::read_to_string(path)?),
         (None, None) => Configuration::Own("accelerators: {}\n".to_owned()),
     };
-    let own_namespace = arguments.lease_namespace.clone();
+    let own_namespace = arguments.lease_namespace.clone().filter(|name| !name.is_empty());
     Ok(Deployment {
         namespace: own_namespace.unwrap_or_else(|| OWN_NAMESPACE.to_owned()),
         image,
@@ -118,7 +121,7 @@ fn further(arguments: &Arguments) -> Vec<String> {
     if let Some(claim) = &arguments.artifacts_claim {
         further.push(format!("--artifacts-claim={claim}"));
     }
-    if let Some(domain) = &arguments.cluster_domain {
+    if let Some(domain) = arguments.cluster_domain.as_ref().filter(|name| !name.is_empty()) {
         further.push(format!("--cluster-domain={domain}"));
     }
     if let Some(threads) = arguments.controller_threads {
@@ -174,20 +177,37 @@ mod tests {
         }
     }
 
+    fn refusal(words: &[&str]) -> String {
+        let words = [&["--print-manifests"], words].concat();
+        let refusal = print(&called(&words).unwrap()).unwrap_err();
+        let advice = refusal.downcast_ref::<crate::Advised>().unwrap();
+        format!("{refusal} {}", advice.hint)
+    }
+
+    #[test]
+    fn nothing_is_called_by_an_empty_name() {
+        let printed = printed(&["--cluster-domain=", "--lease-namespace="]);
+        assert!(!printed.iter().any(|word| word.contains("domain")), "{printed:?}");
+        let arguments = called(&["--print-manifests", "--lease-namespace="]).unwrap();
+        assert_eq!(deployment(&arguments).unwrap().namespace, OWN_NAMESPACE);
+    }
+
     #[test]
     fn what_pods_of_a_cluster_cannot_be_told_is_refused() {
         for given in [
             "--leader-elect=false",
+            "--kubeconfig=/root/.kube/config",
             "--callback-ca=authority.pem",
             "--task-logs=/var/log/tasks",
             "--metrics-bind-address=0",
             "--health-probe-bind-address=127.0.0.1:8081",
         ] {
-            let arguments = called(&["--print-manifests", given]).unwrap();
-            let refusal = format!("{:#}", check(&arguments).unwrap_err());
+            let refusal = refusal(&[given]);
             let flag = given.split('=').next().unwrap();
             assert!(refusal.contains(flag), "{given}: {refusal}");
         }
+        let partly = refusal(&["--kinds=workflows", "--namespace=team"]);
+        assert!(partly.contains("--namespace names a part of it"), "{partly}");
         let usual = [
             "--print-manifests",
             "--leader-elect=true",
@@ -207,6 +227,8 @@ mod tests {
             let words: Vec<&str> = printed.iter().skip(1).map(String::as_str).collect();
             let read = called(&words);
             assert!(read.is_ok(), "{printed:?}: {:?}", read.err());
+            // What the Deployment says by itself is what may be said.
+            assert!(check(&read.unwrap()).is_ok(), "{printed:?}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The cluster is killed in the middle of things and started again.
 
+use std::process::Command;
+
 use client_tests::{
     Release, Server, Shell, User, kubectl,
     manifests::{Job, UNTIL_TOLD},
@@ -20,6 +22,7 @@ fn jobs_go_on_where_they_were_after_the_cluster_was_killed() {
             prepare(&team(&server, &shell, user))
         };
         server.kill();
+        until_missed(&server);
         server.start_again();
         let shell = Shell::new(&server, &[("kubectl", &kubectl)]);
         conclude(&team(&server, &shell, user), &before);
@@ -50,7 +53,7 @@ const PODS: [&str; 4] = [
     "waits-launcher",
 ];
 
-/// Its launcher waits for a worker that is not ready before somebody says so, and does not wait twice.
+/// Its launcher waits for a worker that is not ready before somebody says so, once for all.
 const WAITS: &str = r#"
 apiVersion: kubeflow.org/v1
 kind: MPIJob
@@ -71,6 +74,21 @@ spec:
           - {name: gate, image: host, command: [sh, -c, "until [ -e /tmp/open ]; do sleep 0.1; done"]}
           containers: [{name: mpi, image: host}]
 "#;
+
+/// The launcher asks every few seconds, and says so when nobody answers.
+#[track_caller]
+fn until_missed(server: &Server) {
+    let line = format!("until grep -rqs '{UNANSWERED}' \"$0\"; do sleep 0.1; done");
+    let mut wait = Command::new("timeout");
+    wait.args(["60", "sh", "-c", &line])
+        .arg(server.data_dir().join("logs"));
+    assert!(
+        wait.status().is_ok_and(|status| status.success()),
+        "the launcher does not miss the server"
+    );
+}
+
+const UNANSWERED: &str = "waiting for the API server";
 
 /// Whether something that a pod does before its program is under way.
 fn is_preparing(pod: &serde_json::Value) -> bool {
@@ -108,9 +126,9 @@ fn prepare(team: &Team<'_>) -> Before {
          replicaSpecs: [{template: {spec: {restartPolicy: Never, containers: [{name: mxnet, image: host, command: [\"true\"]}]}}}]}}",
     );
     team.apply(WAITS);
+    team.until("pods/late-worker-0", serde_json::Value::is_object);
     team.until_is("jaxjobs/done", "Succeeded");
     team.until("jaxjobs/long", |job| job["status"]["progress"] == "2/2");
-    team.until("pods/late-worker-0", serde_json::Value::is_object);
     team.until_is("jaxjobs/brief", "Running");
     team.until("mxjobs.mxnet.mlkube.io/local", |job| {
         job["status"]["state"] == "Succeeded"
@@ -141,6 +159,9 @@ fn conclude(team: &Team<'_>, before: &Before) {
     team.ok("exec waits-worker-0 -c gate -- touch /tmp/open");
     team.until_is("mpijobs/waits", "Succeeded");
     assert_eq!(team.ok("logs waits-launcher -c mpi").trim(), "launched");
+    let waiting = team.ok("logs waits-launcher -c trainyard-wait");
+    assert!(waiting.starts_with(UNANSWERED), "{waiting}");
+    assert_eq!(waiting.matches("all 1 hosts are there").count(), 1, "{waiting}");
     // The budget is what it was: the next failure is one too many.
     team.ok("exec long-worker-0 -- sh -c 'echo 137 > /tmp/end'");
     let failed = team.until_is("jaxjobs/long", "Failed");
