@@ -1,6 +1,6 @@
 //! How a text is written as a scalar: which quotes it needs, and which its author used.
 
-use super::{Content, Document, Edit, Id, Node};
+use super::{Content, Document, Edit, Entry, Id, Node};
 
 /// How a scalar is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,15 +59,23 @@ impl Document {
         Some(Edit::replace(span, written))
     }
 
-    /// Whether there is a place for a value: a key without a colon has none for its value.
+    /// Whether there is a place for a value: a key without a colon has none for its value. Where a key is left out,
+    /// or has nothing but an anchor or a tag, a text in its entry could be read as that of another.
     fn has_place(&self, id: Id) -> bool {
-        let has_none = |node: &Node| match &node.content {
-            Content::Mapping { entries, .. } => entries
-                .iter()
-                .any(|entry| entry.value == id && entry.colon.is_none()),
+        let is_empty = |id: Id| self.nodes[id].span.is_empty();
+        let is_blank = |line: &str| line.trim_start().is_empty() || line.trim_start().starts_with('#');
+        let is_open = |entry: &Entry| {
+            let after_key = self.nodes[entry.key].span.end;
+            let before_colon = entry.colon.and_then(|colon| self.text.get(after_key..colon));
+            let is_key_whole = !entry.is_explicit || !is_empty(entry.key);
+            is_key_whole && before_colon.is_some_and(|text| text.lines().all(is_blank))
+        };
+        let has_none = |entry: &Entry| entry.key == id || (entry.value == id && !is_open(entry));
+        let is_without = |node: &Node| match &node.content {
+            Content::Mapping { entries, .. } => entries.iter().any(has_none),
             _ => false,
         };
-        !self.nodes[id].span.is_empty() || !self.nodes.iter().any(has_none)
+        !is_empty(id) || !self.nodes.iter().any(is_without)
     }
 
     /// Whether a node is inside of brackets, where commas and brackets mean something.
