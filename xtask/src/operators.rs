@@ -202,8 +202,11 @@ impl Cluster<'_> {
             command.arg(format!("--gang-scheduler-name={scheduler}"));
         }
         // One of before would be taken for its own, which it would not find.
-        match fs::remove_file(Path::new(FIXED_CERTIFICATES).join("tls.crt")) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        let fixed = Path::new(FIXED_CERTIFICATES).join("tls.crt");
+        match fs::remove_file(&fixed) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot remove `{}`", fixed.display()));
+            }
             _ => {}
         }
         // In the place that all share, another's certificate would be taken for its own.
