@@ -1,7 +1,5 @@
 //! What a plan asks for, done at the server and put into the caches at once.
 
-use std::time::Instant;
-
 use futures_util::{StreamExt as _, future::join_all, stream::FuturesUnordered};
 use k8s_openapi::api::{
     autoscaling::v2::HorizontalPodAutoscaler,
@@ -19,6 +17,7 @@ use reconcile::{
     requests::{self, status},
 };
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use training::{Child, Delete, Event, Gang, Make, Refusal};
 
 use crate::{

@@ -1,10 +1,6 @@
 //! The loop over the jobs of one kind: observe, plan, apply, and look again when something changes.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use k8s_openapi::api::{
@@ -17,7 +13,7 @@ use kube::core::{ApiResource, DynamicObject};
 use parking_lot::Mutex;
 use reconcile::{Cached as _, Change, Informer, Key, Next, Queue, Recorder, Unread, run};
 use resources::{Kind, kinds::MPI_JOB};
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::Instant};
 use training::{Plan, Refusal, Settings, plan};
 
 use crate::{
@@ -28,7 +24,7 @@ use crate::{
     milestones::count_deleted,
     observe::{has_begun, has_foreign, observe},
     pod_groups::{PluginsGroup, VolcanoGroup},
-    pods_first::{self, PodsFirst},
+    pods_first::PodsFirst,
     seen::{Seen, Watched},
     stored_job::{KeptJob, StoredJob, resource},
     world::World,
@@ -77,6 +73,7 @@ impl Start {
             () = closing.heard() => return,
         };
         let recorder = controller.recorder.clone();
+        let order = controller.clone();
         let working = run(name(kind), queue.clone(), workers, move |key| {
             let controller = controller.clone();
             async move { controller.look(key).await }
@@ -84,6 +81,12 @@ impl Start {
         let closed = async {
             closing.heard().await;
             queue.close();
+        };
+        let working = async {
+            tokio::select! {
+                () = working => {}
+                never = order.pods_first.wake(&queue) => match never {},
+            }
         };
         tokio::join!(working, closed);
         recorder.finish().await;
@@ -226,7 +229,7 @@ impl Controller {
             return Ok(Next::Wait);
         };
         if self.pods_first.still_gives_way(&key, Instant::now()) && !has_begun(&self.world, kept.uid()) {
-            return Ok(Next::After(pods_first::PAUSE));
+            return Ok(Next::Wait);
         }
         let job = StoredJob::of(kept);
         let mut decided = self.decide(&key, &job);
@@ -235,7 +238,7 @@ impl Controller {
                 self.pods_first.forget(&key);
                 but
             }
-            Made::PodsOnly => return Ok(Next::After(pods_first::PAUSE)),
+            Made::PodsOnly => return Ok(Next::Wait),
         };
         if self.closing.is_said() {
             // Whoever acts next goes on from what there is.

@@ -147,6 +147,7 @@ fn times(arguments: &Arguments) -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Args as _;
     use serde_json::Value;
 
     use super::{super::tests::called, *};
@@ -162,19 +163,63 @@ mod tests {
         arguments.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
+    /// What is said to the operator that is printed, in the words in which it was given.
+    const PASSED_ON: [&str; 15] = [
+        "--artifacts-claim=lake",
+        "--callbacks-to=10.0.0.0/8",
+        "--cluster-domain=cluster.local",
+        "--controller-config-map=lab/gpus",
+        "--controller-threads=7",
+        "--gang-scheduler-name=volcano",
+        "--kinds=tfjobs.kubeflow.org",
+        "--leader-elect-lease-duration=20000ms",
+        "--leader-elect-renew-deadline=9000ms",
+        "--leader-elect-retry-period=1000ms",
+        "--lease-name=second",
+        "--namespace=team",
+        "--no-tasks",
+        "--tools-image=tools:2",
+        "--tools-path=/opt/trainyard",
+    ];
+
+    const REFUSED: [&str; 6] = [
+        "--callback-ca=authority.pem",
+        "--health-probe-bind-address=127.0.0.1:8081",
+        "--kubeconfig=/root/.kube/config",
+        "--leader-elect=false",
+        "--metrics-bind-address=0",
+        "--task-logs=/var/log/tasks",
+    ];
+
+    /// What is in the objects themselves (files, images, namespaces, definitions), or is of this process alone.
+    const NO_ARGUMENT: [&str; 7] = [
+        "--controller-config-file",
+        "--identity",
+        "--image",
+        "--install-definitions",
+        "--kubeconfigs",
+        "--lease-namespace",
+        "--print-manifests",
+    ];
+
     #[test]
     fn what_was_given_reaches_the_operator_that_is_printed() {
-        for given in [
-            "--controller-config-map=lab/gpus",
-            "--tools-image=tools:2",
-            "--tools-path=/opt/trainyard",
-            "--lease-name=second",
-            "--controller-threads=7",
-            "--leader-elect-lease-duration=20000ms",
-            "--cluster-domain=cluster.local",
-        ] {
-            assert!(printed(&[given]).contains(&given.to_owned()), "{given}");
+        for given in PASSED_ON {
+            let printed = printed(&[given]);
+            assert!(printed.contains(&given.to_owned()), "{given}: {printed:?}");
         }
+    }
+
+    #[test]
+    fn no_flag_is_forgotten() {
+        let command = Arguments::augment_args(clap::Command::new("operator"));
+        let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+        let mut flags: Vec<String> = flags.map(|flag| format!("--{flag}")).collect();
+        flags.sort();
+        let known = [&PASSED_ON[..], &REFUSED, &NO_ARGUMENT].concat();
+        let mut known: Vec<&str> = known.iter().filter_map(|given| given.split('=').next()).collect();
+        known.sort_unstable();
+        assert_eq!(flags, known);
     }
 
     fn refusal(words: &[&str]) -> String {
@@ -194,14 +239,7 @@ mod tests {
 
     #[test]
     fn what_pods_of_a_cluster_cannot_be_told_is_refused() {
-        for given in [
-            "--leader-elect=false",
-            "--kubeconfig=/root/.kube/config",
-            "--callback-ca=authority.pem",
-            "--task-logs=/var/log/tasks",
-            "--metrics-bind-address=0",
-            "--health-probe-bind-address=127.0.0.1:8081",
-        ] {
+        for given in REFUSED {
             let refusal = refusal(&[given]);
             let flag = given.split('=').next().unwrap();
             assert!(refusal.contains(flag), "{given}: {refusal}");
