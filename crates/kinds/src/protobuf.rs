@@ -1,7 +1,7 @@
 //! Kubernetes protobuf bodies, decoded by the type table to the JSON the API would write for them.
 //!
-//! Only requests come as protobuf; answers are always JSON, so there is no encoder. Lengths are
-//! checked against the input and nesting is bounded: any bytes give a value or an error.
+//! Requests come as protobuf, and watches of another server; our answers are always JSON, so there is no encoder.
+//! Lengths are checked against the input and nesting is bounded: any bytes give a value or an error.
 
 mod special;
 mod wire;
@@ -62,6 +62,14 @@ const MAGIC: &[u8] = b"k8s\0";
 
 /// Decodes a whole body: its `apiVersion`, its `kind` and the object, as JSON.
 pub fn decode_object(bytes: &[u8]) -> Result<(String, String, Value), ProtobufError> {
+    decode_object_without(bytes, &[])
+}
+
+/// The same without fields that nobody reads, such as `spec` or `metadata.managedFields`: their bytes are passed over.
+pub fn decode_object_without(
+    bytes: &[u8],
+    unread: &[&str],
+) -> Result<(String, String, Value), ProtobufError> {
     let Envelope {
         api_version,
         kind,
@@ -70,7 +78,7 @@ pub fn decode_object(bytes: &[u8]) -> Result<(String, String, Value), ProtobufEr
     let Some(ty) = resources::type_of(&api_version, &kind) else {
         return Err(ProtobufError::UnknownKind { api_version, kind });
     };
-    let mut value = decode(ty, raw)?;
+    let mut value = Decoder::new(unread).value(ty, "object", Payload::Bytes(raw))?;
     if let Value::Object(map) = &mut value {
         map.insert("apiVersion".to_owned(), Value::from(api_version.as_str()));
         map.insert("kind".to_owned(), Value::from(kind.as_str()));
@@ -111,19 +119,67 @@ pub fn envelope(bytes: &[u8]) -> Result<Envelope<'_>, ProtobufError> {
 
 /// Decodes a message of a known type, as JSON.
 pub fn decode(ty: TypeRef, raw: &[u8]) -> Result<Value, ProtobufError> {
-    Decoder {
-        depth: 0,
-        messages: 0,
-    }
-    .value(ty, "object", Payload::Bytes(raw))
+    Decoder::new(&[]).value(ty, "object", Payload::Bytes(raw))
 }
 
-struct Decoder {
+/// Opens an event of a watch: its type, and the body that is its object.
+pub fn watch_event(bytes: &[u8]) -> Result<(String, &[u8]), ProtobufError> {
+    let (mut kind, mut object) = (String::new(), &[][..]);
+    let mut reader = Reader::new(bytes);
+    while let Some((tag, payload)) = reader.next()? {
+        match (tag, payload) {
+            (1, payload) => kind = payload.text("type")?,
+            (2, Payload::Bytes(extension)) => {
+                let mut reader = Reader::new(extension);
+                while let Some((tag, payload)) = reader.next()? {
+                    if let (1, Payload::Bytes(raw)) = (tag, payload) {
+                        object = raw;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok((kind, object))
+}
+
+struct Decoder<'a> {
     depth: u32,
     messages: u32,
+    /// Paths of fields to pass over.
+    unread: &'a [&'a str],
+    /// Where in the object: the field at the top that is being read.
+    top: &'static str,
 }
 
-impl Decoder {
+impl<'a> Decoder<'a> {
+    fn new(unread: &'a [&'a str]) -> Self {
+        Self {
+            depth: 0,
+            messages: 0,
+            unread,
+            top: "",
+        }
+    }
+
+    /// Whether nobody reads a field at the present depth.
+    fn is_unread(&mut self, name: &'static str) -> bool {
+        if self.unread.is_empty() {
+            return false;
+        }
+        match self.depth {
+            1 => {
+                self.top = name;
+                self.unread.contains(&name)
+            }
+            2 => self
+                .unread
+                .iter()
+                .any(|path| path.split_once('.') == Some((self.top, name))),
+            _ => false,
+        }
+    }
+
     /// Reads all fields of a message into an object, then adds those that are always written.
     fn message(
         &mut self,
@@ -176,6 +232,9 @@ impl Decoder {
         map: &mut Map<String, Value>,
     ) -> Result<(), ProtobufError> {
         let name = field.name;
+        if self.is_unread(name) {
+            return Ok(());
+        }
         match field.ty.form() {
             Form::List(element) if !field.ty.is_wrapped() => {
                 let items = array(map.entry(name).or_insert_with(|| Value::Array(Vec::new())));

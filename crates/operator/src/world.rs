@@ -7,7 +7,7 @@ use k8s_openapi::api::{
     rbac::v1::{Role, RoleBinding},
 };
 use kube::Client;
-use reconcile::{Informer, Unread};
+use reconcile::{Informer, Unread, by_protobuf};
 use tokio::task::JoinSet;
 use training::Gang;
 
@@ -46,7 +46,7 @@ impl World {
             namespace: namespace.as_deref(),
             watches: &mut watches,
         };
-        let pods = view.follow();
+        let pods = view.follow_pods();
         Self {
             fallen: Fallen::follow(&pods),
             launched: Launched::follow(&pods),
@@ -97,6 +97,13 @@ struct View<'a> {
 impl View<'_> {
     fn follow<K: Watched>(&mut self) -> Informer<Seen<K>> {
         let api = Unread::of::<K>(self.client.clone(), &(), self.namespace);
+        Informer::start(api, self.watches)
+    }
+
+    /// There are more of them than of anything else.
+    fn follow_pods(&mut self) -> Informer<Seen<Pod>> {
+        let client = by_protobuf(self.client, &["spec", "metadata.managedFields"]);
+        let api = Unread::of::<Pod>(client, &(), self.namespace);
         Informer::start(api, self.watches)
     }
 

@@ -98,7 +98,7 @@ fn raw(bytes: &[u8]) -> Result<Value, ProtobufError> {
     serde_json::from_slice(raw).map_err(ProtobufError::Json)
 }
 
-impl Decoder {
+impl Decoder<'_> {
     /// `{schema = 1, jSONSchemas = 2}`, `{allows = 1, schema = 2}` or `{schema = 1, property = 2}`.
     pub(super) fn schema(&mut self, form: Form, bytes: &[u8]) -> Result<Value, ProtobufError> {
         let Some(schema) = types::json_schema() else {
