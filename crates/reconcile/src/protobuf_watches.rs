@@ -19,7 +19,8 @@ use http_body::Frame;
 use http_body_util::{BodyDataStream, BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody};
 use kinds::protobuf::{self, ProtobufError};
 use kube::{Client, client::Body};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::Value;
 use tower_service::Service;
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
@@ -173,9 +174,17 @@ impl Events {
 fn write_line(event: &[u8], unread: &[&str], lines: &mut Vec<u8>) -> Result<(), Unreadable> {
     let (kind, object) = protobuf::watch_event(event)?;
     let (_, _, object) = protobuf::decode_object_without(object, unread)?;
-    serde_json::to_writer(&mut *lines, &json!({"type": kind, "object": object}))?;
+    // In the order of the API: a reader that keeps the text of the object has to know before it comes that one comes.
+    serde_json::to_writer(&mut *lines, &Line { kind: &kind, object })?;
     lines.push(b'\n');
     Ok(())
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    object: Value,
 }
 
 #[cfg(test)]
@@ -183,13 +192,11 @@ mod tests {
     use std::future::{Ready, ready};
 
     use k8s_openapi::api::core::v1::Pod;
-    use kube::{
-        Api,
-        api::{WatchEvent, WatchParams},
-    };
+    use kube::api::{WatchEvent, WatchParams};
     use parking_lot::Mutex;
 
     use super::*;
+    use crate::Unread;
 
     fn field(tag: u8, bytes: &[u8]) -> Vec<u8> {
         let mut field = vec![tag << 3 | 2, bytes.len() as u8];
@@ -227,7 +234,7 @@ mod tests {
         assert_eq!(cut.collect::<Vec<_>>().concat(), whole);
         assert!(events.begun.is_empty());
         let text = String::from_utf8(whole).unwrap();
-        let lines: Vec<serde_json::Value> = text
+        let lines: Vec<Value> = text
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
@@ -290,8 +297,8 @@ mod tests {
         (Client::new(service, "default"), asked)
     }
 
-    async fn watched(client: &Client) -> Vec<kube::Result<WatchEvent<Pod>>> {
-        let pods: Api<Pod> = Api::all(client.clone());
+    async fn watched(client: &Client) -> Vec<kube::Result<WatchEvent<Unread>>> {
+        let pods = Unread::of::<Pod>(client.clone(), &(), None);
         match pods.watch(&WatchParams::default(), "0").await {
             Ok(events) => events.collect().await,
             Err(error) => vec![Err(error)],
@@ -306,6 +313,7 @@ mod tests {
         let [Ok(WatchEvent::Modified(pod))] = &*events else {
             panic!("{events:?}");
         };
+        let pod: Pod = pod.read().unwrap();
         assert_eq!(pod.metadata.name.as_deref(), Some("p"));
         assert_eq!(pod.status.as_ref().unwrap().phase.as_deref(), Some("Running"));
         assert_eq!(*asked.lock(), [ACCEPTED]);
@@ -353,7 +361,7 @@ mod tests {
         let (client, _) = server(200, "application/json", line.into());
         let events = watched(&by_protobuf(&client, UNREAD)).await;
         assert!(
-            matches!(&*events, [Ok(WatchEvent::Added(pod))] if pod.spec.is_some()),
+            matches!(&*events, [Ok(WatchEvent::Added(pod))] if pod.read::<Pod>().unwrap().spec.is_some()),
             "{events:?}"
         );
     }
