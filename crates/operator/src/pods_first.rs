@@ -120,12 +120,17 @@ impl State {
         patience.sleeps
     }
 
-    /// Those that sleep and need not any more.
+    /// Those that sleep and need not any more, the most patient first.
     fn woken(&mut self, now: Instant) -> Vec<Key> {
         let sleepers = self.patient.iter().filter(|(_, patience)| patience.sleeps);
         let is_over =
             |(key, patience): &(&Key, &Patience)| now >= patience.until || !self.makes_for_another(key, now);
-        let woken: Vec<Key> = sleepers.filter(is_over).map(|(key, _)| key.clone()).collect();
+        let woken = sleepers.filter(is_over);
+        let mut woken: Vec<(Instant, Key)> = woken
+            .map(|(key, patience)| (patience.until, key.clone()))
+            .collect();
+        woken.sort_unstable();
+        let woken: Vec<Key> = woken.into_iter().map(|(_, key)| key).collect();
         for key in &woken {
             if let Some(patience) = self.patient.get_mut(key) {
                 patience.sleeps = false;
@@ -214,6 +219,7 @@ mod tests {
             never = order.wake(&queue) => match never {},
             () = sleep(PAUSE * 4) => assert_eq!(queue.len(), 1),
         }
+        assert!(order.state.lock().woken(Instant::now()).is_empty());
         assert!(!order.still_gives_way(&job, Instant::now()));
     }
 

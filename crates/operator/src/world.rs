@@ -102,7 +102,7 @@ impl View<'_> {
 
     /// There are more of them than of anything else.
     fn follow_pods(&mut self) -> Informer<Seen<Pod>> {
-        let client = by_protobuf(self.client, &["spec", "metadata.managedFields"]);
+        let client = by_protobuf(self.client, <Pod as Watched>::UNREAD);
         let api = Unread::of::<Pod>(client, &(), self.namespace);
         Informer::start(api, self.watches)
     }

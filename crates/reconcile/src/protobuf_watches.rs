@@ -36,19 +36,21 @@ type Answer = UnsyncBoxBody<Bytes, Error>;
 enum Unreadable {
     #[error("an event of a watch is said to be {0} bytes long")]
     TooLong(usize),
-    #[error("an event of a watch cannot be read")]
+    #[error("an event of a watch cannot be read: {0}")]
     Protobuf(#[from] ProtobufError),
-    #[error("an event of a watch cannot be written")]
+    #[error("an event of a watch cannot be written: {0}")]
     Json(#[from] serde_json::Error),
 }
 
-/// A client whose watches are without these fields where they come as protobuf, and else are as they come. A field of
-/// a field has both names, as in `metadata.managedFields`.
-pub fn by_protobuf(client: &Client, unread: &'static [&'static str]) -> Client {
+/// Who owns which field is half of an object, and nobody here reads it.
+const ALWAYS_UNREAD: &[&str] = &["metadata.managedFields"];
+
+/// A client whose watches are without these fields of objects where they come as protobuf, and else are as they come.
+pub fn by_protobuf(client: &Client, unread: &[&'static str]) -> Client {
     let namespace = client.default_namespace().to_owned();
     let service = Watches {
         client: client.clone(),
-        unread,
+        unread: [unread, ALWAYS_UNREAD].concat().into(),
         is_off: Arc::default(),
     };
     Client::new(service, namespace)
@@ -57,8 +59,8 @@ pub fn by_protobuf(client: &Client, unread: &'static [&'static str]) -> Client {
 #[derive(Clone)]
 struct Watches {
     client: Client,
-    unread: &'static [&'static str],
-    /// Something could not be read: the next watch is in JSON.
+    unread: Arc<[&'static str]>,
+    /// Something could not be read: from then on watches are in JSON.
     is_off: Arc<AtomicBool>,
 }
 
@@ -79,10 +81,10 @@ impl Service<Request<Body>> for Watches {
                 headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
             }
             let (mut head, body) = watches.client.send(request).await?.into_parts();
-            let body = match Form::of(&head.headers) {
-                Form::Json => body.map_err(Error::from).boxed_unsync(),
-                Form::Events => watches.lines(body),
-                Form::Object => refusal(&body.collect_bytes().await?),
+            let body = match (is_protobuf(&head.headers), head.status.is_success()) {
+                (false, _) => body.map_err(Error::from).boxed_unsync(),
+                (true, true) => watches.lines(body),
+                (true, false) => refusal(&body.collect_bytes().await?),
             };
             head.headers.remove(CONTENT_TYPE);
             Ok(Response::from_parts(head, body))
@@ -95,21 +97,9 @@ fn is_watch(uri: &Uri) -> bool {
     query.any(|pair| matches!(pair, "watch=true" | "watch=1"))
 }
 
-enum Form {
-    Json,
-    Events,
-    Object,
-}
-
-impl Form {
-    fn of(headers: &HeaderMap) -> Self {
-        let name = headers.get(CONTENT_TYPE).and_then(|name| name.to_str().ok());
-        match name.and_then(|name| name.strip_prefix(PROTOBUF)) {
-            None => Self::Json,
-            Some(parameters) if parameters.contains("stream=watch") => Self::Events,
-            Some(_) => Self::Object,
-        }
-    }
+fn is_protobuf(headers: &HeaderMap) -> bool {
+    let name = headers.get(CONTENT_TYPE).and_then(|name| name.to_str().ok());
+    name.is_some_and(|name| name.starts_with(PROTOBUF))
 }
 
 /// What a server answers that does not let us watch.
@@ -129,7 +119,7 @@ impl Watches {
         let lines = BodyDataStream::new(body).flat_map(move |data| {
             let line = match data {
                 Err(error) => Err(error.into()),
-                Ok(data) => events.take_in(&data, self.unread).map_err(|error| {
+                Ok(data) => events.take_in(&data, &self.unread).map_err(|error| {
                     tracing::warn!(%error, "a watch in protobuf is given up for one in JSON");
                     self.is_off.store(true, Ordering::Relaxed);
                     Error::from(error)
@@ -214,11 +204,15 @@ mod tests {
         [&(event.len() as u32).to_be_bytes()[..], &event].concat()
     }
 
-    /// A pod of version 7 with a node and a phase, and a field that somebody owns.
+    /// A pod of version 7 with a node, whose container has ended well, that is being deleted and of which somebody
+    /// owns a field.
     fn pod() -> Vec<u8> {
         let owner = [vec![17 << 3 & 0x7f | 0x80 | 2, 1], vec![3], field(1, b"m")].concat();
-        let metadata = [field(1, b"p"), field(3, b"n"), field(6, b"7"), owner].concat();
-        let (spec, status) = (field(10, b"here"), field(1, b"Running"));
+        let deleted = field(9, &[1 << 3, 0x80, 0xe2, 0xcf, 0xaa, 0x06]);
+        let metadata = [field(1, b"p"), field(3, b"n"), field(6, b"7"), deleted, owner].concat();
+        let ended = field(2, &field(3, &[1 << 3, 0]));
+        let container = field(8, &[field(1, b"c"), ended].concat());
+        let (spec, status) = (field(10, b"here"), [field(1, b"Running"), container].concat());
         let raw = [field(1, &metadata), field(2, &spec), field(3, &status)].concat();
         object("v1", "Pod", &raw)
     }
@@ -246,6 +240,9 @@ mod tests {
         assert!(pod["metadata"].get("managedFields").is_none());
         assert!(pod["spec"].get("nodeName").is_none());
         assert_eq!(pod["status"]["phase"], "Running");
+        assert_eq!(pod["metadata"]["deletionTimestamp"], "2023-11-14T22:13:20Z");
+        let ended = &pod["status"]["containerStatuses"][0]["state"]["terminated"];
+        assert_eq!(ended["exitCode"], 0);
     }
 
     #[test]
@@ -317,6 +314,17 @@ mod tests {
         assert_eq!(pod.metadata.name.as_deref(), Some("p"));
         assert_eq!(pod.status.as_ref().unwrap().phase.as_deref(), Some("Running"));
         assert_eq!(*asked.lock(), [ACCEPTED]);
+    }
+
+    #[tokio::test]
+    async fn a_bookmark_says_how_far_a_watch_has_come() {
+        let reached = object("v1", "Pod", &field(1, &field(6, b"41")));
+        let (client, _) = server(200, PROTOBUF, event("BOOKMARK", &reached));
+        let events = watched(&by_protobuf(&client, UNREAD)).await;
+        assert!(
+            matches!(&*events, [Ok(WatchEvent::Bookmark(reached))] if reached.metadata.resource_version == "41"),
+            "{events:?}"
+        );
     }
 
     #[tokio::test]

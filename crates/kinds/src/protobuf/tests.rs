@@ -62,11 +62,27 @@ fn what_is_decoded_is_already_normal() {
 }
 
 #[test]
+fn what_nobody_reads_is_passed_over_and_nothing_else() {
+    for (encoded, mut expected) in vectors() {
+        let read = decode_object_without(&encoded, &["spec", "metadata.labels"]);
+        let (_, kind, mut value) = read.unwrap();
+        if let Some(metadata) = expected.pointer_mut("/metadata").and_then(Value::as_object_mut) {
+            metadata.remove("labels");
+        }
+        expected.as_object_mut().unwrap().remove("spec");
+        // What is always written is written of an empty one, too.
+        value.as_object_mut().unwrap().remove("spec");
+        assert_eq!(value, expected, "{kind}");
+    }
+}
+
+#[test]
 fn damaged_bytes_never_panic() {
     let mut noise = Noise(0x9e37_79b9_7f4a_7c15);
     for (encoded, _) in vectors() {
         for length in 0..encoded.len() {
             let _ = decode_object(&encoded[..length]);
+            let _ = watch_event(&encoded[..length]);
         }
         for _ in 0..2000 {
             let mut damaged = encoded.clone();
@@ -75,6 +91,7 @@ fn damaged_bytes_never_panic() {
                 damaged[at] = noise.next() as u8;
             }
             let _ = decode_object(&damaged);
+            let _ = decode_object_without(&damaged, &["spec", "metadata.labels"]);
         }
     }
 }
