@@ -1,17 +1,14 @@
 //! Training jobs: from the first that is submitted until an operator has made the pods of all, and what it
 //! asked of the server for them.
 
-use std::{
-    collections::HashSet,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use bytes::Bytes;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use crate::{client::Client, load::Samples, server::Server, site::Site, unaided::Children, watch::Watch};
+use crate::{client::Client, load::Samples, server::Server, site::Site, unaided::Children};
 
 const CLIENTS: usize = 16;
 /// As many as our operator has requests under way: 16 jobs of four pods.
@@ -20,6 +17,10 @@ const PATIENCE: Duration = Duration::from_mins(15);
 /// An operator that is to work at all has made the pods of one job by then.
 const BEGINNING: Duration = Duration::from_mins(2);
 const PAUSE: Duration = Duration::from_millis(50);
+/// Between two looks at how many pods there are, and as a part of the time that has gone by.
+const FINEST: Duration = Duration::from_millis(5);
+const COARSEST: Duration = Duration::from_millis(250);
+const COARSEST_PART: u32 = 10;
 /// Who has asked nothing for so long has done what there was to do.
 const QUIET: Duration = Duration::from_secs(3);
 
@@ -98,7 +99,6 @@ pub(crate) async fn run(
     let site = Site::open(server, namespace).await?;
     let mut client = site.client().await?;
     let before = until_quiet(&mut client).await?;
-    let mut watch = Watch::open(&site).await?;
     let folder = kind.folder(namespace);
     let started = Instant::now();
     let clients = if children.is_some() {
@@ -125,11 +125,13 @@ pub(crate) async fn run(
         }
         Ok(())
     });
-    let watching = tokio::time::timeout(PATIENCE, follow(&mut watch, jobs * pods));
-    let (submitted, made) = tokio::try_join!(submitting, async {
-        watching.await??;
+    let made = async {
+        tokio::time::timeout(PATIENCE, until_made(&mut client, &site.pods(), jobs * pods))
+            .await
+            .context("the pods are not made")??;
         Result::<_>::Ok(started.elapsed())
-    })?;
+    };
+    let (submitted, made) = tokio::try_join!(submitting, made)?;
     let asked = until_quiet(&mut client).await? - before - jobs as f64;
     let mut samples = Samples::default();
     let seconds = made.as_secs_f64();
@@ -169,12 +171,32 @@ pub(crate) async fn warm_up(server: &Server, kind: Kind) -> Result<()> {
     }
 }
 
-async fn follow(watch: &mut Watch, count: usize) -> Result<()> {
-    let mut made = HashSet::new();
-    while made.len() < count {
-        made.insert(watch.next().await?.pod.metadata.name);
+/// Until there are so many pods. A watch would tell at once, but a real server has to write every pod for it, which is a
+/// tenth of what making them takes: it is counted instead, the oftener the fewer are missing.
+async fn until_made(client: &mut Client, pods: &str, wanted: usize) -> Result<()> {
+    let started = Instant::now();
+    loop {
+        let made = count(client, pods).await?;
+        if made >= wanted {
+            return Ok(());
+        }
+        tokio::time::sleep(until_half(wanted - made, made, started.elapsed())).await;
     }
-    Ok(())
+}
+
+async fn count(client: &mut Client, pods: &str) -> Result<usize> {
+    let list = client.get(&format!("{pods}?limit=1")).await?.json()?;
+    let rest = list["metadata"]["remainingItemCount"]
+        .as_u64()
+        .unwrap_or_default();
+    Ok(list["items"].as_array().map_or(0, Vec::len) + rest as usize)
+}
+
+/// When half of what is missing is there, if it comes as fast as what has come.
+fn until_half(missing: usize, made: usize, elapsed: Duration) -> Duration {
+    let share = missing as f64 / made.max(1) as f64 / 2.0;
+    let coarsest = COARSEST.min(elapsed / COARSEST_PART).max(FINEST);
+    elapsed.mul_f64(share).clamp(FINEST, coarsest)
 }
 
 /// How often the server was asked about objects of jobs, once nobody asks any more.
@@ -244,6 +266,16 @@ mod tests {
             sample("apiserver_request_total{verb=\"PUT\",resource=\"leases\",code=\"200\"} 7"),
             None
         );
+    }
+
+    #[test]
+    fn it_is_looked_the_oftener_the_fewer_are_missing() {
+        let second = Duration::from_secs(1);
+        assert_eq!(until_half(4000, 0, FINEST), FINEST);
+        assert_eq!(until_half(4000, 0, second), second / 10);
+        assert_eq!(until_half(2000, 2000, second * 8), COARSEST);
+        assert_eq!(until_half(100, 4000, second * 8), second / 10);
+        assert_eq!(until_half(1, 4000, second * 8), FINEST);
     }
 
     #[test]
