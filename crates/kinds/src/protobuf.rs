@@ -1,14 +1,18 @@
-//! Kubernetes protobuf bodies, decoded by the type table to the JSON the API would write for them.
+//! Kubernetes protobuf bodies, decoded by the type table to the JSON the API would write for them, and encoded from it.
 //!
-//! Requests come as protobuf, and watches of another server; our answers are always JSON, so there is no encoder.
+//! Requests come as protobuf, and watches of another server; our answers are always JSON.
 //! Lengths are checked against the input and nesting is bounded: any bytes give a value or an error.
 
+mod encode;
 mod special;
 mod wire;
+mod writer;
 
 use serde_json::{Map, Value};
 
+pub use self::encode::encode_object;
 use self::wire::{Payload, Reader};
+pub(crate) use self::writer::Writer;
 use crate::{
     decode::is_zero,
     quantity, resources,

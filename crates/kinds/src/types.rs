@@ -209,10 +209,13 @@ impl Struct {
     pub(crate) fn at_tag(&self, tag: u32) -> Option<Wire> {
         let wire = &TABLE.wire[self.wire.clone()];
         let found = wire.binary_search_by_key(&tag, |entry| entry.tag).ok()?;
-        Some(match wire[found].target {
-            table::Target::Field(field) => Wire::Field(&TABLE.fields[usize::from(field)]),
-            table::Target::Inline(described) => Wire::Inline(&TABLE.structs[usize::from(described)]),
-        })
+        Some(Wire::of(wire[found].target))
+    }
+
+    /// Everything that protobuf has of it, with the tags.
+    pub(crate) fn wire(&self) -> impl Iterator<Item = (u32, Wire)> {
+        let wire = &TABLE.wire[self.wire.clone()];
+        wire.iter().map(|entry| (entry.tag, Wire::of(entry.target)))
     }
 
     /// Adds the fields that are written even when nobody set them.
@@ -274,6 +277,15 @@ pub(crate) enum Wire {
     Field(&'static Field),
     /// A message whose fields JSON writes into the parent.
     Inline(&'static Struct),
+}
+
+impl Wire {
+    fn of(target: table::Target) -> Self {
+        match target {
+            table::Target::Field(field) => Self::Field(&TABLE.fields[usize::from(field)]),
+            table::Target::Inline(described) => Self::Inline(&TABLE.structs[usize::from(described)]),
+        }
+    }
 }
 
 #[cfg(test)]

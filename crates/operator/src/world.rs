@@ -46,7 +46,7 @@ impl World {
             namespace: namespace.as_deref(),
             watches: &mut watches,
         };
-        let pods = view.follow_pods();
+        let pods = view.follow();
         Self {
             fallen: Fallen::follow(&pods),
             launched: Launched::follow(&pods),
@@ -96,14 +96,8 @@ struct View<'a> {
 
 impl View<'_> {
     fn follow<K: Watched>(&mut self) -> Informer<Seen<K>> {
-        let api = Unread::of::<K>(self.client.clone(), &(), self.namespace);
-        Informer::start(api, self.watches)
-    }
-
-    /// There are more of them than of anything else.
-    fn follow_pods(&mut self) -> Informer<Seen<Pod>> {
-        let client = by_protobuf(self.client, <Pod as Watched>::UNREAD);
-        let api = Unread::of::<Pod>(client, &(), self.namespace);
+        let client = by_protobuf(self.client, K::UNREAD);
+        let api = Unread::of::<K>(client, &(), self.namespace);
         Informer::start(api, self.watches)
     }
 

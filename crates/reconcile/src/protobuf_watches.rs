@@ -1,5 +1,5 @@
 //! Watches in protobuf where the server has it, which it writes in a fraction of the time that JSON takes, told on as
-//! JSON without the fields that nobody reads. Of pods there are so many that it counts.
+//! JSON without the fields that nobody reads.
 
 use std::{
     sync::{
@@ -23,7 +23,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tower_service::Service;
 
-const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+use crate::requests::PROTOBUF;
+
 /// Servers that have none, and kinds of which there is none, answer with the second.
 const ACCEPTED: &str = "application/vnd.kubernetes.protobuf,application/json";
 /// No object is as large: etcd takes one and a half megabytes.

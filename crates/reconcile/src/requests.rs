@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use http::{HeaderValue, header::ACCEPT};
+use http::{
+    HeaderValue,
+    header::{ACCEPT, CONTENT_TYPE},
+};
 use k8s_openapi::api::core::v1::ConfigMap;
+use kinds::protobuf;
 use kube::{
     Client, Resource as _,
     api::{DeleteParams, GetParams, Patch, PatchParams, PostParams},
@@ -12,12 +16,16 @@ use kube::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-pub async fn create<T: DeserializeOwned>(client: &Client, folder: &str, object: &Value) -> kube::Result<T> {
-    client.request(creation(folder, object)?).await
-}
-
-/// Asks for the metadata of an object alone.
+const JSON: &str = "application/json";
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+/// The metadata of an object alone.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+/// What a server answers that does not read a form.
+const UNSUPPORTED: u16 = 415;
+
+pub async fn create<T: DeserializeOwned>(client: &Client, folder: &str, object: &Value) -> kube::Result<T> {
+    create_accepting(client, folder, object, JSON).await
+}
 
 /// The same where the rest of the answer would only repeat what was sent: the server need not write it.
 pub async fn create_for_metadata<T: DeserializeOwned>(
@@ -25,15 +33,41 @@ pub async fn create_for_metadata<T: DeserializeOwned>(
     folder: &str,
     object: &Value,
 ) -> kube::Result<T> {
-    let mut request = creation(folder, object)?;
-    let headers = request.headers_mut();
-    headers.insert(ACCEPT, HeaderValue::from_static(METADATA));
-    client.request(request).await
+    create_accepting(client, folder, object, METADATA).await
 }
 
-fn creation(folder: &str, object: &Value) -> kube::Result<http::Request<Vec<u8>>> {
-    let request = Request::new(folder).create(&PostParams::default(), bytes(object)?);
-    request.map_err(kube::Error::BuildRequest)
+/// Objects are sent in protobuf where they can be said in it: a server reads it in a fraction of the time.
+async fn create_accepting<T: DeserializeOwned>(
+    client: &Client,
+    folder: &str,
+    object: &Value,
+    accepted: &'static str,
+) -> kube::Result<T> {
+    if let Some(body) = protobuf::encode_object(object) {
+        match client
+            .request(creation(folder, body, [PROTOBUF, accepted])?)
+            .await
+        {
+            Err(kube::Error::Api(status)) if status.code == UNSUPPORTED => {}
+            answer => return answer,
+        }
+    }
+    client
+        .request(creation(folder, bytes(object)?, [JSON, accepted])?)
+        .await
+}
+
+fn creation(
+    folder: &str,
+    body: Vec<u8>,
+    [form, accepted]: [&'static str; 2],
+) -> kube::Result<http::Request<Vec<u8>>> {
+    let request = Request::new(folder).create(&PostParams::default(), body);
+    let mut request = request.map_err(kube::Error::BuildRequest)?;
+    let headers = request.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(form));
+    headers.insert(ACCEPT, HeaderValue::from_static(accepted));
+    Ok(request)
 }
 
 pub async fn get<T: DeserializeOwned>(client: &Client, folder: &str, name: &str) -> kube::Result<T> {
@@ -122,4 +156,88 @@ pub fn status(error: &kube::Error) -> Option<&Status> {
 
 fn bytes(object: &impl Serialize) -> kube::Result<Vec<u8>> {
     serde_json::to_vec(object).map_err(kube::Error::SerdeError)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        future::{Ready, ready},
+        sync::Arc,
+        task::{Context, Poll},
+    };
+
+    use bytes::Bytes;
+    use http::Response;
+    use http_body_util::Full;
+    use kube::client::Body;
+    use parking_lot::Mutex;
+    use serde_json::json;
+    use tower_service::Service;
+
+    use super::*;
+
+    /// A server that takes some forms and writes down in which it was asked.
+    #[derive(Clone)]
+    struct Taking {
+        forms: &'static [&'static str],
+        asked: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl Service<http::Request<Body>> for Taking {
+        type Response = Response<Full<Bytes>>;
+        type Error = Infallible;
+        type Future = Ready<Result<Response<Full<Bytes>>, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+            let form = request.headers()[CONTENT_TYPE].to_str().unwrap().to_owned();
+            let (code, answer) = if self.forms.contains(&&*form) {
+                (201, json!({"metadata": {"uid": "u"}}))
+            } else {
+                (
+                    415,
+                    json!({"kind": "Status", "status": "Failure", "code": 415, "reason": "UnsupportedMediaType"}),
+                )
+            };
+            self.asked.lock().push(form);
+            let answer = Full::from(answer.to_string());
+            ready(Ok(Response::builder().status(code).body(answer).unwrap()))
+        }
+    }
+
+    async fn asked(forms: &'static [&'static str], object: Value) -> Vec<String> {
+        let asked = Arc::default();
+        let service = Taking {
+            forms,
+            asked: Arc::clone(&asked),
+        };
+        let client = Client::new(service, "default");
+        let made: Value = create(&client, "/api/v1/namespaces/n/pods", &object)
+            .await
+            .unwrap();
+        assert_eq!(made["metadata"]["uid"], "u");
+        asked.lock().clone()
+    }
+
+    fn pod(container: &Value) -> Value {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container]}})
+    }
+
+    #[tokio::test]
+    async fn an_object_is_sent_in_protobuf_where_it_can_be_said_in_it() {
+        let forms = &[JSON, PROTOBUF];
+        assert_eq!(asked(forms, pod(&json!({"name": "c"}))).await, [PROTOBUF]);
+        assert_eq!(asked(forms, pod(&json!({"name": "c", "new": 1}))).await, [JSON]);
+        let other = json!({"apiVersion": "example.org/v1", "kind": "Thing", "spec": {}});
+        assert_eq!(asked(forms, other).await, [JSON]);
+    }
+
+    #[tokio::test]
+    async fn whoever_takes_no_protobuf_gets_json() {
+        assert_eq!(asked(&[JSON], pod(&json!({"name": "c"}))).await, [PROTOBUF, JSON]);
+    }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use self::messages::{INFO, PATH_ITEM, SCHEMA};
 use super::document::{Document, info, security, security_definitions};
+use crate::protobuf::Writer;
 
 /// The fields of a message, by their JSON names.
 struct Message {
@@ -40,15 +41,15 @@ impl Document<'_> {
     /// The document as `application/com.github.proto-openapi.spec.v2.v1.0+protobuf`. Only the second
     /// version has such a form.
     pub fn to_protobuf(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        bytes(&mut out, 1, b"2.0");
+        let mut out = Writer::default();
+        out.data(1, b"2.0");
         write(&mut out, 2, &info(), &Shape::Object(&INFO));
-        nest(&mut out, 8, |out| {
+        out.nested(8, |out| {
             for (path, item) in self.paths() {
                 entry(out, 2, path, &item, &Shape::Object(&PATH_ITEM));
             }
         });
-        nest(&mut out, 9, |out| {
+        out.nested(9, |out| {
             for (name, schema) in self.schemas() {
                 entry(out, 1, name, &schema, &Shape::Object(&SCHEMA));
             }
@@ -60,22 +61,19 @@ impl Document<'_> {
             &security_definitions(),
             &messages::SECURITY_DEFINITIONS,
         );
-        out
+        out.into_bytes()
     }
 }
 
 /// Writes a value as the field with this number.
-fn write(out: &mut Vec<u8>, number: u32, value: &Value, shape: &Shape) {
+fn write(out: &mut Writer, number: u32, value: &Value, shape: &Shape) {
     match shape {
-        Shape::Text => bytes(out, number, value.as_str().unwrap_or_default().as_bytes()),
-        Shape::Flag => varint_field(out, number, u64::from(value == true)),
-        Shape::Integer => varint_field(out, number, value.as_i64().unwrap_or_default() as u64),
-        Shape::Number => {
-            varint(out, u64::from(number) << 3 | 1);
-            out.extend(value.as_f64().unwrap_or_default().to_le_bytes());
-        }
-        Shape::Any => nest(out, number, |out| bytes(out, 2, value.to_string().as_bytes())),
-        Shape::Object(message) => nest(out, number, |out| write_members(out, value, message)),
+        Shape::Text => out.data(number, value.as_str().unwrap_or_default().as_bytes()),
+        Shape::Flag => out.number(number, u64::from(value == true)),
+        Shape::Integer => out.number(number, value.as_i64().unwrap_or_default() as u64),
+        Shape::Number => out.double(number, value.as_f64().unwrap_or_default()),
+        Shape::Any => out.nested(number, |out| out.data(2, value.to_string().as_bytes())),
+        Shape::Object(message) => out.nested(number, |out| write_members(out, value, message)),
         Shape::List(item) => {
             for value in value.as_array().into_iter().flatten() {
                 write(out, number, value, item);
@@ -86,12 +84,12 @@ fn write(out: &mut Vec<u8>, number: u32, value: &Value, shape: &Shape) {
                 entry(out, number, name, value, shape);
             }
         }
-        Shape::Within(inner, shape) => nest(out, number, |out| write(out, *inner, value, shape)),
+        Shape::Within(inner, shape) => out.nested(number, |out| write(out, *inner, value, shape)),
         Shape::Chosen(choose) => write(out, number, value, choose(value)),
     }
 }
 
-fn write_members(out: &mut Vec<u8>, value: &Value, message: &Message) {
+fn write_members(out: &mut Writer, value: &Value, message: &Message) {
     for (name, value) in value.as_object().into_iter().flatten() {
         let known = message.fields.iter().find(|(known, ..)| known == name);
         if let Some((_, number, shape)) = known {
@@ -103,37 +101,11 @@ fn write_members(out: &mut Vec<u8>, value: &Value, message: &Message) {
 }
 
 /// A message with a name and a value.
-fn entry(out: &mut Vec<u8>, number: u32, name: &str, value: &Value, shape: &Shape) {
-    nest(out, number, |out| {
-        bytes(out, 1, name.as_bytes());
+fn entry(out: &mut Writer, number: u32, name: &str, value: &Value, shape: &Shape) {
+    out.nested(number, |out| {
+        out.data(1, name.as_bytes());
         write(out, 2, value, shape);
     });
-}
-
-/// A message as the field with this number.
-fn nest(out: &mut Vec<u8>, number: u32, fill: impl FnOnce(&mut Vec<u8>)) {
-    let mut inner = Vec::new();
-    fill(&mut inner);
-    bytes(out, number, &inner);
-}
-
-fn bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
-    varint(out, u64::from(number) << 3 | 2);
-    varint(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-fn varint_field(out: &mut Vec<u8>, number: u32, value: u64) {
-    varint(out, u64::from(number) << 3);
-    varint(out, value);
-}
-
-fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 #[cfg(test)]
@@ -144,19 +116,12 @@ mod tests {
 
     #[test]
     fn members_are_written_under_their_numbers() {
-        let mut out = Vec::new();
+        let mut out = Writer::default();
         let schema = json!({"type": "string", "required": ["a"], "x-b": 1});
         write_members(&mut out, &schema, &SCHEMA);
         let required = [0x9a, 0x01, 1, b'a'];
         let ty = [0xb2, 0x01, 8, 0x0a, 6, b's', b't', b'r', b'i', b'n', b'g'];
         let extension = [0xfa, 0x01, 10, 0x0a, 3, b'x', b'-', b'b', 0x12, 3, 0x12, 1, b'1'];
-        assert_eq!(out, [&required[..], &ty, &extension].concat());
-    }
-
-    #[test]
-    fn long_messages_have_long_lengths() {
-        let mut out = Vec::new();
-        bytes(&mut out, 9, &[0; 300]);
-        assert_eq!(out[..3], [0x4a, 0xac, 0x02]);
+        assert_eq!(out.into_bytes(), [&required[..], &ty, &extension].concat());
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::{decode::normalize, types};
 
 /// Objects of our own, encoded by the real client libraries.
-fn vectors() -> Vec<(Vec<u8>, Value)> {
+pub(super) fn vectors() -> Vec<(Vec<u8>, Value)> {
     let mut lines = include_str!("vectors.txt")
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'));

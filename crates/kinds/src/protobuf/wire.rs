@@ -18,9 +18,9 @@ pub(super) enum Payload<'a> {
     Bytes(&'a [u8]),
 }
 
-const VARINT: u8 = 0;
-const FIXED64: u8 = 1;
-const BYTES: u8 = 2;
+pub(super) const VARINT: u8 = 0;
+pub(super) const FIXED64: u8 = 1;
+pub(super) const BYTES: u8 = 2;
 const GROUP: u8 = 3;
 const END_GROUP: u8 = 4;
 const FIXED32: u8 = 5;
