@@ -1,7 +1,11 @@
 //! Manifests and the exact children they give. `UPDATE_GOLDENS=1` writes what is expected anew.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
+use kinds::{decode::normalize, protobuf, resources::type_of};
 use manifests::yaml;
 use serde_json::Value;
 use training::{Delivery, Gang, Settings, names, render};
@@ -51,22 +55,24 @@ fn rendered(case: &str, input: &str) -> String {
     }
 }
 
-#[test]
-fn manifests_give_the_children_of_the_originals() {
+fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
-    let update = std::env::var_os("UPDATE_GOLDENS").is_some();
-    let mut differing = Vec::new();
-    let mut cases: Vec<_> = fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let entries = fs::read_dir(&folder).unwrap();
+    let mut cases: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     cases.sort();
     assert!(
         cases.len() > 10,
         "there should be more than {} cases",
         cases.len()
     );
-    for case in cases {
+    cases
+}
+
+#[test]
+fn manifests_give_the_children_of_the_originals() {
+    let update = std::env::var_os("UPDATE_GOLDENS").is_some();
+    let mut differing = Vec::new();
+    for case in cases() {
         let name = case.file_name().unwrap().to_str().unwrap().to_owned();
         let actual = rendered(&name, &fs::read_to_string(case.join("input.yaml")).unwrap());
         let file = case.join("expected.yaml");
@@ -82,4 +88,40 @@ fn manifests_give_the_children_of_the_originals() {
         differing.len(),
         differing.join("\n")
     );
+}
+
+#[test]
+fn what_is_made_of_the_kinds_of_the_api_says_the_same_in_protobuf() {
+    let mut pods = 0;
+    for case in cases() {
+        let children = fs::read_to_string(case.join("expected.yaml")).unwrap();
+        // What is refused has none.
+        for document in yaml::parse_documents(&children).unwrap_or_default() {
+            let mut child = document.value;
+            let text = |field: &str| child[field].as_str().unwrap_or_default().to_owned();
+            let Some(ty) = type_of(&text("apiVersion"), &text("kind")) else {
+                continue;
+            };
+            pods += usize::from(child["kind"] == "Pod");
+            let name = format!(
+                "{} {}: {}",
+                case.display(),
+                text("kind"),
+                child["metadata"]["name"]
+            );
+            let encoded = protobuf::encode_object(&child);
+            // Somebody's own empty list, which protobuf does not tell from none.
+            if child.to_string().contains("[]") {
+                assert_eq!(encoded, None, "{name}");
+                continue;
+            }
+            let Some(bytes) = encoded else {
+                panic!("{name} cannot be encoded")
+            };
+            let (_, _, decoded) = protobuf::decode_object(&bytes).unwrap();
+            assert!(normalize(ty, &mut child).unwrap().is_empty(), "{name}");
+            assert_eq!(decoded, child, "{name}");
+        }
+    }
+    assert!(pods > 30, "{pods}");
 }
