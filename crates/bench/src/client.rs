@@ -60,6 +60,11 @@ impl Client {
         self.ask(Method::POST, path, "application/json", body).await
     }
 
+    pub(crate) async fn post_protobuf(&mut self, path: &str, body: Bytes) -> Result<Answer> {
+        self.ask(Method::POST, path, "application/vnd.kubernetes.protobuf", body)
+            .await
+    }
+
     pub(crate) async fn merge_patch(&mut self, path: &str, body: Bytes) -> Result<Answer> {
         self.ask(Method::PATCH, path, "application/merge-patch+json", body)
             .await?

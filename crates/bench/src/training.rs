@@ -120,8 +120,8 @@ pub(crate) async fn run(
             .as_str()
             .unwrap_or_default()
             .to_owned();
-        for (path, child) in children.requests(namespace, &name, &uid) {
-            client.post(&path, child).await?.expect(201)?;
+        for (path, child) in children.requests(namespace, &name, &uid)? {
+            client.post_protobuf(&path, child).await?.expect(201)?;
         }
         Ok(())
     });

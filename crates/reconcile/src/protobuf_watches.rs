@@ -81,10 +81,11 @@ impl Service<Request<Body>> for Watches {
                 let headers = request.headers_mut();
                 headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
             }
+            let path = request.uri().path().to_owned();
             let (mut head, body) = watches.client.send(request).await?.into_parts();
             let body = match (is_protobuf(&head.headers), head.status.is_success()) {
                 (false, _) => body.map_err(Error::from).boxed_unsync(),
-                (true, true) => watches.lines(body),
+                (true, true) => watches.lines(path, body),
                 (true, false) => refusal(&body.collect_bytes().await?),
             };
             head.headers.remove(CONTENT_TYPE);
@@ -115,13 +116,13 @@ fn refusal(bytes: &Bytes) -> Answer {
 
 impl Watches {
     /// An event a line, as in a watch in JSON.
-    fn lines(self, body: Body) -> Answer {
+    fn lines(self, path: String, body: Body) -> Answer {
         let mut events = Events::default();
         let lines = BodyDataStream::new(body).flat_map(move |data| {
             let line = match data {
                 Err(error) => Err(error.into()),
                 Ok(data) => events.take_in(&data, &self.unread).map_err(|error| {
-                    tracing::warn!(%error, "a watch in protobuf is given up for one in JSON");
+                    tracing::warn!(%error, path, "a watch in protobuf is given up for one in JSON");
                     self.is_off.store(true, Ordering::Relaxed);
                     Error::from(error)
                 }),
@@ -164,6 +165,8 @@ impl Events {
 
 fn write_line(event: &[u8], unread: &[&str], lines: &mut Vec<u8>) -> Result<(), Unreadable> {
     let (kind, object) = protobuf::watch_event(event)?;
+    // Of an error the object is what the server says, not one of those that are watched.
+    let unread = if kind == "ERROR" { &[] } else { unread };
     let (_, _, object) = protobuf::decode_object_without(object, unread)?;
     // In the order of the API: a reader that keeps the text of the object has to know before it comes that one comes.
     serde_json::to_writer(&mut *lines, &Line { kind: &kind, object })?;

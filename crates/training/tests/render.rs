@@ -57,8 +57,10 @@ fn rendered(case: &str, input: &str) -> String {
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
-    let entries = fs::read_dir(&folder).unwrap();
-    let mut cases: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    let entries = fs::read_dir(&folder).expect("the folder can be read");
+    let mut cases: Vec<_> = entries
+        .map(|entry| entry.expect("an entry can be read").path())
+        .collect();
     cases.sort();
     assert!(
         cases.len() > 10,
