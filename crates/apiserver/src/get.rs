@@ -28,17 +28,24 @@ pub(crate) async fn get(call: &Call) -> Result<Answer> {
         .get(&call.kind.collection, call.key_namespace(), &call.target.name)
         .ok_or_else(|| ApiError::not_found(call.kind.qualified(), &call.target.name))?;
     let stored = conversion::shown_one(&call.api, &call.kind, stored).await?;
-    if call.representation.form == Form::Object {
-        return Ok(response::encoded(
-            StatusCode::OK,
-            call.representation,
-            stored.json().clone(),
-        ));
-    }
-    show(call, StatusCode::OK, object::parse(&stored)?)
+    show_stored(call, StatusCode::OK, &stored)
 }
 
-/// Shows one object in the form the client asked for.
+/// Shows a stored object in the form the client asked for, made of its text where that will do.
+pub(crate) fn show_stored(call: &Call, code: StatusCode, stored: &store::Object) -> Result<Answer> {
+    let json = match call.representation.form {
+        Form::Object => stored.json().clone(),
+        Form::Metadata => {
+            let mut json = Vec::new();
+            rows::write_metadata(&mut json, object::metadata_text(stored)?);
+            json.into()
+        }
+        Form::Table(_) => return show(call, code, object::parse(stored)?),
+    };
+    Ok(response::encoded(code, call.representation, json))
+}
+
+/// Shows a value in the form the client asked for.
 pub(crate) fn show(call: &Call, code: StatusCode, value: serde_json::Value) -> Result<Answer> {
     let shown = match call.representation.form {
         Form::Object => value,

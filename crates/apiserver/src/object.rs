@@ -3,20 +3,23 @@
 
 use http::StatusCode;
 use manifests::json;
-use serde_json::{Map, Value};
+use serde::de::{Error as _, IgnoredAny};
+use serde_json::{Deserializer, Map, Value};
 use store::Body;
 
 use crate::error::{ApiError, Result};
 
 /// The value of a stored object. One that cannot be read is the server's failure, not an empty object.
 pub(crate) fn parse(stored: &store::Object) -> Result<Value> {
-    json::read_own(stored.json()).map_err(|error| {
-        let why = format!(
-            "Internal error occurred: the stored object {} cannot be read: {error}",
-            stored.key()
-        );
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", why)
-    })
+    json::read_own(stored.json()).map_err(|error| unreadable(stored, &error))
+}
+
+fn unreadable(stored: &store::Object, why: &dyn std::fmt::Display) -> ApiError {
+    let why = format!(
+        "Internal error occurred: the stored object {} cannot be read: {why}",
+        stored.key()
+    );
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", why)
 }
 
 /// The value of a stored object for those who have nobody to tell that it cannot be read: the log
@@ -25,6 +28,29 @@ pub(crate) fn readable(stored: &store::Object) -> Option<Value> {
     parse(stored)
         .inspect_err(|error| tracing::error!("{}", error.message))
         .ok()
+}
+
+/// The text of a stored object from its metadata on, which comes right behind the type.
+pub(crate) fn from_metadata(json: &[u8]) -> &[u8] {
+    const METADATA: &[u8] = b"\"metadata\":";
+    let start = json
+        .windows(METADATA.len())
+        .position(|window| window == METADATA)
+        .map_or(json.len(), |at| at + METADATA.len());
+    &json[start..]
+}
+
+/// The text of a stored object's metadata. What follows it is not looked at.
+pub(crate) fn metadata_text(stored: &store::Object) -> Result<&[u8]> {
+    metadata_in(stored.json()).map_err(|error| unreadable(stored, &error))
+}
+
+fn metadata_in(json: &[u8]) -> serde_json::Result<&[u8]> {
+    let text = from_metadata(json);
+    let mut values = Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+    let missing = || Err(serde_json::Error::missing_field("metadata"));
+    values.next().unwrap_or_else(missing)?;
+    Ok(&text[..values.byte_offset()])
 }
 
 /// The text of a metadata field, or the empty string.
@@ -192,6 +218,24 @@ mod tests {
             String::from_utf8(bytes).unwrap(),
             r#"{"kind":"Status","apiVersion":"v1","metadata":{},"code":404}"#
         );
+    }
+
+    #[test]
+    fn metadata_is_cut_from_what_is_stored() {
+        let object = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "x", "annotations": {"a": "} \"metadata\": {\\"}},
+            "data": {"metadata": "not this"},
+        });
+        let json = encode(&object).json;
+        let metadata = std::str::from_utf8(metadata_in(&json).unwrap()).unwrap();
+        let annotations = r#""annotations":{"a":"} \"metadata\": {\\"}"#;
+        assert_eq!(
+            metadata.replace(annotations, "annotations"),
+            r#"{"resourceVersion":"",annotations,"name":"x"}"#
+        );
+        assert!(metadata_in(b"{}").is_err());
+        assert!(metadata_in(br#"{"metadata":{"name""#).is_err());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     error::{ApiError, Result},
     kind::{Definition, Kind},
+    object,
     query::Query,
 };
 
@@ -37,6 +38,16 @@ pub(crate) fn metadata(object: &Value) -> Value {
         "apiVersion": "meta.k8s.io/v1",
         "metadata": object.get("metadata").cloned().unwrap_or_default(),
     })
+}
+
+/// Writes `PartialObjectMetadata` around the text of an object's metadata. Clients that write much ask for
+/// no more in answer: it is cut from what is stored, and not made anew.
+pub(crate) fn write_metadata(out: &mut Vec<u8>, metadata: &[u8]) {
+    const TYPE: &[u8] = br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":"#;
+    out.reserve(TYPE.len() + metadata.len() + 1);
+    out.extend_from_slice(TYPE);
+    out.extend_from_slice(metadata);
+    out.push(b'}');
 }
 
 /// One row of a kind's table.
@@ -76,7 +87,7 @@ pub(crate) fn table(
 
 /// The table of one scale, which is the same whatever it is the scale of.
 pub(crate) fn scale_table(version: &str, scale: Value, include: IncludeObject, now: Timestamp) -> Value {
-    let metadata = json!({ "resourceVersion": crate::object::resource_version(&scale) });
+    let metadata = json!({ "resourceVersion": object::resource_version(&scale) });
     let cells = kinds::columns::cells("autoscaling", "Scale", &scale, now);
     let columns = built_in_columns("autoscaling", "Scale");
     table_of(version, metadata, columns, vec![row_of(cells, scale, include)])

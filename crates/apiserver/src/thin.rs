@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::object;
+
 #[derive(Debug, Default)]
 pub(crate) struct Thin {
     pub metadata: ThinMeta,
@@ -40,14 +42,8 @@ impl Thin {
 
 /// Stored objects were valid when they were written; one that is not reads as nameless.
 pub(crate) fn read(stored: &store::Object) -> Thin {
-    const METADATA: &[u8] = b"\"metadata\":";
-    let json: &[u8] = stored.json();
-    let start = json
-        .windows(METADATA.len())
-        .position(|window| window == METADATA)
-        .map_or(json.len(), |at| at + METADATA.len());
-    // Metadata comes right behind the type; what follows it is not even looked at.
-    let mut values = serde_json::Deserializer::from_slice(&json[start..]).into_iter();
+    // What follows the metadata is not even looked at.
+    let mut values = serde_json::Deserializer::from_slice(object::from_metadata(stored.json())).into_iter();
     Thin {
         metadata: values.next().and_then(Result::ok).unwrap_or_default(),
     }

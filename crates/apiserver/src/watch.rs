@@ -333,17 +333,17 @@ impl Encoder {
     }
 
     fn frame(&mut self, out: &mut Vec<u8>, name: &str, stored: &Object) -> Result<()> {
-        if self.form == Form::Object {
-            let json = stored.json();
-            out.reserve(json.len() + 40);
-            out.extend_from_slice(b"{\"type\":\"");
-            out.extend_from_slice(name.as_bytes());
-            out.extend_from_slice(b"\",\"object\":");
-            out.extend_from_slice(json);
-            out.extend_from_slice(b"}\n");
-            return Ok(());
+        match self.form {
+            Form::Object => {
+                out.reserve(stored.json().len() + 40);
+                framed(out, name, |out| out.extend_from_slice(stored.json()));
+            }
+            Form::Metadata => {
+                let metadata = object::metadata_text(stored)?;
+                framed(out, name, |out| rows::write_metadata(out, metadata));
+            }
+            Form::Table(_) => self.value_frame(out, name, object::parse(stored)?),
         }
-        self.value_frame(out, name, object::parse(stored)?);
         Ok(())
     }
 
@@ -392,9 +392,13 @@ impl Encoder {
 }
 
 fn line(out: &mut Vec<u8>, name: &str, value: &Value) {
+    framed(out, name, |out| manifests::json::write(out, value));
+}
+
+fn framed(out: &mut Vec<u8>, name: &str, object: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(b"{\"type\":\"");
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\",\"object\":");
-    manifests::json::write(out, value);
+    object(out);
     out.extend_from_slice(b"}\n");
 }

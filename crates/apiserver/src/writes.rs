@@ -14,15 +14,7 @@ use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::{
-    call::Call,
-    conversion,
-    error::Result,
-    get,
-    negotiate::Form,
-    object,
-    response::{self, Answer},
-};
+use crate::{call::Call, conversion, error::Result, get, response::Answer};
 use options::WriteOptions;
 
 /// A write under way: the request and its options.
@@ -79,10 +71,7 @@ impl<'a> Writer<'a> {
     /// The answer to a write.
     pub(crate) fn answer(&self, code: StatusCode, outcome: Outcome) -> Result<Answer> {
         match outcome {
-            Outcome::Stored(stored) if self.call.representation.form == Form::Object => Ok(
-                response::encoded(code, self.call.representation, stored.json().clone()),
-            ),
-            Outcome::Stored(stored) => get::show(self.call, code, object::parse(&stored)?),
+            Outcome::Stored(stored) => get::show_stored(self.call, code, &stored),
             Outcome::DryRun(value) | Outcome::Deleted(value) => get::show(self.call, code, value),
         }
     }
