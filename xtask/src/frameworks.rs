@@ -28,6 +28,8 @@ enum Framework {
     Pipeline,
     /// Argo's own command line 3.7, built from the Go module registry, against our pipelines
     Argo,
+    /// Kueue 0.16, built from the Go module registry, with training jobs of all kinds that it knows
+    Kueue,
     /// Models in ONNX behind `trainyard serve`, beside onnxruntime from PyPI, 100 MB
     Onnx,
 }
@@ -41,6 +43,7 @@ impl Framework {
             Self::Serving => ("serving", "tensorflow::"),
             Self::Pipeline => ("pipelines", "tensorflow::"),
             Self::Argo => ("pipelines", "argo::"),
+            Self::Kueue => ("operator", "kueue::"),
             Self::Onnx => ("serving", "onnx::"),
         }
     }

@@ -32,6 +32,6 @@ pub use server::{Server, User, is_real};
 pub use session::check;
 pub use shell::Shell;
 pub use tools::{
-    OpenMpi, Release, Tool, argo, client_go_program, environment, helm, kubectl, needed, openmpi, packages,
-    prefix, python, pytorch, say,
+    Kueue, OpenMpi, Release, Tool, argo, client_go_program, environment, helm, kubectl, kueue, needed,
+    openmpi, packages, prefix, python, pytorch, say,
 };

@@ -17,7 +17,7 @@ use std::{
 };
 
 pub use debian::{OpenMpi, openmpi, pytorch};
-pub use go::{Release, argo, client_go_program, helm, kubectl};
+pub use go::{Kueue, Release, argo, client_go_program, helm, kubectl, kueue};
 pub use python::{environment, packages, prefix, python};
 
 /// A program, or why there is none.

@@ -135,7 +135,7 @@ impl Draft<'_> {
             finish::finish(self, account);
             return;
         }
-        if conditions::find(&self.status.conditions, CREATED).is_none() {
+        if is_new || conditions::find(&self.status.conditions, CREATED).is_none() {
             self.set(
                 CREATED,
                 true,

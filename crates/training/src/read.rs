@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub(crate) use old_labels::OldLabel;
-pub(crate) use unknown_fields::of_template as unknown_fields;
+pub(crate) use unknown_fields::{UNKNOWN_FIELD, of_template as unknown_fields};
 
 /// What a job says that is read otherwise than its user may think, or not at all: told by events when the job is new.
 pub fn warnings(object: &Value) -> Vec<String> {

@@ -39,9 +39,11 @@ fn of_begun(object: &Value, settings: &Settings) -> Vec<FieldError> {
 
 /// What is read otherwise than the user may think.
 pub(crate) fn warnings(object: &Value) -> Vec<Warning> {
-    let Ok(job) = spec::read(object) else {
-        return Vec::new();
-    };
+    spec::read(object).map(|job| left_out(&job)).unwrap_or_default()
+}
+
+/// Fields that its pods do not have.
+fn left_out(job: &MxJob) -> Vec<Warning> {
     let path = Path::new("spec").child(job.replicas_field);
     let templates = job.replicas.iter().enumerate();
     let found = templates.map(|(i, replica)| {
@@ -197,6 +199,11 @@ fn carry_on(job: &MxJob, observed: &Observed, settings: &Settings, plan: &mut Pl
     if !status.state.is_empty() {
         tell_end(&job.identity.name, &status, plan);
         return status;
+    }
+    // As long as nothing is in its way, what is left out of its pods is told.
+    if status.reason.is_empty() {
+        let left_out: Vec<String> = left_out(job).into_iter().map(|field| field.message).collect();
+        status.reason = left_out.join("; ");
     }
     let missing: Vec<Child> = children::all(job, settings)
         .into_iter()

@@ -6,6 +6,7 @@ use crate::{
     account::{Account, Role},
     job::{Framework, Job, MpiVersion},
     observed::Pod,
+    read::UNKNOWN_FIELD,
 };
 
 const OVERDUE: &str = "has failed because it was active longer than specified deadline";
@@ -83,12 +84,23 @@ fn subject(job: &Job) -> String {
     }
 }
 
+/// What is left out of its pods is told as long as there is the job: an event is forgotten within the hour.
 pub(crate) fn created(job: &Job) -> String {
     let is_mpi = job.mpi().is_some_and(|mpi| mpi.version != MpiVersion::V1);
-    if is_mpi {
-        return format!("{} is created.", subject(job));
+    let mut message = if is_mpi {
+        format!("{} is created", subject(job))
+    } else {
+        format!("{} {} is created", job.kind.kind, job.name())
+    };
+    let unknown = job
+        .warnings
+        .iter()
+        .filter(|warning| warning.reason == UNKNOWN_FIELD);
+    for field in unknown {
+        message += "; ";
+        message += &field.message;
     }
-    format!("{} {} is created.", job.kind.kind, job.name())
+    message + "."
 }
 
 pub(crate) fn running(job: &Job) -> String {

@@ -6,6 +6,7 @@ mod observe;
 mod of_job;
 mod of_message;
 mod of_pod;
+mod of_queue;
 mod subject;
 
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ use causes::{Class, Explanation, explain};
 
 /// Tell why a job waits, fails or is restarted, and what to do about it
 ///
-/// Joins what the job, its pods, the scheduler, events, volumes and quotas say, the most telling first.
+/// Joins what the job, its pods, the scheduler, events, volumes, quotas and queues say, the most telling first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = place::explained("Examples:
   trainyard why digits              a training job of any kind

@@ -13,6 +13,7 @@ use super::{Tool, cache, kept, make, on_path, once};
 
 /// Where Argo's command line comes from.
 const ARGO: &str = "github.com/argoproj/argo-workflows/v3@v3.7.15";
+const KUEUE: &str = "sigs.k8s.io/kueue@v0.16.1";
 
 /// Which Kubernetes a client is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,23 +47,50 @@ pub fn helm() -> Tool {
 /// Argo's command line. Its source has a place for web pages, which are not published with it and which it does not
 /// compile without; so it is built in a copy that has an empty one.
 pub fn argo() -> Tool {
-    once(cache().join("clients/argo"), |program| {
-        kept(program, "argo", ARGO, || {
+    of_module("argo", ARGO, "./cmd/argo", |source| {
+        let pages = source.join("ui/dist/app");
+        fs::create_dir_all(&pages)
+            .and_then(|()| fs::write(pages.join("index.html"), ""))
+            .map_err(|error| format!("cannot write `{}`: {error}", pages.display()))
+    })
+}
+
+/// Kueue's program, and the folder of what a cluster is given before it runs there.
+#[derive(Clone, Debug)]
+pub struct Kueue {
+    pub program: PathBuf,
+    pub config: PathBuf,
+}
+
+/// Kueue as it is released. Where it has no service of a cluster it is given certificates, which `openssl` makes.
+pub fn kueue() -> Result<Kueue, String> {
+    on_path("openssl")?;
+    let program = of_module("kueue", KUEUE, "./cmd/kueue", |_| Ok(()))?;
+    let config = module(&on_path("go")?, KUEUE)?.join("config/default");
+    Ok(Kueue { program, config })
+}
+
+/// A program that is built with the versions its own module pins, in a copy of that module which may be made ready.
+fn of_module(
+    name: &str,
+    module: &str,
+    package: &str,
+    prepare: impl FnOnce(&Path) -> Result<(), String>,
+) -> Tool {
+    once(cache().join("clients").join(name), |program| {
+        kept(program, name, module, || {
             let go = on_path("go")?;
-            let source = cache().join("clients/argo-source");
-            copy_module(&go, ARGO, &source)?;
-            let pages = source.join("ui/dist/app");
-            fs::create_dir_all(&pages)
-                .and_then(|()| fs::write(pages.join("index.html"), ""))
-                .map_err(|error| format!("cannot write `{}`: {error}", pages.display()))?;
+            let source = cache().join("clients").join(format!("{name}-source"));
+            copy_module(&go, module, &source)?;
+            prepare(&source)?;
             let mut build = Command::new(go);
             build
                 .args(["build", "-trimpath", "-buildvcs=false", "-mod=mod", "-o"])
-                .args([program, Path::new("./cmd/argo")])
+                .args([program, Path::new(package)])
                 .current_dir(&source)
                 .env("CGO_ENABLED", "0")
                 .env_remove("GOFLAGS");
-            let made = make("argo", &mut build);
+            let made = make(name, &mut build);
             // Nobody needs it again.
             let _ = fs::remove_dir_all(&source);
             made
@@ -70,27 +98,30 @@ pub fn argo() -> Tool {
     })
 }
 
-/// The source of a module in a folder that can be written to.
-fn copy_module(go: &Path, module: &str, folder: &Path) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("cannot download {module}: {error}");
+/// The folder in which Go keeps the source of a module, where nothing can be written.
+fn module(go: &Path, module: &str) -> Result<PathBuf, String> {
     let answer = Command::new(go)
         .args(["mod", "download", "-json", module])
         .output()
-        .map_err(failed)?;
+        .map_err(|error| format!("cannot download {module}: {error}"))?;
     let answer: Value = serde_json::from_slice(&answer.stdout).unwrap_or_default();
-    let Some(original) = answer["Dir"].as_str() else {
-        return Err(format!("cannot download {module}: {}", answer["Error"]));
-    };
+    match answer["Dir"].as_str() {
+        Some(folder) => Ok(folder.into()),
+        None => Err(format!("cannot download {module}: {}", answer["Error"])),
+    }
+}
+
+/// The source of a module in a folder that can be written to.
+fn copy_module(go: &Path, name: &str, folder: &Path) -> Result<(), String> {
+    let original = module(go, name)?;
     let _ = fs::remove_dir_all(folder);
     let copied = Command::new("cp")
-        .args(["-r", "--no-preserve=mode", original])
-        .arg(folder)
-        .status()
-        .map_err(failed)?;
-    if copied.success() {
-        Ok(())
-    } else {
-        Err(format!("cannot copy `{original}`"))
+        .args(["-r", "--no-preserve=mode"])
+        .args([&original, folder])
+        .status();
+    match copied {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err(format!("cannot copy `{}`", original.display())),
     }
 }
 

@@ -11,6 +11,7 @@ mod absence;
 mod election;
 mod gang;
 mod kinds;
+mod kueue;
 mod nodes;
 mod policies;
 mod process;

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A kubeconfig of a service account.
-fn kubeconfig(server: &Server, shell: &Shell<'_>, namespace: &str, account: &str) -> String {
+pub(crate) fn kubeconfig(server: &Server, shell: &Shell<'_>, namespace: &str, account: &str) -> String {
     let token = shell.ok(&format!("kubectl create token {account} -n {namespace}"));
     let text = fs::read_to_string(server.kubeconfig()).unwrap();
     let path = server.home().join(format!("{account}.kubeconfig"));

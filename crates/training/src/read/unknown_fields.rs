@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use crate::job::Warning;
 
+/// The reason of the warning.
+pub(crate) const UNKNOWN_FIELD: &str = "UnknownField";
 /// So many are told; who has more has seen enough.
 const MOST: usize = 20;
 
@@ -17,7 +19,7 @@ pub(crate) fn of_template(template: &Value, path: &Path) -> Vec<Warning> {
         find(ty, template, path, &mut found);
     }
     let warning = |path: Path| Warning {
-        reason: "UnknownField",
+        reason: UNKNOWN_FIELD,
         message: format!("unknown field `{}`: pods are made without it", path.as_str()),
     };
     found.into_iter().map(warning).collect()

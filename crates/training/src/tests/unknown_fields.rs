@@ -21,6 +21,32 @@ fn a_misspelt_field_of_a_template_is_told_with_its_path() {
     let told = world.events.iter().filter(|event| event.reason == "UnknownField");
     assert!(told.map(|event| &event.message).eq(&expected));
     assert_eq!(world.names().len(), 3);
+    let created = format!(
+        "PyTorchJob j is created; {}. 0 of 3 pods run",
+        expected.join("; ")
+    );
+    assert_eq!(world.message(), created);
+    // It stays there for the job's life.
+    world.run_all();
+    world.settle();
+    assert_eq!(world.conditions(), "Created Running");
+    let created = |world: &World| world.job["status"]["conditions"][0]["message"].clone();
+    assert_eq!(
+        created(&world),
+        format!("PyTorchJob j is created; {}.", expected.join("; "))
+    );
+    // What is put right is not told any more.
+    let role = &mut world.job["spec"]["pytorchReplicaSpecs"]["master"];
+    role["template"]["spec"]["containers"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("resource");
+    world.changed();
+    world.settle();
+    assert_eq!(
+        created(&world),
+        format!("PyTorchJob j is created; {}.", expected[0])
+    );
 }
 
 #[test]
@@ -56,4 +82,5 @@ fn of_an_mx_job_they_are_told_too() {
         [format!("unknown field `{path}`: pods are made without it")]
     );
     assert_eq!(warnings(&world.job), told);
+    assert_eq!(world.job["status"]["reason"], told[0]);
 }

@@ -20,6 +20,8 @@ pub(super) struct Observed {
     pub(super) claims: Vec<Value>,
     pub(super) quotas: Vec<Value>,
     pub(super) events: Vec<Value>,
+    /// What a queue has of it, where it stands in one.
+    pub(super) workload: Option<Value>,
     /// The last line that the programs of pods have printed, by the name of the pod.
     pub(super) last_lines: BTreeMap<String, String>,
     /// Kinds of objects that whoever asks may not look at.

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{
     causes::Observed,
+    of_queue,
     subject::{BATCH_JOB, Other, POD, Subject},
 };
 use crate::{
@@ -48,7 +49,7 @@ pub(super) async fn observe(cluster: &Cluster, reference: &str) -> Result<Observ
             format!("/apis/apps/v1/namespaces/{namespace}/replicasets"),
         ),
     ];
-    let ([pods, claims, quotas, events, batch_jobs, replica_sets], unseen) =
+    let ([pods, claims, quotas, events, batch_jobs, replica_sets], mut unseen) =
         lists(api, cluster.lanes(), places).await?;
     let between: Vec<Value> = batch_jobs
         .into_iter()
@@ -57,6 +58,7 @@ pub(super) async fn observe(cluster: &Cluster, reference: &str) -> Result<Observ
         .collect();
     let pods = own_pods(&subject, pods, &between);
     let last_lines = last_lines(api, &pods).await;
+    let workload = workload(api, &subject, &mut unseen).await?;
     Ok(Observed {
         subject,
         pods,
@@ -64,6 +66,7 @@ pub(super) async fn observe(cluster: &Cluster, reference: &str) -> Result<Observ
         claims,
         quotas,
         events,
+        workload,
         last_lines,
         unseen,
         now: Timestamp::now(),
@@ -159,6 +162,34 @@ fn own_pods(subject: &Subject, pods: Vec<Value>, between: &[Value]) -> Vec<(Stri
     let own = pods.into_iter().filter(is_own);
     own.map(|pod| (text(&pod["metadata"]["name"]).to_owned(), Arc::new(pod)))
         .collect()
+}
+
+/// What Kueue has of a job that stands in one of its queues.
+async fn workload(
+    api: &Api,
+    subject: &Subject,
+    unseen: &mut Vec<&'static str>,
+) -> Result<Option<Value>, ApiError> {
+    let Subject::Job(job) = subject else {
+        return Ok(None);
+    };
+    if of_queue::of(job).is_none() {
+        return Ok(None);
+    }
+    for version in of_queue::VERSIONS {
+        let (namespace, plural) = (escaped(job.namespace()), of_queue::WORKLOADS);
+        let path = format!("/apis/{version}/namespaces/{namespace}/{plural}");
+        match api.list(&path).await {
+            Ok(Some(found)) => return Ok(found.into_iter().find(|of| owner(of) == Some(job.uid()))),
+            Ok(None) => {}
+            Err(error) if error.is_forbidden() => {
+                unseen.push(plural);
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
 }
 
 /// The last lines of programs that have failed and left no other word.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{
     causes::{Cause, Class, Observed},
     observe::QUOTAS,
-    of_message,
+    of_message, of_queue,
     subject::Subject,
 };
 use crate::jobs::{
@@ -58,6 +58,11 @@ fn of_training_job(
             Class::Held,
             format!("it is left to `{manager}` (spec.runPolicy.managedBy)"),
         ));
+    } else if let Some(queue) = of_queue::of(job) {
+        // What may not be looked at may say anything.
+        let hidden = observed.has_not_seen(of_queue::WORKLOADS).then_some(&Value::Null);
+        let workload = observed.workload.as_ref().or(hidden);
+        causes.push(of_queue::cause(queue, workload, command));
     } else if policy["suspend"] == true && !job.state().has_ended() {
         let resume = command(&format!("resume {}", job.name()));
         let cause = Cause::new(Class::Held, "it is suspended (spec.runPolicy.suspend)");

@@ -23,6 +23,7 @@ fn observed(job: Value, pods: &[(&str, Value)]) -> Observed {
         claims: Vec::new(),
         quotas: Vec::new(),
         events: Vec::new(),
+        workload: None,
         last_lines: BTreeMap::new(),
         unseen: Vec::new(),
         now: "2026-01-01T00:01:00Z".parse().unwrap(),
