@@ -174,10 +174,11 @@ pub(crate) fn ensure(component: Component) -> Result<PathBuf> {
         Component::E2eTest => command.args(["test", "-c"]),
         _ => command.arg("build"),
     };
-    command
-        .args(["-trimpath", "-o"])
-        .arg(&building)
-        .arg(source.package);
+    command.arg("-trimpath");
+    if source.module == "k8s.io/kubernetes" {
+        command.arg("-ldflags").arg(version_flags());
+    }
+    command.arg("-o").arg(&building).arg(source.package);
     command
         .current_dir(&work)
         .env("CGO_ENABLED", "0")
@@ -189,6 +190,16 @@ pub(crate) fn ensure(component: Component) -> Result<PathBuf> {
     run::check(&mut command)?;
     fs::rename(&building, &target).context("cannot move the built program to its place")?;
     Ok(target)
+}
+
+/// What a release says of itself: some clients, Kueue among them, do not start before a server has a version.
+fn version_flags() -> String {
+    let mut numbers = VERSION.trim_start_matches('v').split('.');
+    let mut number = || numbers.next().unwrap_or_default();
+    let (major, minor) = (number(), number());
+    let set = [("gitVersion", VERSION), ("gitMajor", major), ("gitMinor", minor)];
+    let flags = set.map(|(name, value)| format!("-X k8s.io/component-base/version.{name}={value}"));
+    flags.join(" ")
 }
 
 /// The folder of a component's own source: manifests are found there.

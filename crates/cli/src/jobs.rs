@@ -13,6 +13,7 @@ pub(crate) mod logs;
 mod output;
 pub(crate) mod place;
 pub(crate) mod ps;
+mod queue;
 mod removal;
 pub(crate) mod render;
 mod replicas;

@@ -9,7 +9,7 @@ use super::{
     carry_out, find,
     job::{Job, State},
     place::{self, Cluster, Place},
-    removal,
+    queue, removal,
     watch::{Sight, Watch},
 };
 use crate::{Answer, Output, Surroundings, advised};
@@ -17,7 +17,8 @@ use crate::{Answer, Output, Surroundings, advised};
 /// Stop training jobs: their programs end, the jobs stay
 ///
 /// A job that is stopped is suspended: its pods are ended and removed, and their output with them, but
-/// the job, its status and whatever it wrote to volumes and to the working directory stay.
+/// the job, its status and whatever it wrote to volumes and to the working directory stay. A job in a queue
+/// of Kueue is taken out of it, and stands in it again when it is resumed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = place::explained("Examples:
   trainyard stop digits
@@ -113,8 +114,15 @@ fn refusal(job: &Job, cluster: &Cluster) -> Option<anyhow::Error> {
 }
 
 async fn set(cluster: &Cluster, job: &Job, suspend: bool) -> Result<()> {
-    let change = json!({"spec": {"runPolicy": {"suspend": suspend}}});
-    cluster.api.merge(&find::path_of(job), &change).await?;
+    // What a queue has let in it starts again, whoever stopped it, and what it has not it stops: it is told instead.
+    let (path, change) = match queue::workload(&cluster.api, job).await? {
+        Some(workload) => (workload.path, json!({"spec": {"active": !suspend}})),
+        None => (
+            find::path_of(job),
+            json!({"spec": {"runPolicy": {"suspend": suspend}}}),
+        ),
+    };
+    cluster.api.merge(&path, &change).await?;
     if !suspend {
         return Ok(());
     }

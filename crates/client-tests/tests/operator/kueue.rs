@@ -4,7 +4,7 @@
 mod installation;
 
 use client_tests::{
-    User, kueue,
+    Output, User, binary, kueue,
     manifests::Job,
     needed,
     team::{Team, conditions, names, play_on},
@@ -103,6 +103,11 @@ impl Kind {
     /// Where the team finds it.
     fn path(self, job: &str) -> String {
         format!("{}s/{job}", self.name.to_lowercase())
+    }
+
+    /// As the command line takes it.
+    fn reference(self, job: &str) -> String {
+        format!("{}/{job}", self.name.to_lowercase())
     }
 
     fn submit(self, team: &Team<'_>, name: &str, labels: &str) {
@@ -206,6 +211,16 @@ fn is(workload: &Value, name: &str) -> bool {
     condition(workload, name)["status"] == "True"
 }
 
+/// What the user of a team sees.
+fn trainyard(team: &Team<'_>, verb: &str, job: &str) -> Output {
+    let (kubeconfig, namespace) = (team.server.kubeconfig(), team.namespace);
+    team.shell.run(&format!(
+        "{} {verb} {job} --kubeconfig {} --namespace {namespace}",
+        binary().display(),
+        kubeconfig.display(),
+    ))
+}
+
 /// There is room for one: the other runs when that has ended.
 fn waits(team: &Team<'_>, kind: Kind) {
     queue(team);
@@ -220,9 +235,32 @@ fn waits(team: &Team<'_>, kind: Kind) {
     });
     assert!(!is(&workload, "QuotaReserved"), "{workload:#}");
     assert!(of(team, "second").is_empty());
+    let told = trainyard(team, "why", &kind.reference("second"));
+    assert_eq!(told.code, 1, "{told:?}");
+    assert!(
+        told.stdout.contains("it waits in the queue `queue`: "),
+        "{told:?}"
+    );
+    assert!(
+        told.stdout.contains("insufficient unused quota for cpu"),
+        "{told:?}"
+    );
     kind.succeed(team, "first");
     kind.until_runs(team, "second");
+    stopped_and_resumed(team, kind, "second");
     kind.succeed(team, "second");
+}
+
+/// Kueue starts again what somebody suspends, unless it is told.
+fn stopped_and_resumed(team: &Team<'_>, kind: Kind, job: &str) {
+    let stopped = trainyard(team, "stop", &kind.reference(job));
+    assert_eq!(stopped.code, 0, "{stopped:?}");
+    assert!(of(team, job).is_empty());
+    let workload = until_workload(team, job, |workload| !is(workload, "QuotaReserved"));
+    assert_eq!(workload["spec"]["active"], false, "{workload:#}");
+    let resumed = trainyard(team, "resume", &kind.reference(job));
+    assert_eq!(resumed.code, 0, "{resumed:?}");
+    kind.until_runs(team, job);
 }
 
 /// What matters more takes the place of what runs, which goes on when that has ended.

@@ -22,6 +22,7 @@ use crate::{
         find::{self, Absent},
         job::text,
         place::Cluster,
+        queue,
         replicas::{of_job, owner},
     },
 };
@@ -164,7 +165,7 @@ fn own_pods(subject: &Subject, pods: Vec<Value>, between: &[Value]) -> Vec<(Stri
         .collect()
 }
 
-/// What Kueue has of a job that stands in one of its queues.
+/// What Kueue has of a job that waits in one of its queues.
 async fn workload(
     api: &Api,
     subject: &Subject,
@@ -176,20 +177,14 @@ async fn workload(
     if of_queue::of(job).is_none() {
         return Ok(None);
     }
-    for version in of_queue::VERSIONS {
-        let (namespace, plural) = (escaped(job.namespace()), of_queue::WORKLOADS);
-        let path = format!("/apis/{version}/namespaces/{namespace}/{plural}");
-        match api.list(&path).await {
-            Ok(Some(found)) => return Ok(found.into_iter().find(|of| owner(of) == Some(job.uid()))),
-            Ok(None) => {}
-            Err(error) if error.is_forbidden() => {
-                unseen.push(plural);
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
+    match queue::workload(api, job).await {
+        Ok(found) => Ok(found.map(|workload| workload.object)),
+        Err(error) if error.is_forbidden() => {
+            unseen.push(queue::WORKLOADS);
+            Ok(None)
         }
+        Err(error) => Err(error),
     }
-    Ok(None)
 }
 
 /// The last lines of programs that have failed and left no other word.

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::jobs::{
     job::{Job, State, text, time},
+    queue,
     table::duration,
 };
 
@@ -60,7 +61,7 @@ fn of_training_job(
         ));
     } else if let Some(queue) = of_queue::of(job) {
         // What may not be looked at may say anything.
-        let hidden = observed.has_not_seen(of_queue::WORKLOADS).then_some(&Value::Null);
+        let hidden = observed.has_not_seen(queue::WORKLOADS).then_some(&Value::Null);
         let workload = observed.workload.as_ref().or(hidden);
         causes.push(of_queue::cause(queue, workload, command));
     } else if policy["suspend"] == true && !job.state().has_ended() {

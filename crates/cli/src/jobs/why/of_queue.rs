@@ -3,19 +3,15 @@
 use serde_json::Value;
 
 use super::causes::{Cause, Class};
-use crate::jobs::job::{Job, text};
+use crate::jobs::{
+    job::{Job, text},
+    queue,
+};
 
-/// Names the queue of a job.
-const QUEUE: &str = "kueue.x-k8s.io/queue-name";
-/// What Kueue has of a job, and the versions it has been served in, the older first: it is there for longer.
-pub(super) const WORKLOADS: &str = "workloads";
-pub(super) const VERSIONS: [&str; 2] = ["kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2"];
-
-/// The queue that a job stands in, if it stands in one.
+/// The queue that a job waits in, if it waits in one.
 pub(super) fn of(job: &Job) -> Option<&str> {
-    let queue = text(&job.object["metadata"]["labels"][QUEUE]);
     let waits = job.object["spec"]["runPolicy"]["suspend"] == true && !job.state().has_ended();
-    (waits && !queue.is_empty()).then_some(queue)
+    queue::of(job).filter(|_| waits)
 }
 
 /// Why a job has to stand there. The workload is what Kueue has made of it, if it has.
@@ -67,9 +63,9 @@ mod tests {
     }
 
     fn workload(conditions: &[(&str, &str, &str)]) -> Value {
-        let conditions = conditions.iter().map(|(name, status, message)| {
-            json!({"type": name, "status": status, "message": message})
-        });
+        let conditions = conditions
+            .iter()
+            .map(|(name, status, message)| json!({"type": name, "status": status, "message": message}));
         json!({"status": {"conditions": conditions.collect::<Value>()}})
     }
 
@@ -93,13 +89,16 @@ mod tests {
     }
 
     #[test]
-    fn a_job_stands_in_a_queue_while_it_is_suspended() {
+    fn a_job_waits_in_a_queue_while_it_is_suspended() {
         let job = |labels: Value, suspend: bool| Job {
             kind: &kinds::PYTORCH_JOB,
             object: json!({"metadata": {"labels": labels}, "spec": {"runPolicy": {"suspend": suspend}}}),
         };
-        assert_eq!(of(&job(json!({QUEUE: "lab"}), true)), Some("lab"));
-        assert_eq!(of(&job(json!({QUEUE: "lab"}), false)), None);
+        assert_eq!(
+            of(&job(json!({"kueue.x-k8s.io/queue-name": "lab"}), true)),
+            Some("lab")
+        );
+        assert_eq!(of(&job(json!({"kueue.x-k8s.io/queue-name": "lab"}), false)), None);
         assert_eq!(of(&job(json!({}), true)), None);
     }
 }

@@ -84,10 +84,13 @@ impl Running {
             .stderr(output)
             .spawn()
             .expect("Kueue can be started");
-        let running = Self { child, log };
+        let mut running = Self { child, log };
         let flavor = "kubectl apply -f - <<'END'\n{apiVersion: kueue.x-k8s.io/v1beta1, kind: ResourceFlavor, metadata: \
                       {name: simulated}, spec: {nodeLabels: {trainyard.dev/simulated: \"true\"}}}\nEND";
-        until("Kueue takes a flavor", || shell.run(flavor).code == 0);
+        until("Kueue takes a flavor", || {
+            assert!(matches!(running.child.try_wait(), Ok(None)), "Kueue has ended");
+            shell.run(flavor).code == 0
+        });
         running
     }
 }
