@@ -321,4 +321,8 @@ fn says_what_it_waits_for(team: &Team<'_>) {
         "paddlejobs/quota",
         "exceeded quota: few, requested: services=1, used: services=",
     );
+    // What is left to be made follows when there is room.
+    team.ok("delete quota few");
+    team.until("services/quota-worker-0", Value::is_object);
+    team.until("paddlejobs/quota", |job| !message(job).contains("exceeded quota"));
 }
