@@ -24,7 +24,7 @@ use crate::{
     read, standalone_mxnet,
 };
 
-pub(crate) use groups::{members, of_mpi_operator};
+pub(crate) use groups::{Membership, members, needs_of, of_mpi_operator};
 pub(crate) use metadata::{is_master, metadata, role_selector};
 pub(crate) use pods::{computing_container, main_container, pod, template as completed_template};
 pub(crate) use services::service;
@@ -109,7 +109,7 @@ pub fn names(object: &Value, settings: &Settings) -> Vec<(&'static str, String)>
         return Vec::new();
     };
     if kind.kind == resources::kinds::MX_JOB.kind {
-        return standalone_mxnet::names(object);
+        return standalone_mxnet::names(object, settings);
     }
     let Ok(job) = read::job(object, kind) else {
         return Vec::new();

@@ -26,7 +26,7 @@ use crate::{
 };
 
 pub(crate) use draft::Draft;
-pub(crate) use mend::{demand, scaling};
+pub(crate) use mend::{demand, mend, scaling};
 
 /// Stands between what has happened and what a job waits for since.
 const NOW: &str = "; now ";

@@ -2,6 +2,7 @@
 //! and a status with phases. Everything but templates and accelerators differs from the other kinds.
 
 mod children;
+mod group;
 mod running;
 mod spec;
 mod state;
@@ -11,7 +12,7 @@ use manifests::field::{FieldError, Path};
 use resources::{Kind, mxnet::MxJobStatus};
 use serde_json::Value;
 
-use crate::{Child, Event, Observed, Plan, Settings, check as schema, job::Warning, read};
+use crate::{Child, Event, Observed, Plan, Settings, check as schema, job::Warning, plan::mend, read};
 use spec::MxJob;
 
 /// How the reason begins of a job whose specification cannot be run.
@@ -62,11 +63,11 @@ pub(crate) fn render(object: &Value, settings: &Settings) -> Vec<Value> {
         .collect()
 }
 
-pub(crate) fn names(object: &Value) -> Vec<(&'static str, String)> {
+pub(crate) fn names(object: &Value, settings: &Settings) -> Vec<(&'static str, String)> {
     let Ok(job) = spec::read(object) else {
         return Vec::new();
     };
-    let mut names = Vec::new();
+    let mut names: Vec<_> = group::reference(&job, settings).into_iter().collect();
     for replica in &job.replicas {
         for index in job.indexes(replica) {
             let name = job.child_name(&replica.role, index);
@@ -82,9 +83,15 @@ pub(crate) fn names(object: &Value) -> Vec<(&'static str, String)> {
 pub(crate) fn plan(object: &Value, observed: &Observed, settings: &Settings, _now: Timestamp) -> Plan {
     let identity = read::identity(object, None);
     let stored: MxJobStatus = serde_json::from_value(object["status"].clone()).unwrap_or_default();
-    // A job that has ended stays as it has ended.
-    if identity.is_being_deleted || ["Done", "Failed"].contains(&stored.phase.as_str()) {
+    if identity.is_being_deleted {
         return Plan::default();
+    }
+    // A job that has ended stays as it has ended.
+    if ["Done", "Failed"].contains(&stored.phase.as_str()) {
+        return Plan {
+            delete: group::give_back(&identity, observed),
+            ..Plan::default()
+        };
     }
     let mut plan = Plan::default();
     let has_begun = !stored.phase.is_empty() || running::batch_jobs(&identity, observed).next().is_some();
@@ -100,7 +107,8 @@ pub(crate) fn plan(object: &Value, observed: &Observed, settings: &Settings, _no
             if is_new {
                 tell_warnings(object, &mut plan);
             }
-            carry_on(&job, observed, settings, &mut plan)
+            let settings = group::as_begun(&identity, observed, settings);
+            carry_on(&job, observed, &settings, &mut plan)
         }
         _ if has_begun => doubt(object, &errors, &stored, observed, &mut plan),
         _ => refuse(&errors, &mut plan),
@@ -205,10 +213,8 @@ fn carry_on(job: &MxJob, observed: &Observed, settings: &Settings, plan: &mut Pl
         let left_out: Vec<String> = left_out(job).into_iter().map(|field| field.message).collect();
         status.reason = left_out.join("; ");
     }
-    let missing: Vec<Child> = children::all(job, settings)
-        .into_iter()
-        .filter(|child| !is_there(child, observed))
-        .collect();
+    let wanted = children::all(job, settings).into_iter();
+    let missing: Vec<Child> = wanted.filter_map(|child| to_make(child, observed)).collect();
     match foreign(job, observed) {
         Some(message) => {
             status.reason.clone_from(&message);
@@ -223,13 +229,16 @@ fn carry_on(job: &MxJob, observed: &Observed, settings: &Settings, plan: &mut Pl
     status
 }
 
-fn is_there(child: &Child, observed: &Observed) -> bool {
-    match child.kind() {
-        "Job" => observed.jobs.iter().any(|job| job.name == child.name()),
-        kind => observed
-            .others
-            .iter()
-            .any(|other| other.kind == kind && other.name == child.name()),
+/// What is not there is made, and what is there is made what it should be where it can be.
+fn to_make(child: Child, observed: &Observed) -> Option<Child> {
+    if child.kind() == "Job" {
+        let is_there = observed.jobs.iter().any(|job| job.name == child.name());
+        return (!is_there).then_some(child);
+    }
+    let mut others = observed.others.iter();
+    match others.find(|other| other.kind == child.kind() && other.name == child.name()) {
+        Some(existing) => mend(existing, &child),
+        None => Some(child),
     }
 }
 

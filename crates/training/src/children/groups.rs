@@ -97,18 +97,23 @@ fn comes_late(job: &Job, replica: &Replica) -> bool {
 
 /// What as many pods need, those that lead before their workers.
 fn needs(job: &Job) -> BTreeMap<&str, String> {
-    let mut needs: BTreeMap<&str, Quantity> = BTreeMap::new();
     let mut left = members(job);
     let present = job.replicas.iter().filter(|replica| !comes_late(job, replica));
     let (workers, leaders): (Vec<&Replica>, Vec<&Replica>) =
         present.partition(|replica| replica.role == "Worker");
-    for replica in leaders.into_iter().chain(workers) {
+    let in_turn = leaders.into_iter().chain(workers);
+    needs_of(in_turn.map(|replica| {
         let count = replica.count.min(left);
         left -= count;
-        if count == 0 {
-            continue;
-        }
-        for (name, amount) in requests(replica) {
+        (&replica.template, count)
+    }))
+}
+
+/// What so many pods of these templates need.
+pub(crate) fn needs_of<'t>(templates: impl Iterator<Item = (&'t Value, u32)>) -> BTreeMap<&'t str, String> {
+    let mut needs: BTreeMap<&str, Quantity> = BTreeMap::new();
+    for (template, count) in templates.filter(|(_, count)| *count > 0) {
+        for (name, amount) in requests(template) {
             let sum = needs.entry(name).or_insert(Quantity::ZERO);
             *sum = sum.plus(amount.times(count));
         }
@@ -118,8 +123,8 @@ fn needs(job: &Job) -> BTreeMap<&str, String> {
 }
 
 /// What a pod asks for, by container. Who sets a limit alone asks for as much.
-fn requests(replica: &Replica) -> impl Iterator<Item = (&str, Quantity)> {
-    let containers = replica.template["spec"]["containers"].as_array();
+fn requests(template: &Value) -> impl Iterator<Item = (&str, Quantity)> {
+    let containers = template["spec"]["containers"].as_array();
     let resources = containers.into_iter().flatten().map(|it| &it["resources"]);
     resources.flat_map(|resources| {
         let list = |field: &str| resources[field].as_object().into_iter().flatten();
@@ -137,35 +142,56 @@ fn quantity(amount: &Value) -> Option<Quantity> {
 }
 
 pub(super) fn decorate(job: &Job, role: &str, settings: &Settings, template: &mut Value) {
-    let scheduler = match &settings.gang {
-        Gang::None => return,
-        Gang::Embedded => {
-            let size = members(job);
-            if size > 1 {
-                // Jobs of other kinds may have the same name.
-                let group = format!("{}-{}", job.kind.kind.to_lowercase(), job.name());
-                annotate(template, annotations::POD_GROUP, &group);
-                annotate(template, annotations::POD_GROUP_SIZE, &size.to_string());
-            }
-            return;
-        }
-        Gang::Volcano => {
-            annotate(template, annotations::VOLCANO_GROUP, job.name());
-            if !of_mpi_operator(job) {
-                annotate(template, annotations::VOLCANO_TASK, &role.to_lowercase());
-            }
-            "volcano"
-        }
-        Gang::SchedulerPlugins { scheduler } => {
-            let labels = template::map(&mut template["metadata"], "labels");
-            labels.insert(labels::POD_GROUP.to_owned(), json!(job.name()));
-            scheduler
-        }
+    let membership = Membership {
+        kind: job.kind.kind,
+        group: job.name(),
+        size: members(job),
+        task: (!of_mpi_operator(job)).then(|| role.to_lowercase()),
     };
-    // A scheduler that the user chose is not taken away, and one without a name is the cluster's own.
-    let chosen = template["spec"]["schedulerName"].as_str().unwrap_or_default();
-    if chosen.is_empty() && !scheduler.is_empty() {
-        template["spec"]["schedulerName"] = json!(scheduler);
+    membership.decorate(settings, template);
+}
+
+/// That a pod belongs to a group.
+pub(crate) struct Membership<'a> {
+    /// The kind of the job: those of other kinds may have the same name.
+    pub(crate) kind: &'a str,
+    pub(crate) group: &'a str,
+    pub(crate) size: u32,
+    /// What Volcano calls the role.
+    pub(crate) task: Option<String>,
+}
+
+impl Membership<'_> {
+    /// As the scheduler that places groups reads it.
+    pub(crate) fn decorate(&self, settings: &Settings, template: &mut Value) {
+        let scheduler = match &settings.gang {
+            Gang::None => return,
+            Gang::Embedded => {
+                if self.size > 1 {
+                    let group = format!("{}-{}", self.kind.to_lowercase(), self.group);
+                    annotate(template, annotations::POD_GROUP, &group);
+                    annotate(template, annotations::POD_GROUP_SIZE, &self.size.to_string());
+                }
+                return;
+            }
+            Gang::Volcano => {
+                annotate(template, annotations::VOLCANO_GROUP, self.group);
+                if let Some(task) = &self.task {
+                    annotate(template, annotations::VOLCANO_TASK, task);
+                }
+                "volcano"
+            }
+            Gang::SchedulerPlugins { scheduler } => {
+                let labels = template::map(&mut template["metadata"], "labels");
+                labels.insert(labels::POD_GROUP.to_owned(), json!(self.group));
+                scheduler
+            }
+        };
+        // A scheduler that the user chose is not taken away, and one without a name is the cluster's own.
+        let chosen = template["spec"]["schedulerName"].as_str().unwrap_or_default();
+        if chosen.is_empty() && !scheduler.is_empty() {
+            template["spec"]["schedulerName"] = json!(scheduler);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::{Child, Existing};
 
 /// The merge patch that makes an object hold what is wanted of it; nothing where it does.
-pub(super) fn mend(existing: &Existing, wanted: &Child) -> Option<Child> {
+pub(crate) fn mend(existing: &Existing, wanted: &Child) -> Option<Child> {
     let (content, object) = (&existing.content, &wanted.object);
     let fields = match wanted.kind() {
         "ConfigMap" => json!({"data": replaced(content, &object["data"])?}),

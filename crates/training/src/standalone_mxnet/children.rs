@@ -1,14 +1,18 @@
-//! The batch Jobs and the scheduler's Service of an MxJob.
+//! The batch Jobs of an MxJob, the scheduler's Service and the group.
 
-use resources::names::{annotations, mxnet_labels};
+use resources::names::mxnet_labels;
 use serde_json::{Value, json};
 
-use super::spec::{MxJob, Replica};
-use crate::{Child, Gang, Settings, template};
+use super::{
+    group,
+    spec::{MxJob, Replica},
+};
+use crate::{Child, Settings, template};
 
 /// In the order of the specification.
 pub(super) fn all(job: &MxJob, settings: &Settings) -> Vec<Child> {
-    let mut children = Vec::new();
+    let group = group::pod_group(job, settings).map(Child::create);
+    let mut children: Vec<Child> = group.into_iter().collect();
     for replica in &job.replicas {
         for index in job.indexes(replica) {
             if job.is_distributed() && replica.role == "SCHEDULER" {
@@ -77,13 +81,7 @@ pub(super) fn pod_template(job: &MxJob, replica: &Replica, index: u32, settings:
     {
         template::append_env(container, variables(job, &replica.role));
     }
-    let size: u32 = job.replicas.iter().map(|replica| replica.count).sum();
-    if settings.gang == Gang::Embedded && job.is_distributed() && size > 1 {
-        let annotated = template::map(&mut template["metadata"], "annotations");
-        let group = format!("mxjob-{}-{}", job.identity.name, job.runtime_id);
-        annotated.insert(annotations::POD_GROUP.to_owned(), json!(group));
-        annotated.insert(annotations::POD_GROUP_SIZE.to_owned(), json!(size.to_string()));
-    }
+    group::join(job, &replica.role, settings, &mut template);
     template
 }
 

@@ -1,4 +1,6 @@
-use crate::{Phase, Pod, simulation::World};
+use serde_json::json;
+
+use crate::{Gang, Phase, Pod, simulation::World};
 
 pub(super) fn distributed() -> String {
     let replica = |role: &str, count: u32| {
@@ -171,4 +173,65 @@ fn paths_are_in_the_spelling_of_the_user() {
         errors[0].field,
         "spec.replica_specs[0].template.spec.containers[0].imagePullPolicy"
     );
+}
+
+fn among_gangs(yaml: &str) -> World {
+    let mut world = World::new(yaml);
+    world.settings.gang = Gang::Volcano;
+    world
+}
+
+fn groups(world: &World) -> usize {
+    let others = world.observed.others.iter();
+    others.filter(|other| other.kind == "PodGroup").count()
+}
+
+#[test]
+fn its_pods_are_placed_together_and_its_place_is_given_back() {
+    let asks = "image: i, resources: {limits: {nvidia.com/gpu: 1}}";
+    let mut world = among_gangs(&distributed().replace("image: i", asks));
+    let made = world.plan().make;
+    assert_eq!((made[0].kind(), made[0].name()), ("PodGroup", "j-1kkf"));
+    assert_eq!(
+        made[0].object["spec"],
+        json!({"minMember": 6, "minResources": {"nvidia.com/gpu": "6"}, "queue": "default"})
+    );
+    let last = &made.last().unwrap().object["spec"]["template"];
+    assert_eq!(last["spec"]["schedulerName"], "volcano");
+    let annotations = &last["metadata"]["annotations"];
+    assert_eq!(annotations["scheduling.k8s.io/group-name"], "j-1kkf");
+    assert_eq!(annotations["volcano.sh/task-spec"], "worker");
+    world.settle();
+    assert_eq!((groups(&world), world.observed.jobs.len()), (1, 6));
+    world.job["spec"]["replicaSpecs"][2]["replicas"] = json!(4);
+    world.changed();
+    let made = world.plan().make;
+    assert_eq!(
+        made[0].object["spec"],
+        json!({"minMember": 7, "minResources": {"nvidia.com/gpu": "7"}})
+    );
+    world.settle();
+    world.observed.jobs[0].is_complete = true;
+    world.settle();
+    assert_eq!(world.job["status"]["state"], "Succeeded");
+    assert_eq!(groups(&world), 0);
+}
+
+#[test]
+fn a_job_that_has_begun_without_a_group_goes_on_without() {
+    let mut world = World::new(&distributed());
+    world.settle();
+    world.settings.gang = Gang::Volcano;
+    world.observed.jobs.pop();
+    let made = world.plan().make;
+    assert_eq!(made.len(), 1, "{made:#?}");
+    assert!(made[0].object["spec"]["template"]["spec"]["schedulerName"].is_null());
+}
+
+#[test]
+fn one_alone_needs_no_group() {
+    let yaml = "apiVersion: mxnet.mlkube.io/v1beta1\nkind: MxJob\nmetadata: {name: j}\nspec:\n  jobMode: local\n  RuntimeId: 1kkf\n  replicaSpecs:\n  - {mxReplicaType: WORKER, template: {spec: {containers: [{name: mxnet, image: i}]}}}\n";
+    let made = among_gangs(yaml).plan().make;
+    assert_eq!(made.len(), 1, "{made:#?}");
+    assert!(made[0].object["spec"]["template"]["spec"]["schedulerName"].is_null());
 }

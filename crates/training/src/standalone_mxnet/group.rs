@@ -1,0 +1,107 @@
+//! Placing the pods of an MxJob together, which the original left to chance.
+
+use std::borrow::Cow;
+
+use resources::{
+    kinds::MX_JOB,
+    names::{annotations, mxnet_labels},
+};
+use serde_json::{Value, json};
+
+use super::spec::MxJob;
+use crate::{
+    Delete, Gang, Observed, Settings,
+    children::{Membership, needs_of},
+    job::Identity,
+};
+
+const POD_GROUP: &str = "PodGroup";
+
+/// As the other children are named: jobs of other kinds may have the same name.
+fn name(job: &MxJob) -> String {
+    format!("{}-{}", job.identity.name, job.runtime_id)
+}
+
+fn size(job: &MxJob) -> u32 {
+    job.replicas.iter().map(|replica| replica.count).sum()
+}
+
+/// Whether its pods need each other.
+fn is_gang(job: &MxJob) -> bool {
+    job.is_distributed() && size(job) > 1
+}
+
+/// The object that tells a gang scheduler how many pods belong together.
+pub(super) fn pod_group(job: &MxJob, settings: &Settings) -> Option<Value> {
+    let api_version = match settings.gang {
+        Gang::Volcano if is_gang(job) => "scheduling.volcano.sh/v1beta1",
+        Gang::SchedulerPlugins { .. } if is_gang(job) => "scheduling.x-k8s.io/v1alpha1",
+        _ => return None,
+    };
+    let templates = job.replicas.iter();
+    let needs = needs_of(templates.map(|replica| (&replica.template, replica.count)));
+    let mut spec = json!({"minMember": size(job), "minResources": needs});
+    if settings.gang == Gang::Volcano {
+        let queue = job.identity.annotations.get(annotations::VOLCANO_QUEUE);
+        spec["queue"] = json!(queue.map_or("default", String::as_str));
+    }
+    let metadata = json!({
+        "name": name(job),
+        "namespace": job.identity.namespace,
+        "labels": {mxnet_labels::GROUP: "", mxnet_labels::RUNTIME_ID: job.runtime_id},
+        "ownerReferences": [job.identity.owner_reference()],
+    });
+    Some(json!({"apiVersion": api_version, "kind": POD_GROUP, "metadata": metadata, "spec": spec}))
+}
+
+/// A pod says which group it is of.
+pub(super) fn join(job: &MxJob, role: &str, settings: &Settings, template: &mut Value) {
+    if is_gang(job) {
+        let membership = Membership {
+            kind: MX_JOB.kind,
+            group: &name(job),
+            size: size(job),
+            task: Some(role.to_lowercase()),
+        };
+        membership.decorate(settings, template);
+    }
+}
+
+/// Its kind and name, where there is to be one.
+pub(super) fn reference(job: &MxJob, settings: &Settings) -> Option<(&'static str, String)> {
+    pod_group(job, settings).map(|_| (POD_GROUP, name(job)))
+}
+
+/// A job that has begun without a group goes on without: its first pods are of none, and a group that misses them
+/// would hold a place for nobody.
+pub(super) fn as_begun<'s>(
+    identity: &Identity,
+    observed: &Observed,
+    settings: &'s Settings,
+) -> Cow<'s, Settings> {
+    let is_own = |controller: &Option<String>| controller.as_deref() == Some(identity.uid.as_str());
+    let mut groups = observed.others.iter().filter(|other| other.kind == POD_GROUP);
+    let has_begun = observed.jobs.iter().any(|batch| is_own(&batch.controller));
+    if settings.gang == Gang::Embedded || !has_begun || groups.any(|group| is_own(&group.controller)) {
+        return Cow::Borrowed(settings);
+    }
+    Cow::Owned(Settings {
+        gang: Gang::None,
+        ..settings.clone()
+    })
+}
+
+/// Who has ended needs no place.
+pub(super) fn give_back(identity: &Identity, observed: &Observed) -> Vec<Delete> {
+    let own = observed.others.iter().filter(|other| {
+        other.kind == POD_GROUP && other.controller.as_deref() == Some(identity.uid.as_str())
+    });
+    own.map(|group| Delete {
+        kind: POD_GROUP,
+        name: group.name.clone(),
+        uid: group.uid.clone(),
+        force: false,
+        tell_failed: false,
+    })
+    .collect()
+}
