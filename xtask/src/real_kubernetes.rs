@@ -146,7 +146,9 @@ pub(crate) fn find(component: Component) -> Result<Option<PathBuf>> {
 
 /// The path of a program, built now unless it is in the cache.
 pub(crate) fn ensure(component: Component) -> Result<PathBuf> {
-    if let Some(path) = find(component)? {
+    if let Some(path) = find(component)?
+        && is_as_built_now(component, &path)
+    {
         return Ok(path);
     }
     if !run::is_installed("go") {
@@ -175,9 +177,8 @@ pub(crate) fn ensure(component: Component) -> Result<PathBuf> {
         _ => command.arg("build"),
     };
     command.arg("-trimpath");
-    if source.module == "k8s.io/kubernetes" {
-        command.arg("-ldflags").arg(version_flags());
-    }
+    let flags = linker_flags(component);
+    command.arg("-ldflags").arg(&flags);
     command.arg("-o").arg(&building).arg(source.package);
     command
         .current_dir(&work)
@@ -189,17 +190,32 @@ pub(crate) fn ensure(component: Component) -> Result<PathBuf> {
     );
     run::check(&mut command)?;
     fs::rename(&building, &target).context("cannot move the built program to its place")?;
+    fs::write(flags_of(&target), flags)?;
     Ok(target)
 }
 
 /// What a release says of itself: some clients, Kueue among them, do not start before a server has a version.
-fn version_flags() -> String {
+fn linker_flags(component: Component) -> String {
+    if component.source().module != "k8s.io/kubernetes" {
+        return String::new();
+    }
     let mut numbers = VERSION.trim_start_matches('v').split('.');
     let mut number = || numbers.next().unwrap_or_default();
     let (major, minor) = (number(), number());
     let set = [("gitVersion", VERSION), ("gitMajor", major), ("gitMinor", minor)];
     let flags = set.map(|(name, value)| format!("-X k8s.io/component-base/version.{name}={value}"));
     flags.join(" ")
+}
+
+/// Whether a program was built with the flags that it is built with now.
+fn is_as_built_now(component: Component, program: &Path) -> bool {
+    let built = fs::read_to_string(flags_of(program)).unwrap_or_default();
+    built == linker_flags(component)
+}
+
+/// Where the flags of a program are kept.
+fn flags_of(program: &Path) -> PathBuf {
+    program.with_extension("flags")
 }
 
 /// The folder of a component's own source: manifests are found there.

@@ -12,6 +12,7 @@ use super::{
     job::{Job, State},
     output::{Line, Source},
     place::Cluster,
+    queue,
     replicas::Replica,
     terminal::QUIET,
     watch::{Sight, Watch},
@@ -203,7 +204,9 @@ pub(crate) async fn follow(
             let Seen { job, replicas, .. } = seen;
             return Ok(Ending::Finished { job, replicas });
         }
-        if seen.job.state() == State::Suspended && seen.replicas.is_empty() {
+        // Who has to wait in a queue goes on by itself.
+        let is_stopped = seen.job.state() == State::Suspended && queue::of(&seen.job).is_none();
+        if is_stopped && seen.replicas.is_empty() {
             choir.finish(&mut hear).await;
             return Ok(Ending::Suspended);
         }

@@ -8,6 +8,8 @@ use resources::{
 };
 use serde_json::Value;
 
+use super::queue;
+
 /// A job that the cluster has.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
@@ -122,6 +124,10 @@ impl Job {
     /// The same without what is known anyway: which job it is, and its state.
     pub(crate) fn detail(&self) -> &str {
         let message = self.message();
+        // That pods are made without a field keeps nothing waiting.
+        if self.is_standalone_mxnet() && message.starts_with("unknown field ") {
+            return "";
+        }
         let named = message.strip_prefix(self.kind.kind);
         let named = named.and_then(|rest| rest.split_once(self.name()));
         let Some((_, rest)) = named.filter(|(between, _)| between.len() <= self.namespace().len() + 2) else {
@@ -135,6 +141,11 @@ impl Job {
 
     /// What it waits for, to be told while it has not ended.
     pub(crate) fn waits_for(&self) -> Option<String> {
+        if self.state() == State::Suspended
+            && let Some(queue) = queue::of(self)
+        {
+            return Some(format!("waiting in the queue `{queue}`"));
+        }
         match (self.state(), self.detail()) {
             (State::Succeeded | State::Failed, _) | (State::Running, "") => None,
             (State::New, _) => Some("waiting for the operator".to_owned()),

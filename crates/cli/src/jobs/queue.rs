@@ -10,10 +10,9 @@ use super::{
 
 /// Names the queue of a job.
 const QUEUE: &str = "kueue.x-k8s.io/queue-name";
+const GROUP: &str = "/apis/kueue.x-k8s.io";
 /// What Kueue has of a job.
 pub(crate) const WORKLOADS: &str = "workloads";
-/// The versions that it is served in. A Kueue that has the newer lets nothing be changed in the older while a job runs.
-const VERSIONS: [&str; 2] = ["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"];
 
 /// What Kueue has of one job, and where.
 pub(crate) struct Workload {
@@ -28,26 +27,30 @@ pub(crate) fn of(job: &Job) -> Option<&str> {
 }
 
 /// What Kueue has of a job; nothing where the job is for no queue, or there is nobody who looks after queues.
+///
+/// Whoever may not look at workloads is refused also where there are none, so it is asked first whether there can be.
+/// Of several versions the one that the server prefers is taken: a Kueue that has a newer lets nothing be changed in the
+/// older while a job runs.
 pub(crate) async fn workload(api: &Api, job: &Job) -> Result<Option<Workload>, ApiError> {
     if of(job).is_none() {
         return Ok(None);
     }
-    for version in VERSIONS {
-        let folder = format!(
-            "/apis/{version}/namespaces/{}/{WORKLOADS}",
-            escaped(job.namespace())
-        );
-        if let Some(found) = api.list(&folder).await? {
-            let own = found
-                .into_iter()
-                .find(|workload| owner(workload) == Some(job.uid()));
-            return Ok(own.map(|object| Workload {
-                path: format!("{folder}/{}", escaped(text(&object["metadata"]["name"]))),
-                object,
-            }));
-        }
-    }
-    Ok(None)
+    let Some(group) = api.find(GROUP).await? else {
+        return Ok(None);
+    };
+    let version = text(&group["preferredVersion"]["version"]);
+    let folder = format!(
+        "{GROUP}/{version}/namespaces/{}/{WORKLOADS}",
+        escaped(job.namespace())
+    );
+    let found = api.list(&folder).await?.unwrap_or_default();
+    let own = found
+        .into_iter()
+        .find(|workload| owner(workload) == Some(job.uid()));
+    Ok(own.map(|object| Workload {
+        path: format!("{folder}/{}", escaped(text(&object["metadata"]["name"]))),
+        object,
+    }))
 }
 
 #[cfg(test)]
@@ -66,24 +69,43 @@ mod tests {
         }
     }
 
-    /// A cluster whose Kueue does not serve the newer version yet.
-    fn older(path: &str) -> (StatusCode, String) {
-        if !path.contains("v1beta1/namespaces/lab/workloads") {
-            return (StatusCode::NOT_FOUND, "{}".to_owned());
-        }
+    /// A cluster whose Kueue serves an older version, too.
+    fn with_kueue(path: &str) -> (StatusCode, String) {
         let workload = |name: &str, owner: &str| json!({"metadata": {"name": name, "ownerReferences": [{"uid": owner, "controller": true}]}});
-        let items = json!({"items": [workload("a", "other"), workload("b", "own")]});
-        (StatusCode::OK, items.to_string())
+        let answer = match path {
+            GROUP => json!({"preferredVersion": {"version": "v1beta2"}}),
+            "/apis/kueue.x-k8s.io/v1beta2/namespaces/lab/workloads" => {
+                json!({"items": [workload("a", "other"), workload("b", "own")]})
+            }
+            _ => return (StatusCode::NOT_FOUND, "{}".to_owned()),
+        };
+        (StatusCode::OK, answer.to_string())
+    }
+
+    /// One without, whose users may look at little.
+    fn without_kueue(path: &str) -> (StatusCode, String) {
+        let code = if path == GROUP {
+            StatusCode::NOT_FOUND
+        } else {
+            StatusCode::FORBIDDEN
+        };
+        (code, "{}".to_owned())
     }
 
     #[tokio::test]
-    async fn the_workload_of_a_job_is_found_in_any_version() {
-        let api = scripted(older);
-        let found = workload(&api, &job(json!({QUEUE: "lab"}))).await.unwrap();
+    async fn the_workload_of_a_job_is_found_where_there_are_queues() {
+        let (queued, other) = (job(json!({QUEUE: "lab"})), job(json!({})));
+        let found = workload(&scripted(with_kueue), &queued).await.unwrap();
         assert_eq!(
             found.unwrap().path,
-            "/apis/kueue.x-k8s.io/v1beta1/namespaces/lab/workloads/b"
+            "/apis/kueue.x-k8s.io/v1beta2/namespaces/lab/workloads/b"
         );
-        assert!(workload(&api, &job(json!({}))).await.unwrap().is_none());
+        assert!(workload(&scripted(with_kueue), &other).await.unwrap().is_none());
+        assert!(
+            workload(&scripted(without_kueue), &queued)
+                .await
+                .unwrap()
+                .is_none()
+        );
     }
 }

@@ -1,9 +1,10 @@
 //! `trainyard stop` and `trainyard resume`: jobs that hold still, and jobs that go on.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use super::{
     carry_out, find,
@@ -13,6 +14,10 @@ use super::{
     watch::{Sight, Watch},
 };
 use crate::{Answer, Output, Surroundings, advised};
+
+/// Kueue takes notice of a new job within moments.
+const UNNOTICED: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// Stop training jobs: their programs end, the jobs stay
 ///
@@ -74,8 +79,12 @@ fn change(arguments: &Jobs, surroundings: &Surroundings, suspend: bool) -> Resul
             crate::report(&refusal);
             return Ok(ExitCode::from(1));
         }
+        let mut changes = Vec::new();
         for job in &jobs {
-            set(&cluster, job, suspend).await?;
+            changes.push(change_to(&cluster, job, suspend).await?);
+        }
+        for (job, change) in jobs.iter().zip(&changes) {
+            set(&cluster, job, change, suspend).await?;
         }
         let word = if suspend { "stopped" } else { "resumed" };
         match arguments.answer.output {
@@ -113,16 +122,48 @@ fn refusal(job: &Job, cluster: &Cluster) -> Option<anyhow::Error> {
     })
 }
 
-async fn set(cluster: &Cluster, job: &Job, suspend: bool) -> Result<()> {
-    // What a queue has let in it starts again, whoever stopped it, and what it has not it stops: it is told instead.
-    let (path, change) = match queue::workload(&cluster.api, job).await? {
-        Some(workload) => (workload.path, json!({"spec": {"active": !suspend}})),
-        None => (
-            find::path_of(job),
-            json!({"spec": {"runPolicy": {"suspend": suspend}}}),
-        ),
-    };
-    cluster.api.merge(&path, &change).await?;
+/// What is written, and where.
+struct Change {
+    path: String,
+    patch: Value,
+}
+
+/// What a queue has let in it starts again, whoever suspended it, and what it has not it stops: it is told instead.
+async fn change_to(cluster: &Cluster, job: &Job, suspend: bool) -> Result<Change> {
+    let is_suspended = job.object["spec"]["runPolicy"]["suspend"] == true;
+    let give_up = Instant::now() + UNNOTICED;
+    loop {
+        if let Some(workload) = queue::workload(&cluster.api, job).await? {
+            let patch = json!({"spec": {"active": !suspend}});
+            let path = workload.path;
+            return Ok(Change { path, patch });
+        }
+        // A job that runs is nobody's; one that is new may be about to be noticed.
+        let may_be_noticed = suspend && is_suspended && queue::of(job).is_some();
+        if !may_be_noticed || Instant::now() > give_up {
+            return Ok(Change {
+                path: find::path_of(job),
+                patch: json!({"spec": {"runPolicy": {"suspend": suspend}}}),
+            });
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+async fn set(cluster: &Cluster, job: &Job, change: &Change, suspend: bool) -> Result<()> {
+    if let Err(error) = cluster.api.merge(&change.path, &change.patch).await {
+        if error.is_forbidden() && change.path != find::path_of(job) {
+            return Err(advised(
+                error.to_string(),
+                format!(
+                    "its queue starts and stops {}, and is told by a Workload that you may not change; whoever \
+                     looks after the queue may let you",
+                    job.name()
+                ),
+            ));
+        }
+        return Err(error.into());
+    }
     if !suspend {
         return Ok(());
     }

@@ -258,6 +258,11 @@ fn stopped_and_resumed(team: &Team<'_>, kind: Kind, job: &str) {
     assert!(of(team, job).is_empty());
     let workload = until_workload(team, job, |workload| !is(workload, "QuotaReserved"));
     assert_eq!(workload["spec"]["active"], false, "{workload:#}");
+    let told = trainyard(team, "why", &kind.reference(job));
+    assert!(
+        told.stdout.contains("it was taken out of the queue `queue`"),
+        "{told:?}"
+    );
     let resumed = trainyard(team, "resume", &kind.reference(job));
     assert_eq!(resumed.code, 0, "{resumed:?}");
     kind.until_runs(team, job);

@@ -63,7 +63,7 @@ fn of_training_job(
         // What may not be looked at may say anything.
         let hidden = observed.has_not_seen(queue::WORKLOADS).then_some(&Value::Null);
         let workload = observed.workload.as_ref().or(hidden);
-        causes.push(of_queue::cause(queue, workload, command));
+        causes.push(of_queue::cause(queue, job.name(), workload, command));
     } else if policy["suspend"] == true && !job.state().has_ended() {
         let resume = command(&format!("resume {}", job.name()));
         let cause = Cause::new(Class::Held, "it is suspended (spec.runPolicy.suspend)");

@@ -15,40 +15,54 @@ pub(super) fn of(job: &Job) -> Option<&str> {
 }
 
 /// Why a job has to stand there. The workload is what Kueue has made of it, if it has.
-pub(super) fn cause(queue: &str, workload: Option<&Value>, command: &dyn Fn(&str) -> String) -> Cause {
+pub(super) fn cause(
+    queue: &str,
+    job: &str,
+    workload: Option<&Value>,
+    command: &dyn Fn(&str) -> String,
+) -> Cause {
+    let resume = command(&format!("resume {job}"));
+    let held = |what: String, advice: String| Cause::new(Class::Held, what).advise(advice);
     let Some(workload) = workload else {
-        let what = format!("it waits in the queue `{queue}`, of which Kueue has not taken notice");
-        return Cause::new(Class::Held, what)
-            .advise("see whether Kueue runs there and looks after jobs of this kind");
+        return held(
+            format!("it waits in the queue `{queue}`, of which Kueue has not taken notice"),
+            format!(
+                "see whether Kueue runs there and looks after jobs of this kind; `{resume}` does without it"
+            ),
+        );
     };
-    let words = [told(workload, "Evicted", true), waits_for(workload)];
-    let words: Vec<&str> = words.into_iter().flatten().collect();
-    let what = match words.as_slice() {
+    if workload["spec"]["active"] == false {
+        return held(
+            format!("it was taken out of the queue `{queue}`"),
+            format!("`{resume}` puts it back"),
+        );
+    }
+    let what = match words(workload).as_slice() {
         [] => format!("it waits in the queue `{queue}`"),
         words => format!("it waits in the queue `{queue}`: {}", words.join("; ")),
     };
-    Cause::new(Class::Held, what).advise(format!(
-        "it goes on by itself when there is room in the queue; `{}` shows what runs",
-        command("ps")
-    ))
+    let look = command("ps");
+    held(
+        what,
+        format!("it goes on by itself when there is room in the queue; `{look}` shows what runs"),
+    )
 }
 
-/// The first thing on the way to its pods that is not so yet.
-fn waits_for(workload: &Value) -> Option<&str> {
-    let steps = ["QuotaReserved", "Admitted"];
-    steps.into_iter().find_map(|step| told(workload, step, false))
-}
-
-/// What is said of a condition that stands like this.
-fn told<'w>(workload: &'w Value, name: &str, is_so: bool) -> Option<&'w str> {
-    let conditions = workload["status"]["conditions"].as_array()?;
-    let status = if is_so { "True" } else { "False" };
-    let mut said = conditions
-        .iter()
-        .filter(|condition| condition["type"] == name && condition["status"] == status);
-    said.next()
-        .map(|condition| text(&condition["message"]))
-        .filter(|message| !message.is_empty())
+/// Why it had to leave its place, and the first thing on the way to the next that is not so yet.
+fn words(workload: &Value) -> Vec<&str> {
+    let find = |name: &str, status: &str| {
+        let conditions = workload["status"]["conditions"].as_array()?;
+        let mut found = conditions.iter();
+        found.find(|condition| condition["type"] == name && condition["status"] == status)
+    };
+    // It stands in the queue again: that it was taken out of it is over.
+    let evicted = find("Evicted", "True").filter(|why| !text(&why["reason"]).starts_with("Deactivated"));
+    let missing = find("QuotaReserved", "False").or_else(|| find("Admitted", "False"));
+    let told = [evicted, missing].into_iter().flatten();
+    let mut words: Vec<&str> = told.map(|condition| text(&condition["message"])).collect();
+    words.retain(|words| !words.is_empty());
+    words.dedup();
+    words
 }
 
 #[cfg(test)]
@@ -59,7 +73,7 @@ mod tests {
     use super::*;
 
     fn what(workload: Option<&Value>) -> String {
-        cause("lab", workload, &|words| format!("trainyard {words}")).what
+        cause("lab", "digits", workload, &|words| format!("trainyard {words}")).what
     }
 
     fn workload(conditions: &[(&str, &str, &str)]) -> Value {
@@ -81,10 +95,28 @@ mod tests {
             what(Some(&workload(&[waits, evicted]))),
             "it waits in the queue `lab`: Preempted by another; insufficient unused quota for cpu"
         );
+        assert_eq!(
+            what(Some(&workload(&[evicted, ("QuotaReserved", "False", evicted.2)]))),
+            "it waits in the queue `lab`: Preempted by another"
+        );
         assert_eq!(what(Some(&workload(&[]))), "it waits in the queue `lab`");
         assert_eq!(
             what(None),
             "it waits in the queue `lab`, of which Kueue has not taken notice"
+        );
+    }
+
+    #[test]
+    fn who_was_taken_out_of_the_queue_does_not_wait_in_it() {
+        let evicted = ("Evicted", "True", "The workload is deactivated");
+        let mut found = workload(&[evicted, ("QuotaReserved", "False", "insufficient quota")]);
+        found["status"]["conditions"][0]["reason"] = json!("DeactivatedByUser");
+        found["spec"] = json!({"active": false});
+        assert_eq!(what(Some(&found)), "it was taken out of the queue `lab`");
+        found["spec"]["active"] = json!(true);
+        assert_eq!(
+            what(Some(&found)),
+            "it waits in the queue `lab`: insufficient quota"
         );
     }
 

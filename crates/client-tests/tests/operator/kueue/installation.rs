@@ -133,7 +133,7 @@ fn called_back(mut caller: Value, port: u16, authority: &str) -> Value {
     caller
 }
 
-/// As it is shipped, but for where it listens.
+/// As it is shipped, but for where it listens, for kinds that are not there, and for what a single one has no use for.
 fn configuration(port: u16, certificates: &Path) -> Value {
     json!({
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
