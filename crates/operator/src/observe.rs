@@ -7,7 +7,7 @@ use k8s_openapi::api::{
     rbac::v1::{Role, RoleBinding},
 };
 use reconcile::{Cached as _, Key};
-use resources::kinds::MPI_JOB;
+use resources::kinds::{MPI_JOB, MX_JOB};
 use training::{BatchJob, Existing, Gang, Observed, Phase, Pod, Refusal, Settings, names};
 
 use crate::{
@@ -57,6 +57,7 @@ pub(crate) fn observe(
         }
     }
     add_lost_services(world, job, &mut observed);
+    add_lost_groups(world, job, &settings.gang, &mut observed);
     observed
 }
 
@@ -75,6 +76,26 @@ fn add_lost_services(world: &World, job: &StoredJob, observed: &mut Observed) {
         .others
         .retain(|other| other.kind != "Service" || is_foreign(other.controller.as_deref(), job));
     observed.others.extend(found);
+}
+
+/// Groups of an MxJob whose name is not theirs any more: it has a part that can be written over.
+fn add_lost_groups(world: &World, job: &StoredJob, gang: &Gang, observed: &mut Observed) {
+    if job.object["kind"] != MX_JOB.kind {
+        return;
+    }
+    let found = match gang {
+        Gang::None | Gang::Embedded => return,
+        Gang::Volcano => controlled::<VolcanoGroup>(world, job.uid()),
+        Gang::SchedulerPlugins { .. } => controlled::<PluginsGroup>(world, job.uid()),
+    };
+    let is_known = |group: &Existing| observed.others.iter().any(|other| other.uid == group.uid);
+    let lost: Vec<Existing> = found.into_iter().filter(|group| !is_known(group)).collect();
+    observed.others.extend(lost);
+}
+
+fn controlled<K: Watched<Form = Existing>>(world: &World, uid: &str) -> Vec<Existing> {
+    let controlled = K::informer(world).controlled_by(uid);
+    controlled.iter().map(|found| found.form()).collect()
 }
 
 /// Whether something of another owner has the name of a child.

@@ -4,7 +4,10 @@
 use std::str::FromStr;
 
 use jiff::{SignedDuration, Timestamp};
-use resources::{kinds::MPI_JOB, names::annotations};
+use resources::{
+    kinds::{MPI_JOB, MX_JOB},
+    names::{annotations, labels},
+};
 use serde_json::Value;
 
 use crate::plan;
@@ -87,6 +90,8 @@ pub struct BatchJob {
     pub started: Option<Timestamp>,
     /// The text of a suspended launcher's template; of others it is of no interest.
     pub template: String,
+    /// The group of a gang scheduler that the pods of an MxJob's are of; of others it is of no interest.
+    pub group: String,
     pub is_being_deleted: bool,
     pub is_complete: bool,
     /// Reason and message of its Failed condition.
@@ -209,6 +214,7 @@ impl BatchJob {
             is_suspended: job["spec"]["suspend"] == true,
             started: time(&status["startTime"]),
             template: launcher_template(job),
+            group: pod_group(job),
             is_being_deleted: !meta["deletionTimestamp"].is_null(),
             is_complete: condition(status, "Complete", "True").is_some(),
             failure: failed.map(|condition| (text(&condition["reason"]), text(&condition["message"]))),
@@ -251,6 +257,20 @@ fn controller(meta: &Value) -> Option<String> {
 fn owner(meta: &Value) -> Option<&Value> {
     let mut owners = meta["ownerReferences"].as_array()?.iter();
     owners.find(|owner| owner["controller"] == true)
+}
+
+fn pod_group(job: &Value) -> String {
+    let meta = &job["spec"]["template"]["metadata"];
+    let is_of_mxnet = owner(&job["metadata"]).is_some_and(|owner| owner["kind"] == MX_JOB.kind);
+    let names = [
+        &meta["annotations"][annotations::VOLCANO_GROUP],
+        &meta["labels"][labels::POD_GROUP],
+    ];
+    let named = names.into_iter().filter(|_| is_of_mxnet).map(text);
+    named
+        .into_iter()
+        .find(|name| !name.is_empty())
+        .unwrap_or_default()
 }
 
 /// A cluster has many batch Jobs that stand still, and few that are launchers.

@@ -272,7 +272,9 @@ impl Draft<'_> {
         let job = self.job;
         let waits = match self.conflict(account) {
             Some(conflict) => Some(conflict),
-            None if self.observed.refusals.is_empty() && self.is_queued(account) => Some(why::queued(job)),
+            None if self.observed.refusals.is_empty() && self.is_queued(account) => {
+                Some(why::queued(job.total(), job.name()))
+            }
             None => {
                 let lost = self.lost(account);
                 why::refused(job, self.observed)

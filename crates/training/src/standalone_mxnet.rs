@@ -12,7 +12,10 @@ use manifests::field::{FieldError, Path};
 use resources::{Kind, mxnet::MxJobStatus};
 use serde_json::Value;
 
-use crate::{Child, Event, Observed, Plan, Settings, check as schema, job::Warning, plan::mend, read};
+use crate::{
+    Child, Event, Existing, Observed, Plan, Settings, check as schema, job::Warning, plan::mend, read,
+};
+use group::POD_GROUP;
 use spec::MxJob;
 
 /// How the reason begins of a job whose specification cannot be run.
@@ -208,14 +211,21 @@ fn carry_on(job: &MxJob, observed: &Observed, settings: &Settings, plan: &mut Pl
         tell_end(&job.identity.name, &status, plan);
         return status;
     }
+    let queued = group::waits_for(job, observed, settings);
+    if let Some(words) = queued.as_ref().filter(|_| status.reason.is_empty()) {
+        status.reason.clone_from(words);
+    }
     // As long as nothing is in its way, what is left out of its pods is told.
     if status.reason.is_empty() {
         let left_out: Vec<String> = left_out(job).into_iter().map(|field| field.message).collect();
         status.reason = left_out.join("; ");
     }
     let wanted = children::all(job, settings).into_iter();
-    let missing: Vec<Child> = wanted.filter_map(|child| to_make(child, observed)).collect();
-    match foreign(job, observed) {
+    let missing = wanted.filter_map(|child| to_make(child, observed));
+    let missing: Vec<Child> = missing
+        .filter(|child| queued.is_none() || child.kind() != "Job")
+        .collect();
+    match foreign(job, observed, settings) {
         Some(message) => {
             status.reason.clone_from(&message);
             plan.events.push(Event {
@@ -242,17 +252,17 @@ fn to_make(child: Child, observed: &Observed) -> Option<Child> {
     }
 }
 
-fn foreign(job: &MxJob, observed: &Observed) -> Option<String> {
+fn foreign(job: &MxJob, observed: &Observed, settings: &Settings) -> Option<String> {
     let is_foreign = |controller: &Option<String>| controller.as_deref() != Some(job.identity.uid.as_str());
     let jobs = observed
         .jobs
         .iter()
         .filter(|found| is_foreign(&found.controller))
         .map(|found| ("Job", &found.name));
-    let others = observed
-        .others
-        .iter()
-        .filter(|found| is_foreign(&found.controller));
+    // A job that has begun without a group does not mind who has one of its name.
+    let is_minded = |found: &&Existing| found.kind != POD_GROUP || group::reference(job, settings).is_some();
+    let others = observed.others.iter().filter(is_minded);
+    let others = others.filter(|found| is_foreign(&found.controller));
     let others = others.map(|found| (found.kind.as_str(), &found.name));
     let (kind, name) = jobs.chain(others).next()?;
     Some(format!(

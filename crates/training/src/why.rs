@@ -85,8 +85,7 @@ pub(crate) fn lost(job: &Job, pod: &Pod, given_up: Timestamp) -> String {
 }
 
 /// The same of a job whose pods are not made before their group is let in.
-pub(crate) fn queued(job: &Job) -> String {
-    let (pods, group) = (job.total(), job.name());
+pub(crate) fn queued(pods: u32, group: &str) -> String {
     format!("{pods} pods wait for Volcano to let PodGroup {group} in")
 }
 

@@ -76,6 +76,8 @@ pub(crate) enum Ending {
 const STRAGGLERS: Duration = Duration::from_secs(30);
 /// How long the last lines of a job that has ended are waited for.
 const LAST_LINES: Duration = Duration::from_secs(10);
+/// How often a queue is asked whether it still has a job: that it was taken out changes nothing in the job.
+const ASKING: Duration = Duration::from_secs(5);
 /// How much later than the end of a job the end of its pods may be told.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -158,9 +160,10 @@ pub(crate) async fn follow(
     };
     // What is waited for is told after a while, though nothing happens then.
     let mut second_look = Some(Instant::now() + QUIET);
+    let (mut cluster_now, mut next_question) = (cluster.api.clone(), None::<Instant>);
     loop {
         let now = Instant::now();
-        let deadlines = [seen.deadline(now), choir.deadline(), second_look];
+        let deadlines = [seen.deadline(now), choir.deadline(), second_look, next_question];
         let deadline = deadlines.into_iter().flatten().min();
         let heard = tokio::select! {
             said = choir.next() => match said? {
@@ -173,6 +176,7 @@ pub(crate) async fn follow(
             },
             sight = watch.next() => match sight? {
                 Sight::There { job, replicas, api } => {
+                    cluster_now = api.clone();
                     choir.reach(api);
                     (seen.job, seen.replicas) = (job, replicas);
                     hear(Heard::Look { job: &seen.job, replicas: &seen.replicas })
@@ -204,11 +208,14 @@ pub(crate) async fn follow(
             let Seen { job, replicas, .. } = seen;
             return Ok(Ending::Finished { job, replicas });
         }
-        // Who has to wait in a queue goes on by itself.
-        let is_stopped = seen.job.state() == State::Suspended && queue::of(&seen.job).is_none();
-        if is_stopped && seen.replicas.is_empty() {
-            choir.finish(&mut hear).await;
-            return Ok(Ending::Suspended);
+        if seen.job.state() != State::Suspended || !seen.replicas.is_empty() {
+            next_question = None;
+        } else if next_question.is_none_or(|time| time <= now) {
+            if !queue::goes_on(&cluster_now, &seen.job).await {
+                choir.finish(&mut hear).await;
+                return Ok(Ending::Suspended);
+            }
+            next_question = Some(Instant::now() + ASKING);
         }
     }
 }

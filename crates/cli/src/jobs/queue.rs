@@ -14,6 +14,15 @@ const GROUP: &str = "/apis/kueue.x-k8s.io";
 /// What Kueue has of a job.
 pub(crate) const WORKLOADS: &str = "workloads";
 
+/// How a queue stands to a job.
+pub(crate) enum Standing {
+    /// The job is for no queue, or there is nobody who looks after queues.
+    Free,
+    /// Kueue has not taken notice of it.
+    Unnoticed,
+    Enqueued(Workload),
+}
+
 /// What Kueue has of one job, and where.
 pub(crate) struct Workload {
     pub(crate) path: String,
@@ -26,17 +35,32 @@ pub(crate) fn of(job: &Job) -> Option<&str> {
     (!queue.is_empty()).then_some(queue)
 }
 
-/// What Kueue has of a job; nothing where the job is for no queue, or there is nobody who looks after queues.
+/// Whether a job that is suspended goes on by itself.
+pub(crate) async fn goes_on(api: &Api, job: &Job) -> bool {
+    if of(job).is_none() {
+        return false;
+    }
+    match standing(api, job).await {
+        Ok(Standing::Free) => false,
+        // Kueue takes notice of a job before its first start, or never.
+        Ok(Standing::Unnoticed) => job.object["status"]["startTime"].is_null(),
+        Ok(Standing::Enqueued(workload)) => workload.object["spec"]["active"] != false,
+        // Who may not know waits; that the cluster is out of reach is told by others.
+        Err(_) => true,
+    }
+}
+
+/// How a queue stands to a job.
 ///
 /// Whoever may not look at workloads is refused also where there are none, so it is asked first whether there can be.
 /// Of several versions the one that the server prefers is taken: a Kueue that has a newer lets nothing be changed in the
 /// older while a job runs.
-pub(crate) async fn workload(api: &Api, job: &Job) -> Result<Option<Workload>, ApiError> {
+pub(crate) async fn standing(api: &Api, job: &Job) -> Result<Standing, ApiError> {
     if of(job).is_none() {
-        return Ok(None);
+        return Ok(Standing::Free);
     }
     let Some(group) = api.find(GROUP).await? else {
-        return Ok(None);
+        return Ok(Standing::Free);
     };
     let version = text(&group["preferredVersion"]["version"]);
     let folder = format!(
@@ -47,9 +71,9 @@ pub(crate) async fn workload(api: &Api, job: &Job) -> Result<Option<Workload>, A
     let own = found
         .into_iter()
         .find(|workload| owner(workload) == Some(job.uid()));
-    Ok(own.map(|object| Workload {
-        path: format!("{folder}/{}", escaped(text(&object["metadata"]["name"]))),
-        object,
+    Ok(own.map_or(Standing::Unnoticed, |object| {
+        let path = format!("{folder}/{}", escaped(text(&object["metadata"]["name"])));
+        Standing::Enqueued(Workload { path, object })
     }))
 }
 
@@ -62,20 +86,25 @@ mod tests {
     use super::*;
     use crate::jobs::api::scripted::scripted;
 
-    fn job(labels: Value) -> Job {
+    fn job(uid: &str, labels: Value) -> Job {
         Job {
             kind: &kinds::PYTORCH_JOB,
-            object: json!({"metadata": {"name": "digits", "namespace": "lab", "uid": "own", "labels": labels}}),
+            object: json!({"metadata": {"name": "digits", "namespace": "lab", "uid": uid, "labels": labels}}),
         }
     }
 
     /// A cluster whose Kueue serves an older version, too.
     fn with_kueue(path: &str) -> (StatusCode, String) {
-        let workload = |name: &str, owner: &str| json!({"metadata": {"name": name, "ownerReferences": [{"uid": owner, "controller": true}]}});
+        let workload = |name: &str, owner: &str, is_active: bool| {
+            json!({
+                "metadata": {"name": name, "ownerReferences": [{"uid": owner, "controller": true}]},
+                "spec": {"active": is_active},
+            })
+        };
         let answer = match path {
             GROUP => json!({"preferredVersion": {"version": "v1beta2"}}),
             "/apis/kueue.x-k8s.io/v1beta2/namespaces/lab/workloads" => {
-                json!({"items": [workload("a", "other"), workload("b", "own")]})
+                json!({"items": [workload("a", "stopped", false), workload("b", "own", true)]})
             }
             _ => return (StatusCode::NOT_FOUND, "{}".to_owned()),
         };
@@ -94,18 +123,34 @@ mod tests {
 
     #[tokio::test]
     async fn the_workload_of_a_job_is_found_where_there_are_queues() {
-        let (queued, other) = (job(json!({QUEUE: "lab"})), job(json!({})));
-        let found = workload(&scripted(with_kueue), &queued).await.unwrap();
+        let queued = job("own", json!({QUEUE: "lab"}));
+        let Ok(Standing::Enqueued(found)) = standing(&scripted(with_kueue), &queued).await else {
+            panic!("it is in a queue")
+        };
         assert_eq!(
-            found.unwrap().path,
+            found.path,
             "/apis/kueue.x-k8s.io/v1beta2/namespaces/lab/workloads/b"
         );
-        assert!(workload(&scripted(with_kueue), &other).await.unwrap().is_none());
-        assert!(
-            workload(&scripted(without_kueue), &queued)
-                .await
-                .unwrap()
-                .is_none()
-        );
+        let other = job("own", json!({}));
+        for (api, job) in [(with_kueue as fn(&str) -> _, &other), (without_kueue, &queued)] {
+            assert!(matches!(standing(&scripted(api), job).await, Ok(Standing::Free)));
+        }
+    }
+
+    #[tokio::test]
+    async fn who_waits_in_a_queue_goes_on_by_itself() {
+        let in_queue = || json!({QUEUE: "lab"});
+        let mut unnoticed = job("new", in_queue());
+        assert!(goes_on(&scripted(with_kueue), &job("own", in_queue())).await);
+        assert!(goes_on(&scripted(with_kueue), &unnoticed).await);
+        unnoticed.object["status"]["startTime"] = json!("2026-01-01T00:00:00Z");
+        for (api, job) in [
+            (with_kueue as fn(&str) -> _, unnoticed),
+            (with_kueue, job("own", json!({}))),
+            (with_kueue, job("stopped", in_queue())),
+            (without_kueue, job("own", in_queue())),
+        ] {
+            assert!(!goes_on(&scripted(api), &job).await, "{}", job.object);
+        }
     }
 }

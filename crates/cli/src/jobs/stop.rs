@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{
+    api::ApiError,
     carry_out, find,
     job::{Job, State},
     place::{self, Cluster, Place},
-    queue, removal,
+    queue::{self, Standing},
+    removal,
     watch::{Sight, Watch},
 };
 use crate::{Answer, Output, Surroundings, advised};
@@ -80,8 +82,9 @@ fn change(arguments: &Jobs, surroundings: &Surroundings, suspend: bool) -> Resul
             return Ok(ExitCode::from(1));
         }
         let mut changes = Vec::new();
+        let give_up = Instant::now() + UNNOTICED;
         for job in &jobs {
-            changes.push(change_to(&cluster, job, suspend).await?);
+            changes.push(change_to(&cluster, job, suspend, give_up).await?);
         }
         for (job, change) in jobs.iter().zip(&changes) {
             set(&cluster, job, change, suspend).await?;
@@ -129,41 +132,60 @@ struct Change {
 }
 
 /// What a queue has let in it starts again, whoever suspended it, and what it has not it stops: it is told instead.
-async fn change_to(cluster: &Cluster, job: &Job, suspend: bool) -> Result<Change> {
+async fn change_to(cluster: &Cluster, job: &Job, suspend: bool, give_up: Instant) -> Result<Change> {
     let is_suspended = job.object["spec"]["runPolicy"]["suspend"] == true;
-    let give_up = Instant::now() + UNNOTICED;
     loop {
-        if let Some(workload) = queue::workload(&cluster.api, job).await? {
-            let patch = json!({"spec": {"active": !suspend}});
-            let path = workload.path;
-            return Ok(Change { path, patch });
+        let standing = queue::standing(&cluster.api, job).await;
+        match standing.map_err(|error| or_advised(error, job))? {
+            Standing::Enqueued(workload) => {
+                let patch = json!({"spec": {"active": !suspend}});
+                let path = workload.path;
+                return Ok(Change { path, patch });
+            }
+            // A job that runs is nobody's; one that is new may be about to be noticed.
+            Standing::Unnoticed if suspend && is_suspended => {}
+            Standing::Unnoticed | Standing::Free => {
+                return Ok(Change {
+                    path: find::path_of(job),
+                    patch: json!({"spec": {"runPolicy": {"suspend": suspend}}}),
+                });
+            }
         }
-        // A job that runs is nobody's; one that is new may be about to be noticed.
-        let may_be_noticed = suspend && is_suspended && queue::of(job).is_some();
-        if !may_be_noticed || Instant::now() > give_up {
-            return Ok(Change {
-                path: find::path_of(job),
-                patch: json!({"spec": {"runPolicy": {"suspend": suspend}}}),
-            });
+        if Instant::now() > give_up {
+            return Err(advised(
+                format!(
+                    "{} is suspended already, and may be started by its queue `{}`: Kueue has not taken notice of it",
+                    job.reference(),
+                    queue::of(job).unwrap_or_default()
+                ),
+                "try again when Kueue runs; where it does not look after jobs of this kind, this one stays suspended",
+            ));
         }
         sleep(PAUSE).await;
     }
 }
 
-async fn set(cluster: &Cluster, job: &Job, change: &Change, suspend: bool) -> Result<()> {
-    if let Err(error) = cluster.api.merge(&change.path, &change.patch).await {
-        if error.is_forbidden() && change.path != find::path_of(job) {
-            return Err(advised(
-                error.to_string(),
-                format!(
-                    "its queue starts and stops {}, and is told by a Workload that you may not change; whoever \
-                     looks after the queue may let you",
-                    job.name()
-                ),
-            ));
-        }
-        return Err(error.into());
+/// Whoever may not look at what a queue has of a job, or change it, is told why that is needed.
+fn or_advised(error: ApiError, job: &Job) -> anyhow::Error {
+    if !error.is_forbidden() {
+        return error.into();
     }
+    let advice = format!(
+        "its queue starts and stops {}, and is told by a Workload, which you may have no right to list or patch; \
+         whoever looks after the queue may let you",
+        job.name()
+    );
+    advised(error.to_string(), advice)
+}
+
+async fn set(cluster: &Cluster, job: &Job, change: &Change, suspend: bool) -> Result<()> {
+    let changed = cluster.api.merge(&change.path, &change.patch).await;
+    changed.map_err(|error| {
+        if change.path == find::path_of(job) {
+            return error.into();
+        }
+        or_advised(error, job)
+    })?;
     if !suspend {
         return Ok(());
     }

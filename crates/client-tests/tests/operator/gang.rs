@@ -88,3 +88,58 @@ fn a_named_scheduler_gets_its_groups_and_none_gets_none() {
         assert!(shell.run("kubectl get podgroup alone").code != 0);
     });
 }
+
+const MX_JOB: &str = "{apiVersion: mxnet.mlkube.io/v1beta1, kind: MxJob, metadata: {name: digits}, spec: {jobMode: dist, replicaSpecs: [\
+{mxReplicaType: SCHEDULER, PsRootPort: 9091, replicas: 1, template: {spec: {containers: [{name: mxnet, image: host}]}}}, \
+{mxReplicaType: SERVER, replicas: 1, template: {spec: {containers: [{name: mxnet, image: host}]}}}, \
+{mxReplicaType: WORKER, replicas: 2, template: {spec: {containers: [{name: mxnet, image: host, resources: {requests: {cpu: 2}}}]}}}]}}\n";
+
+#[test]
+fn an_mxjob_has_a_group_until_it_has_ended() {
+    with_server(|server, shell| {
+        apply(shell, "default", &definition("scheduling.volcano.sh", "v1beta1"));
+        shell.ok("kubectl wait --for=condition=established crd/podgroups.scheduling.volcano.sh");
+        let operator = Operator::start(server, &["--install-definitions"]);
+        operator.leads(shell);
+        until("the kind is served", || {
+            shell.run("kubectl get mxjobs.mxnet.mlkube.io").code == 0
+        });
+        apply(shell, "default", MX_JOB);
+        let status = |field: &str| {
+            let path = format!("kubectl get mxjobs.mxnet.mlkube.io digits -o jsonpath={{.status.{field}}}");
+            shell.ok(&path)
+        };
+        until("it waits for its group", || !status("reason").is_empty());
+        let group = shell.ok("kubectl get podgroups -o jsonpath='{.items[*].metadata.name}'");
+        let waits = format!("4 pods wait for Volcano to let PodGroup {group} in");
+        assert_eq!(status("reason"), waits);
+        let asks = format!(
+            "kubectl get podgroup {group} -o jsonpath='{{.spec.minMember}} {{.spec.minResources.cpu}}'"
+        );
+        assert_eq!(shell.ok(&asks), "4 4");
+        let jobs = |path: &str| shell.ok(&format!("kubectl get jobs -o jsonpath='{{.items[*]{path}}}'"));
+        assert_eq!(jobs(".metadata.name"), "");
+        shell.ok(&format!(
+            "kubectl patch podgroup {group} --type=merge -p '{{\"status\":{{\"phase\":\"Inqueue\"}}}}'"
+        ));
+        until("its batch Jobs are made", || {
+            jobs(".spec.template.spec.schedulerName") == "volcano volcano volcano volcano"
+        });
+        let members = jobs(".spec.template.metadata.annotations.scheduling\\.k8s\\.io/group-name");
+        assert_eq!(members, [group.as_str(); 4].join(" "));
+        // Its group has the name that it began with, whatever is written over that.
+        let edit = "kubectl patch mxjobs.mxnet.mlkube.io digits --type=merge -p '{\"spec\":{\"RuntimeId\":\"Not_A_Name\"}}'";
+        shell.ok(edit);
+        until("the edit is seen", || {
+            status("reason").starts_with("invalid job spec")
+        });
+        for job in jobs(".metadata.name").split(' ') {
+            let patch = "--subresource=status --type=merge -p '{\"status\":{\"succeeded\":1}}'";
+            shell.ok(&format!("kubectl patch job {job} {patch}"));
+        }
+        until("its group is gone", || {
+            shell.ok("kubectl get podgroups -o name").is_empty()
+        });
+        assert_eq!(status("state"), "Succeeded");
+    });
+}

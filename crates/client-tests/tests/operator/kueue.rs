@@ -263,9 +263,25 @@ fn stopped_and_resumed(team: &Team<'_>, kind: Kind, job: &str) {
         told.stdout.contains("it was taken out of the queue `queue`"),
         "{told:?}"
     );
+    change(team, kind, job);
+    let workload = until_workload(team, job, |workload| workload.to_string().contains("\"900m\""));
+    assert_eq!(workload["spec"]["active"], false, "{workload:#}");
     let resumed = trainyard(team, "resume", &kind.reference(job));
     assert_eq!(resumed.code, 0, "{resumed:?}");
     kind.until_runs(team, job);
+}
+
+/// Makes a job that stands still ask for less.
+fn change(team: &Team<'_>, kind: Kind, job: &str) {
+    let object = team.find(&kind.path(job));
+    let fields = object["spec"].as_object().unwrap();
+    let replicas = fields.keys().find(|field| field.ends_with("ReplicaSpecs"));
+    let path = format!(
+        "/spec/{}/Worker/template/spec/containers/0/resources/requests/cpu",
+        replicas.unwrap()
+    );
+    let patch = serde_json::json!([{"op": "replace", "path": path, "value": "900m"}]);
+    team.ok(&format!("patch {} --type=json -p '{patch}'", kind.reference(job)));
 }
 
 /// What matters more takes the place of what runs, which goes on when that has ended.

@@ -15,6 +15,7 @@ mod kueue;
 mod nodes;
 mod policies;
 mod process;
+mod queues;
 mod rights;
 mod simulation;
 mod starting;

@@ -8,14 +8,15 @@ use resources::{
 };
 use serde_json::{Value, json};
 
-use super::spec::MxJob;
+use super::{running, spec::MxJob};
 use crate::{
-    Delete, Gang, Observed, Settings,
+    BatchJob, Delete, Existing, Gang, Observed, Settings,
     children::{Membership, needs_of},
     job::Identity,
+    why,
 };
 
-const POD_GROUP: &str = "PodGroup";
+pub(super) const POD_GROUP: &str = "PodGroup";
 
 /// As the other children are named: jobs of other kinds may have the same name.
 fn name(job: &MxJob) -> String {
@@ -40,9 +41,13 @@ pub(super) fn pod_group(job: &MxJob, settings: &Settings) -> Option<Value> {
     };
     let templates = job.replicas.iter();
     let needs = needs_of(templates.map(|replica| (&replica.template, replica.count)));
-    let mut spec = json!({"minMember": size(job), "minResources": needs});
+    let mut spec = json!({"minMember": size(job)});
+    if settings.gang == Gang::Volcano || !needs.is_empty() {
+        spec["minResources"] = json!(needs);
+    }
     if settings.gang == Gang::Volcano {
         let queue = job.identity.annotations.get(annotations::VOLCANO_QUEUE);
+        let queue = queue.filter(|queue| !queue.is_empty());
         spec["queue"] = json!(queue.map_or("default", String::as_str));
     }
     let metadata = json!({
@@ -79,10 +84,9 @@ pub(super) fn as_begun<'s>(
     observed: &Observed,
     settings: &'s Settings,
 ) -> Cow<'s, Settings> {
-    let is_own = |controller: &Option<String>| controller.as_deref() == Some(identity.uid.as_str());
-    let mut groups = observed.others.iter().filter(|other| other.kind == POD_GROUP);
-    let has_begun = observed.jobs.iter().any(|batch| is_own(&batch.controller));
-    if settings.gang == Gang::Embedded || !has_begun || groups.any(|group| is_own(&group.controller)) {
+    let is_alone = |batch: &BatchJob| !batch.group.starts_with(&format!("{}-", identity.name));
+    let knows_groups = matches!(settings.gang, Gang::Volcano | Gang::SchedulerPlugins { .. });
+    if !knows_groups || !running::batch_jobs(identity, observed).any(is_alone) {
         return Cow::Borrowed(settings);
     }
     Cow::Owned(Settings {
@@ -91,11 +95,29 @@ pub(super) fn as_begun<'s>(
     })
 }
 
-/// Who has ended needs no place.
+/// What its batch Jobs wait for: Volcano takes pods when it has let their group in.
+pub(super) fn waits_for(job: &MxJob, observed: &Observed, settings: &Settings) -> Option<String> {
+    let (_, name) = reference(job, settings).filter(|_| settings.gang == Gang::Volcano)?;
+    let mut groups = own_groups(&job.identity, observed);
+    let group = groups.find(|group| group.name == name);
+    let phase = group.and_then(|group| group.phase.as_deref()).unwrap_or_default();
+    ["", "Pending"]
+        .contains(&phase)
+        .then(|| why::queued(size(job), &name))
+}
+
+fn own_groups<'a>(identity: &'a Identity, observed: &'a Observed) -> impl Iterator<Item = &'a Existing> {
+    let groups = observed.others.iter().filter(|other| other.kind == POD_GROUP);
+    groups.filter(|group| group.controller.as_deref() == Some(identity.uid.as_str()))
+}
+
+/// Who has ended needs no place, but its batch Jobs may not have ended with it.
 pub(super) fn give_back(identity: &Identity, observed: &Observed) -> Vec<Delete> {
-    let own = observed.others.iter().filter(|other| {
-        other.kind == POD_GROUP && other.controller.as_deref() == Some(identity.uid.as_str())
-    });
+    let goes_on = |batch: &BatchJob| batch.succeeded == 0 && !batch.is_over();
+    if running::batch_jobs(identity, observed).any(goes_on) {
+        return Vec::new();
+    }
+    let own = own_groups(identity, observed);
     own.map(|group| Delete {
         kind: POD_GROUP,
         name: group.name.clone(),

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::{Gang, Phase, Pod, simulation::World};
+use crate::{Existing, Gang, Phase, Pod, simulation::World};
 
 pub(super) fn distributed() -> String {
     let replica = |role: &str, count: u32| {
@@ -181,9 +181,17 @@ fn among_gangs(yaml: &str) -> World {
     world
 }
 
-fn groups(world: &World) -> usize {
+fn groups(world: &World) -> Vec<&Existing> {
     let others = world.observed.others.iter();
-    others.filter(|other| other.kind == "PodGroup").count()
+    others.filter(|other| other.kind == "PodGroup").collect()
+}
+
+fn let_in(world: &mut World) {
+    world.settle();
+    let mut others = world.observed.others.iter_mut();
+    let group = others.find(|other| other.kind == "PodGroup").unwrap();
+    group.phase = Some("Inqueue".to_owned());
+    world.settle();
 }
 
 #[test]
@@ -196,13 +204,23 @@ fn its_pods_are_placed_together_and_its_place_is_given_back() {
         made[0].object["spec"],
         json!({"minMember": 6, "minResources": {"nvidia.com/gpu": "6"}, "queue": "default"})
     );
-    let last = &made.last().unwrap().object["spec"]["template"];
+    world.settle();
+    assert!(world.observed.jobs.is_empty());
+    assert_eq!(
+        (&world.job["status"]["phase"], &world.job["status"]["reason"]),
+        (
+            &json!("Creating"),
+            &json!("6 pods wait for Volcano to let PodGroup j-1kkf in")
+        )
+    );
+    let_in(&mut world);
+    assert_eq!(world.job["status"]["reason"], "");
+    let last = world.template(world.observed.jobs.last().unwrap());
     assert_eq!(last["spec"]["schedulerName"], "volcano");
     let annotations = &last["metadata"]["annotations"];
     assert_eq!(annotations["scheduling.k8s.io/group-name"], "j-1kkf");
     assert_eq!(annotations["volcano.sh/task-spec"], "worker");
-    world.settle();
-    assert_eq!((groups(&world), world.observed.jobs.len()), (1, 6));
+    assert_eq!((groups(&world).len(), world.observed.jobs.len()), (1, 6));
     world.job["spec"]["replicaSpecs"][2]["replicas"] = json!(4);
     world.changed();
     let made = world.plan().make;
@@ -214,7 +232,64 @@ fn its_pods_are_placed_together_and_its_place_is_given_back() {
     world.observed.jobs[0].is_complete = true;
     world.settle();
     assert_eq!(world.job["status"]["state"], "Succeeded");
-    assert_eq!(groups(&world), 0);
+    assert_eq!(groups(&world).len(), 1, "what still runs needs its place");
+    for batch in &mut world.observed.jobs {
+        batch.succeeded = 1;
+    }
+    world.settle();
+    assert!(groups(&world).is_empty());
+}
+
+#[test]
+fn a_group_that_somebody_has_removed_is_made_again() {
+    let mut world = among_gangs(&distributed());
+    let_in(&mut world);
+    let is_other = |other: &Existing| other.kind != "PodGroup";
+    world.observed.others.retain(is_other);
+    world.observed.jobs.pop();
+    world.settle();
+    assert_eq!((groups(&world).len(), world.observed.jobs.len()), (1, 5));
+    let_in(&mut world);
+    let last = world.observed.jobs.last().unwrap();
+    assert_eq!((world.observed.jobs.len(), last.group.as_str()), (6, "j-1kkf"));
+}
+
+#[test]
+fn another_scheduler_with_groups_gets_less_of_them() {
+    let mut world = World::new(&distributed());
+    world.settings.gang = Gang::SchedulerPlugins {
+        scheduler: "coscheduler".to_owned(),
+    };
+    let made = world.plan().make;
+    assert_eq!(made[0].object["apiVersion"], "scheduling.x-k8s.io/v1alpha1");
+    assert_eq!(made[0].object["spec"], json!({"minMember": 6}));
+    world.settle();
+    let last = world.observed.jobs.last().unwrap();
+    assert_eq!((world.observed.jobs.len(), last.group.as_str()), (6, "j-1kkf"));
+    assert_eq!(world.template(last)["spec"]["schedulerName"], "coscheduler");
+}
+
+#[test]
+fn a_group_of_another_is_in_the_way_of_those_that_need_one() {
+    let theirs = Existing {
+        kind: "PodGroup".to_owned(),
+        name: "j-1kkf".to_owned(),
+        controller: Some("theirs".to_owned()),
+        ..Existing::default()
+    };
+    let mut world = among_gangs(&distributed());
+    world.observed.others.push(theirs.clone());
+    world.settle();
+    assert!(world.observed.jobs.is_empty());
+    let reason = world.job["status"]["reason"].as_str().unwrap();
+    assert!(reason.contains("already exists"), "{reason}");
+    let mut world = World::new(&distributed());
+    world.settle();
+    world.settings.gang = Gang::Volcano;
+    world.observed.others.push(theirs);
+    world.observed.jobs.pop();
+    world.settle();
+    assert_eq!(world.observed.jobs.len(), 6);
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::{
         find::{self, Absent},
         job::text,
         place::Cluster,
-        queue,
+        queue::{self, Standing},
         replicas::{of_job, owner},
     },
 };
@@ -177,8 +177,9 @@ async fn workload(
     if of_queue::of(job).is_none() {
         return Ok(None);
     }
-    match queue::workload(api, job).await {
-        Ok(found) => Ok(found.map(|workload| workload.object)),
+    match queue::standing(api, job).await {
+        Ok(Standing::Enqueued(workload)) => Ok(Some(workload.object)),
+        Ok(Standing::Unnoticed | Standing::Free) => Ok(None),
         Err(error) if error.is_forbidden() => {
             unseen.push(queue::WORKLOADS);
             Ok(None)

@@ -48,10 +48,10 @@ fn doubt(job: &Job) -> Option<Cause> {
 
 fn waiting(job: &Job) -> Option<Cause> {
     let waits = waits_for(job);
-    if waits.contains(" wait for Volcano to let PodGroup ") {
+    if let Some((_, group)) = waits.split_once(" wait for Volcano to let PodGroup ") {
         let advice = format!(
             "Volcano lets it in when its queue has room: `kubectl describe podgroups.scheduling.volcano.sh {} -n {}` and `kubectl get queues.scheduling.volcano.sh` say more",
-            job.name(),
+            group.strip_suffix(" in").unwrap_or(group),
             job.namespace()
         );
         return Some(Cause::new(Class::Held, waits).advise(advice));

@@ -41,7 +41,7 @@ pub(super) fn cause(
         [] => format!("it waits in the queue `{queue}`"),
         words => format!("it waits in the queue `{queue}`: {}", words.join("; ")),
     };
-    let look = command("ps");
+    let look = command("ps -A");
     held(
         what,
         format!("it goes on by itself when there is room in the queue; `{look}` shows what runs"),
