@@ -42,7 +42,7 @@ enum Command {
     Check,
     /// Run the tests over the corpus of real inputs, where there is one beside the repository
     Corpus(corpus::Arguments),
-    /// Run training jobs with the frameworks themselves: TensorFlow, PyTorch
+    /// Run the tests with programs too large for the gate: TensorFlow, PyTorch, Argo, Kueue, ONNX Runtime
     Frameworks(frameworks::Arguments),
     /// Everything the merge gate runs: check, then test, then corpus
     Ci,
