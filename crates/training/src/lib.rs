@@ -45,7 +45,7 @@ mod tests;
 pub use accelerators::{Accelerator, AcceleratorVolume, Accelerators, AcceleratorsError, Variable};
 pub use check::{check, check_with};
 pub use children::{Child, Make, names, render};
-pub use observed::{BatchJob, Existing, Exit, Observed, Phase, Pod, Refusal};
+pub use observed::{BatchJob, Existing, Exit, GroupNames, Observed, Phase, Pod, Refusal};
 pub use plan::{Delete, Event, Plan, plan};
 pub use read::warnings;
 pub use settings::{Delivery, Gang, Settings};

@@ -10,7 +10,7 @@ use resources::{
 };
 use serde_json::Value;
 
-use crate::plan;
+use crate::{Gang, plan};
 
 /// Everything that is there of a job but the job itself.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +21,7 @@ pub struct Observed {
     pub former: Vec<Pod>,
     /// Batch Jobs the job controls, or that have the name of one of its own.
     pub jobs: Vec<BatchJob>,
-    /// Other objects that have the name of a child, and Services the job controls.
+    /// Other objects that have the name of a child, Services the job controls, and PodGroups that an MxJob does.
     pub others: Vec<Existing>,
     /// What the API refused when the last plan was applied. Need not survive a restart.
     pub refusals: Vec<Refusal>,
@@ -90,13 +90,20 @@ pub struct BatchJob {
     pub started: Option<Timestamp>,
     /// The text of a suspended launcher's template; of others it is of no interest.
     pub template: String,
-    /// The group of a gang scheduler that the pods of an MxJob's are of; of others it is of no interest.
-    pub group: String,
+    /// What the pods of an MxJob's say to gang schedulers; of others it is of no interest.
+    pub groups: Option<Box<GroupNames>>,
     pub is_being_deleted: bool,
     pub is_complete: bool,
     /// Reason and message of its Failed condition.
     pub failure: Option<(String, String)>,
     pub gang: i32,
+}
+
+/// The group that pods are of, by the scheduler that reads it there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupNames {
+    pub volcano: String,
+    pub scheduler_plugins: String,
 }
 
 /// Any other child.
@@ -214,12 +221,23 @@ impl BatchJob {
             is_suspended: job["spec"]["suspend"] == true,
             started: time(&status["startTime"]),
             template: launcher_template(job),
-            group: pod_group(job),
+            groups: group_names(job).map(Box::new),
             is_being_deleted: !meta["deletionTimestamp"].is_null(),
             is_complete: condition(status, "Complete", "True").is_some(),
             failure: failed.map(|condition| (text(&condition["reason"]), text(&condition["message"]))),
             gang: gang(meta),
         }
+    }
+
+    /// The group of its pods in the eyes of a scheduler.
+    pub(crate) fn group(&self, gang: &Gang) -> Option<&str> {
+        let names = self.groups.as_ref()?;
+        let name = match gang {
+            Gang::Volcano => &names.volcano,
+            Gang::SchedulerPlugins { .. } => &names.scheduler_plugins,
+            Gang::None | Gang::Embedded => return None,
+        };
+        Some(name.as_str()).filter(|name| !name.is_empty())
     }
 
     /// Whether it has come to its end, one way or the other.
@@ -259,18 +277,14 @@ fn owner(meta: &Value) -> Option<&Value> {
     owners.find(|owner| owner["controller"] == true)
 }
 
-fn pod_group(job: &Value) -> String {
+fn group_names(job: &Value) -> Option<GroupNames> {
+    owner(&job["metadata"]).filter(|owner| owner["kind"] == MX_JOB.kind)?;
     let meta = &job["spec"]["template"]["metadata"];
-    let is_of_mxnet = owner(&job["metadata"]).is_some_and(|owner| owner["kind"] == MX_JOB.kind);
-    let names = [
-        &meta["annotations"][annotations::VOLCANO_GROUP],
-        &meta["labels"][labels::POD_GROUP],
-    ];
-    let named = names.into_iter().filter(|_| is_of_mxnet).map(text);
-    named
-        .into_iter()
-        .find(|name| !name.is_empty())
-        .unwrap_or_default()
+    let names = GroupNames {
+        volcano: text(&meta["annotations"][annotations::VOLCANO_GROUP]),
+        scheduler_plugins: text(&meta["labels"][labels::POD_GROUP]),
+    };
+    (names != GroupNames::default()).then_some(names)
 }
 
 /// A cluster has many batch Jobs that stand still, and few that are launchers.

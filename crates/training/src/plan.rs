@@ -273,7 +273,7 @@ impl Draft<'_> {
         let waits = match self.conflict(account) {
             Some(conflict) => Some(conflict),
             None if self.observed.refusals.is_empty() && self.is_queued(account) => {
-                Some(why::queued(job.total(), job.name()))
+                Some(why::queued(job.total() as usize, job.name()))
             }
             None => {
                 let lost = self.lost(account);

@@ -13,7 +13,7 @@ use resources::{Kind, mxnet::MxJobStatus};
 use serde_json::Value;
 
 use crate::{
-    Child, Event, Existing, Observed, Plan, Settings, check as schema, job::Warning, plan::mend, read,
+    Child, Event, Existing, Observed, Plan, Settings, check as schema, job::Warning, plan::mend, read, why,
 };
 use group::POD_GROUP;
 use spec::MxJob;
@@ -211,20 +211,23 @@ fn carry_on(job: &MxJob, observed: &Observed, settings: &Settings, plan: &mut Pl
         tell_end(&job.identity.name, &status, plan);
         return status;
     }
-    let queued = group::waits_for(job, observed, settings);
-    if let Some(words) = queued.as_ref().filter(|_| status.reason.is_empty()) {
-        status.reason.clone_from(words);
+    let wanted = children::all(job, settings).into_iter();
+    let missing = wanted.filter_map(|child| to_make(child, observed));
+    let queued = group::queued(job, observed, settings);
+    let is_held = |child: &Child| queued.is_some() && child.kind() == "Job";
+    let (held, missing): (Vec<Child>, Vec<Child>) = missing.partition(is_held);
+    if let Some(group) = queued.as_ref()
+        && status.reason.is_empty()
+        && !held.is_empty()
+    {
+        status.reason = why::queued(held.len(), group);
     }
     // As long as nothing is in its way, what is left out of its pods is told.
     if status.reason.is_empty() {
         let left_out: Vec<String> = left_out(job).into_iter().map(|field| field.message).collect();
         status.reason = left_out.join("; ");
     }
-    let wanted = children::all(job, settings).into_iter();
-    let missing = wanted.filter_map(|child| to_make(child, observed));
-    let missing: Vec<Child> = missing
-        .filter(|child| queued.is_none() || child.kind() != "Job")
-        .collect();
+    plan.delete = group::left_over(job, observed, settings);
     match foreign(job, observed, settings) {
         Some(message) => {
             status.reason.clone_from(&message);

@@ -85,7 +85,7 @@ pub(crate) fn lost(job: &Job, pod: &Pod, given_up: Timestamp) -> String {
 }
 
 /// The same of a job whose pods are not made before their group is let in.
-pub(crate) fn queued(pods: u32, group: &str) -> String {
+pub(crate) fn queued(pods: usize, group: &str) -> String {
     format!("{pods} pods wait for Volcano to let PodGroup {group} in")
 }
 

@@ -1,6 +1,7 @@
 //! Following a job: its output as it comes, what it waits for, and how it ends.
 
 mod choir;
+mod queued;
 mod voice;
 
 use std::{ops::ControlFlow, time::Duration};
@@ -12,12 +13,12 @@ use super::{
     job::{Job, State},
     output::{Line, Source},
     place::Cluster,
-    queue,
     replicas::Replica,
     terminal::QUIET,
     watch::{Sight, Watch},
 };
 use choir::{Choir, Silence};
+use queued::Queued;
 
 /// Whose output is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,8 +77,6 @@ pub(crate) enum Ending {
 const STRAGGLERS: Duration = Duration::from_secs(30);
 /// How long the last lines of a job that has ended are waited for.
 const LAST_LINES: Duration = Duration::from_secs(10);
-/// How often a queue is asked whether it still has a job: that it was taken out changes nothing in the job.
-const ASKING: Duration = Duration::from_secs(5);
 /// How much later than the end of a job the end of its pods may be told.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -160,10 +159,15 @@ pub(crate) async fn follow(
     };
     // What is waited for is told after a while, though nothing happens then.
     let mut second_look = Some(Instant::now() + QUIET);
-    let (mut cluster_now, mut next_question) = (cluster.api.clone(), None::<Instant>);
+    let (mut in_reach, mut queued) = (Some(cluster.api.clone()), Queued::default());
     loop {
         let now = Instant::now();
-        let deadlines = [seen.deadline(now), choir.deadline(), second_look, next_question];
+        let deadlines = [
+            seen.deadline(now),
+            choir.deadline(),
+            second_look,
+            queued.deadline(),
+        ];
         let deadline = deadlines.into_iter().flatten().min();
         let heard = tokio::select! {
             said = choir.next() => match said? {
@@ -176,12 +180,13 @@ pub(crate) async fn follow(
             },
             sight = watch.next() => match sight? {
                 Sight::There { job, replicas, api } => {
-                    cluster_now = api.clone();
+                    in_reach = Some(api.clone());
                     choir.reach(api);
                     (seen.job, seen.replicas) = (job, replicas);
                     hear(Heard::Look { job: &seen.job, replicas: &seen.replicas })
                 }
                 Sight::Lost { why } => {
+                    in_reach = None;
                     choir.lose();
                     hear(Heard::Lost { why: &why })
                 }
@@ -208,14 +213,14 @@ pub(crate) async fn follow(
             let Seen { job, replicas, .. } = seen;
             return Ok(Ending::Finished { job, replicas });
         }
-        if seen.job.state() != State::Suspended || !seen.replicas.is_empty() {
-            next_question = None;
-        } else if next_question.is_none_or(|time| time <= now) {
-            if !queue::goes_on(&cluster_now, &seen.job).await {
+        let is_suspended = seen.job.state() == State::Suspended && seen.replicas.is_empty();
+        match in_reach.as_ref().filter(|_| is_suspended) {
+            Some(api) if queued.is_stopped(api, &seen.job, now).await => {
                 choir.finish(&mut hear).await;
                 return Ok(Ending::Suspended);
             }
-            next_question = Some(Instant::now() + ASKING);
+            Some(_) => {}
+            None => queued.forget(),
         }
     }
 }

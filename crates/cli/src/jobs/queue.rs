@@ -35,21 +35,6 @@ pub(crate) fn of(job: &Job) -> Option<&str> {
     (!queue.is_empty()).then_some(queue)
 }
 
-/// Whether a job that is suspended goes on by itself.
-pub(crate) async fn goes_on(api: &Api, job: &Job) -> bool {
-    if of(job).is_none() {
-        return false;
-    }
-    match standing(api, job).await {
-        Ok(Standing::Free) => false,
-        // Kueue takes notice of a job before its first start, or never.
-        Ok(Standing::Unnoticed) => job.object["status"]["startTime"].is_null(),
-        Ok(Standing::Enqueued(workload)) => workload.object["spec"]["active"] != false,
-        // Who may not know waits; that the cluster is out of reach is told by others.
-        Err(_) => true,
-    }
-}
-
 /// How a queue stands to a job.
 ///
 /// Whoever may not look at workloads is refused also where there are none, so it is asked first whether there can be.
@@ -86,25 +71,20 @@ mod tests {
     use super::*;
     use crate::jobs::api::scripted::scripted;
 
-    fn job(uid: &str, labels: Value) -> Job {
+    fn job(labels: Value) -> Job {
         Job {
             kind: &kinds::PYTORCH_JOB,
-            object: json!({"metadata": {"name": "digits", "namespace": "lab", "uid": uid, "labels": labels}}),
+            object: json!({"metadata": {"name": "digits", "namespace": "lab", "uid": "own", "labels": labels}}),
         }
     }
 
     /// A cluster whose Kueue serves an older version, too.
     fn with_kueue(path: &str) -> (StatusCode, String) {
-        let workload = |name: &str, owner: &str, is_active: bool| {
-            json!({
-                "metadata": {"name": name, "ownerReferences": [{"uid": owner, "controller": true}]},
-                "spec": {"active": is_active},
-            })
-        };
+        let workload = |name: &str, owner: &str| json!({"metadata": {"name": name, "ownerReferences": [{"uid": owner, "controller": true}]}});
         let answer = match path {
             GROUP => json!({"preferredVersion": {"version": "v1beta2"}}),
             "/apis/kueue.x-k8s.io/v1beta2/namespaces/lab/workloads" => {
-                json!({"items": [workload("a", "stopped", false), workload("b", "own", true)]})
+                json!({"items": [workload("a", "other"), workload("b", "own")]})
             }
             _ => return (StatusCode::NOT_FOUND, "{}".to_owned()),
         };
@@ -123,7 +103,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_workload_of_a_job_is_found_where_there_are_queues() {
-        let queued = job("own", json!({QUEUE: "lab"}));
+        let queued = job(json!({QUEUE: "lab"}));
         let Ok(Standing::Enqueued(found)) = standing(&scripted(with_kueue), &queued).await else {
             panic!("it is in a queue")
         };
@@ -131,26 +111,9 @@ mod tests {
             found.path,
             "/apis/kueue.x-k8s.io/v1beta2/namespaces/lab/workloads/b"
         );
-        let other = job("own", json!({}));
+        let other = job(json!({}));
         for (api, job) in [(with_kueue as fn(&str) -> _, &other), (without_kueue, &queued)] {
             assert!(matches!(standing(&scripted(api), job).await, Ok(Standing::Free)));
-        }
-    }
-
-    #[tokio::test]
-    async fn who_waits_in_a_queue_goes_on_by_itself() {
-        let in_queue = || json!({QUEUE: "lab"});
-        let mut unnoticed = job("new", in_queue());
-        assert!(goes_on(&scripted(with_kueue), &job("own", in_queue())).await);
-        assert!(goes_on(&scripted(with_kueue), &unnoticed).await);
-        unnoticed.object["status"]["startTime"] = json!("2026-01-01T00:00:00Z");
-        for (api, job) in [
-            (with_kueue as fn(&str) -> _, unnoticed),
-            (with_kueue, job("own", json!({}))),
-            (with_kueue, job("stopped", in_queue())),
-            (without_kueue, job("own", in_queue())),
-        ] {
-            assert!(!goes_on(&scripted(api), &job).await, "{}", job.object);
         }
     }
 }

@@ -1,6 +1,11 @@
 //! What our commands tell a queue of Kueue, and say of it. `kueue` tries them with Kueue itself; here its part is
 //! played, as that takes long to build.
 
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Command, Stdio},
+};
+
 use client_tests::{Output, Shell, binary, manifests::Job};
 use serde_json::json;
 
@@ -80,11 +85,32 @@ fn a_job_in_a_queue_is_stopped_and_resumed_by_its_queue() {
             unnoticed.stdout.contains("of which Kueue has not taken notice"),
             "{unnoticed:?}"
         );
+        let unsure = trainyard(shell, "stop");
+        assert_eq!(unsure.code, 2, "{unsure:?}");
+        assert!(
+            unsure.stderr.contains("Kueue has not taken notice of it"),
+            "{unsure:?}"
+        );
         enqueue(shell);
+        let mut follower = Command::new(binary())
+            .args(["logs", "-f", "pytorchjob/digits"])
+            .env("KUBECONFIG", server.kubeconfig())
+            .env("HOME", server.home())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut heard = BufReader::new(follower.stderr.take().unwrap());
+        let mut hear = || {
+            let mut line = String::new();
+            heard.read_line(&mut line).unwrap();
+            line
+        };
+        assert_eq!(hear(), "waiting in the queue `lab`\n");
         let waits = trainyard(shell, "why");
         let why = "it waits in the queue `lab`: insufficient unused quota for cpu";
         assert!(waits.code == 1 && waits.stdout.contains(why), "{waits:?}");
 
+        assert!(follower.try_wait().unwrap().is_none(), "it goes on by itself");
         let active = || get(shell, "workload/pytorchjob-digits-1a2b3", ".spec.active");
         let suspend = || get(shell, "pytorchjob/digits", ".spec.runPolicy.suspend");
         let stopped = trainyard(shell, "stop");
@@ -95,6 +121,8 @@ fn a_job_in_a_queue_is_stopped_and_resumed_by_its_queue() {
             out.stdout.contains("it was taken out of the queue `lab`"),
             "{out:?}"
         );
+        assert_eq!(hear(), "`pytorchjob/digits` was stopped\n");
+        assert!(follower.wait().unwrap().success());
         // Whether it runs is for the queue to say.
         let resumed = trainyard(shell, "resume");
         assert_eq!(resumed.stdout, "PyTorchJob/digits resumed\n", "{resumed:?}");

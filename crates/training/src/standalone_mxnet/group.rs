@@ -8,12 +8,14 @@ use resources::{
 };
 use serde_json::{Value, json};
 
-use super::{running, spec::MxJob};
+use super::{
+    running::{self, Name},
+    spec::MxJob,
+};
 use crate::{
     BatchJob, Delete, Existing, Gang, Observed, Settings,
     children::{Membership, needs_of},
     job::Identity,
-    why,
 };
 
 pub(super) const POD_GROUP: &str = "PodGroup";
@@ -84,7 +86,11 @@ pub(super) fn as_begun<'s>(
     observed: &Observed,
     settings: &'s Settings,
 ) -> Cow<'s, Settings> {
-    let is_alone = |batch: &BatchJob| !batch.group.starts_with(&format!("{}-", identity.name));
+    let is_alone = |batch: &BatchJob| {
+        let name = Name::read(&identity.name, &batch.name);
+        let group = name.map(|name| format!("{}-{}", identity.name, name.runtime_id));
+        batch.group(&settings.gang) != group.as_deref()
+    };
     let knows_groups = matches!(settings.gang, Gang::Volcano | Gang::SchedulerPlugins { .. });
     if !knows_groups || !running::batch_jobs(identity, observed).any(is_alone) {
         return Cow::Borrowed(settings);
@@ -95,15 +101,29 @@ pub(super) fn as_begun<'s>(
     })
 }
 
-/// What its batch Jobs wait for: Volcano takes pods when it has let their group in.
-pub(super) fn waits_for(job: &MxJob, observed: &Observed, settings: &Settings) -> Option<String> {
+/// The group that its batch Jobs have to wait for: Volcano takes pods when it has let theirs in.
+pub(super) fn queued(job: &MxJob, observed: &Observed, settings: &Settings) -> Option<String> {
     let (_, name) = reference(job, settings).filter(|_| settings.gang == Gang::Volcano)?;
     let mut groups = own_groups(&job.identity, observed);
     let group = groups.find(|group| group.name == name);
-    let phase = group.and_then(|group| group.phase.as_deref()).unwrap_or_default();
-    ["", "Pending"]
-        .contains(&phase)
-        .then(|| why::queued(size(job), &name))
+    let phase = group.and_then(|group| group.phase.as_deref());
+    let waits = ["", "Pending"].contains(&phase.unwrap_or_default());
+    waits.then_some(name)
+}
+
+/// Groups that a specification of before has left, and nobody is of.
+pub(super) fn left_over(job: &MxJob, observed: &Observed, settings: &Settings) -> Vec<Delete> {
+    let wanted = reference(job, settings);
+    let is_wanted = |group: &Existing| wanted.as_ref().is_some_and(|(_, name)| *name == group.name);
+    let is_of = |batch: &BatchJob, group: &Existing| {
+        let names = batch.groups.as_ref();
+        names.is_some_and(|names| [&names.volcano, &names.scheduler_plugins].contains(&&group.name))
+    };
+    let has_members =
+        |group: &Existing| running::batch_jobs(&job.identity, observed).any(|batch| is_of(batch, group));
+    let groups = own_groups(&job.identity, observed);
+    let groups = groups.filter(|group| !is_wanted(group) && !has_members(group));
+    groups.map(removal).collect()
 }
 
 fn own_groups<'a>(identity: &'a Identity, observed: &'a Observed) -> impl Iterator<Item = &'a Existing> {
@@ -117,13 +137,15 @@ pub(super) fn give_back(identity: &Identity, observed: &Observed) -> Vec<Delete>
     if running::batch_jobs(identity, observed).any(goes_on) {
         return Vec::new();
     }
-    let own = own_groups(identity, observed);
-    own.map(|group| Delete {
+    own_groups(identity, observed).map(removal).collect()
+}
+
+fn removal(group: &Existing) -> Delete {
+    Delete {
         kind: POD_GROUP,
         name: group.name.clone(),
         uid: group.uid.clone(),
         force: false,
         tell_failed: false,
-    })
-    .collect()
+    }
 }

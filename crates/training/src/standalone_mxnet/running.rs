@@ -62,14 +62,14 @@ pub(super) fn job(object: &Value, stored: &MxJobStatus, observed: &Observed) -> 
 }
 
 /// The parts of the name of a batch Job.
-struct Name<'a> {
+pub(super) struct Name<'a> {
     role: &'a str,
-    runtime_id: &'a str,
+    pub(super) runtime_id: &'a str,
     index: u32,
 }
 
 impl<'a> Name<'a> {
-    fn read(job: &str, name: &'a str) -> Option<Self> {
+    pub(super) fn read(job: &str, name: &'a str) -> Option<Self> {
         let (role, rest) = name.strip_prefix(job)?.strip_prefix('-')?.split_once('-')?;
         let (runtime_id, index) = rest.rsplit_once('-')?;
         Some(Self {

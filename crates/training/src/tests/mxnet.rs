@@ -249,9 +249,46 @@ fn a_group_that_somebody_has_removed_is_made_again() {
     world.observed.jobs.pop();
     world.settle();
     assert_eq!((groups(&world).len(), world.observed.jobs.len()), (1, 5));
+    let reason = "1 pods wait for Volcano to let PodGroup j-1kkf in";
+    assert_eq!(world.job["status"]["reason"], reason);
     let_in(&mut world);
     let last = world.observed.jobs.last().unwrap();
-    assert_eq!((world.observed.jobs.len(), last.group.as_str()), (6, "j-1kkf"));
+    assert_eq!(
+        (world.observed.jobs.len(), last.group(&world.settings.gang)),
+        (6, Some("j-1kkf"))
+    );
+}
+
+#[test]
+fn a_group_of_another_name_than_it_has_now_is_given_back_when_nobody_is_of_it() {
+    let mut world = among_gangs(&distributed());
+    world.settle();
+    world.job["spec"]["RuntimeId"] = json!("2kkf");
+    world.changed();
+    world.settle();
+    let names: Vec<&str> = groups(&world).iter().map(|group| group.name.as_str()).collect();
+    assert_eq!(names, ["j-2kkf"]);
+    let_in(&mut world);
+    assert_eq!(world.observed.jobs.len(), 6);
+    world.job["spec"]["RuntimeId"] = json!("3kkf");
+    world.changed();
+    world.settle();
+    assert_eq!(groups(&world).len(), 2, "pods are of the old one");
+}
+
+#[test]
+fn a_job_goes_on_alone_where_its_scheduler_is_replaced() {
+    let mut world = among_gangs(&distributed());
+    let_in(&mut world);
+    world.settings.gang = Gang::SchedulerPlugins {
+        scheduler: "coscheduler".to_owned(),
+    };
+    world.observed.others.retain(|other| other.kind != "PodGroup");
+    world.observed.jobs.pop();
+    world.settle();
+    let last = world.observed.jobs.last().unwrap();
+    assert_eq!((world.observed.jobs.len(), &last.groups), (6, &None));
+    assert!(groups(&world).is_empty());
 }
 
 #[test]
@@ -265,7 +302,10 @@ fn another_scheduler_with_groups_gets_less_of_them() {
     assert_eq!(made[0].object["spec"], json!({"minMember": 6}));
     world.settle();
     let last = world.observed.jobs.last().unwrap();
-    assert_eq!((world.observed.jobs.len(), last.group.as_str()), (6, "j-1kkf"));
+    assert_eq!(
+        (world.observed.jobs.len(), last.group(&world.settings.gang)),
+        (6, Some("j-1kkf"))
+    );
     assert_eq!(world.template(last)["spec"]["schedulerName"], "coscheduler");
 }
 
