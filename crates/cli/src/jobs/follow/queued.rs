@@ -65,6 +65,9 @@ mod tests {
     use super::*;
     use crate::jobs::api::scripted::scripted;
 
+    /// What a cluster answers to a path.
+    type Cluster = fn(&str) -> (StatusCode, String);
+
     fn job(uid: &str, labels: Value) -> Job {
         Job {
             kind: &kinds::PYTORCH_JOB,
@@ -102,7 +105,7 @@ mod tests {
     #[tokio::test]
     async fn who_stands_in_a_queue_is_not_stopped() {
         let now = Instant::now();
-        let cases: [(fn(&str) -> _, Job, bool); 5] = [
+        let cases: [(Cluster, Job, bool); 5] = [
             (with_kueue, in_queue("waits"), false),
             (with_kueue, in_queue("stopped"), true),
             (with_kueue, job("waits", json!({})), true),
