@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 // As in the program itself: limits on memory are about what the allocator does.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -8,6 +8,7 @@ use tracing_subscriber::EnvFilter;
 
 // A burst of pods has many threads for a moment, and others allocate than free. Allocators that keep a heap for each
 // thread hold several times what is in use after that (docs/decisions/0017-the-allocator.md).
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

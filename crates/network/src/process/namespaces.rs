@@ -43,9 +43,8 @@ pub(crate) fn within<T: Send>(
 
 fn on_own_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
-        let thread = thread::Builder::new()
-            .stack_size(64 << 10)
-            .spawn_scoped(scope, work)?;
+        // The usual stack: a build without optimisation needs more than 64 KiB, and only what is used takes memory.
+        let thread = thread::Builder::new().spawn_scoped(scope, work)?;
         thread
             .join()
             .unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
