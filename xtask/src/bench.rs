@@ -1,6 +1,7 @@
 //! Benchmarks: ours beside the real thing, on the same work in the same run.
 
 mod api;
+mod build;
 mod environment;
 mod idle;
 mod load;
@@ -20,6 +21,8 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::servers::{self, Profile, Side};
+
+pub(crate) use build::{UNITS, record};
 
 /// Unless somebody wants another number.
 const ROUNDS: u32 = 5;
@@ -62,6 +65,10 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     workflows: u32,
 
+    /// Steps to measure, for `build`; all without it
+    #[arg(long, value_enum, value_delimiter = ',')]
+    parts: Vec<build::Step>,
+
     /// Take `trainyard` and `bench` from this folder as they are: `target/debug` for a quick try
     #[arg(long, value_name = "DIR")]
     binaries: Option<PathBuf>,
@@ -81,6 +88,8 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Group {
+    /// Builds and tests in clones with nothing cached: the README's commands, the gate, `cargo install`, one changed line
+    Build,
     /// The API server and its store: starting, idling, writing, reading, watching
     Api,
     /// Pods: the first line of one, a hundred as processes, ten thousand on a thousand simulated nodes
@@ -108,6 +117,7 @@ enum Output {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let report = match arguments.group {
+        Group::Build => return build::run(arguments),
         Group::Operator => return operator::run(arguments),
         Group::Api => api::run(arguments)?,
         Group::Packages => packages::run(arguments)?,

@@ -4,10 +4,7 @@
 use anyhow::Result;
 use clap::ValueEnum;
 
-use crate::{
-    run::{cargo, check},
-    test,
-};
+use crate::test;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -54,15 +51,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         [] => Framework::value_variants(),
         some => some,
     };
-    // Built by the first test that needs it, it would take minutes of which nothing is seen.
-    if std::env::var_os(test::PROGRAM).is_none() {
-        check(cargo().args(["build", "--workspace", "--bin", "trainyard"]))?;
-    }
     for framework in frameworks {
-        let (target, module) = framework.tests();
-        let mut tests = test::cargo_test();
-        tests.args(["--test", target, "--", "--ignored", module]);
-        test::count(&mut tests)?;
+        let (program, module) = framework.tests();
+        test::ignored_of(program, module)?;
     }
     Ok(())
 }

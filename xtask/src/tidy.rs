@@ -112,6 +112,7 @@ pub(crate) fn run() -> Result<()> {
     check_default(&metadata, &mut problems);
     check_arrows(&crates, &mut problems);
     check_sources(&mut problems)?;
+    check_features(&mut problems)?;
     if problems.is_empty() {
         println!("tidy: {} crates, every arrow points down", crates.len());
         return Ok(());
@@ -196,8 +197,46 @@ fn check_sources(problems: &mut Vec<String>) -> Result<()> {
             ));
         }
         check_purity(&shown, &text, problems);
+        if has_documentation_test(&text) {
+            problems.push(format!(
+                "{shown}: code in documentation is not run by the tests; mark the block as `text`"
+            ));
+        }
     }
     Ok(())
+}
+
+/// Whether a block of code in the documentation would be compiled as a test.
+fn has_documentation_test(text: &str) -> bool {
+    let documentation = text.lines().filter_map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))
+    });
+    let fences = documentation.filter_map(|line| line.trim().strip_prefix("```"));
+    // Every other fence closes a block.
+    fences
+        .step_by(2)
+        .any(|language| matches!(language, "" | "rust" | "no_run" | "should_panic"))
+}
+
+/// Features of dependencies belong into the root manifest: with others, a part of the tests would be built of other crates
+/// than the program.
+fn check_features(problems: &mut Vec<String>) -> Result<()> {
+    for entry in fs::read_dir(root().join("crates"))? {
+        let path = entry?.path().join("Cargo.toml");
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        for line in text.lines().filter(|line| asks_for_features(line)) {
+            problems.push(format!(
+                "{}: `{line}`: features belong into the root manifest",
+                path.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn asks_for_features(line: &str) -> bool {
+    line.contains("workspace = true") && (line.contains("features =") || line.contains("features="))
 }
 
 fn check_purity(shown: &str, text: &str, problems: &mut Vec<String>) {
@@ -223,4 +262,31 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_in_documentation_is_found_and_text_is_not() {
+        assert!(has_documentation_test(
+            "/// ```\n/// let a = 1;\n/// ```\nfn a() {}"
+        ));
+        assert!(has_documentation_test(
+            "//! ```text\n//! a\n//! ```\n//! ```rust\n//! ```\n"
+        ));
+        assert!(!has_documentation_test("/// ```text\n/// a\n/// ```\n// ```\n"));
+    }
+
+    #[test]
+    fn features_in_the_manifest_of_a_crate_are_found() {
+        assert!(asks_for_features(
+            r#"tokio = { workspace = true, features = ["time"] }"#
+        ));
+        assert!(!asks_for_features(
+            "tikv-jemallocator = { workspace = true, optional = true }"
+        ));
+        assert!(!asks_for_features("tokio.workspace = true"));
+    }
 }

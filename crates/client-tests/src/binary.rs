@@ -41,6 +41,7 @@ fn build() -> PathBuf {
             "--quiet",
             // The whole workspace, so that dependencies are those of `cargo test --workspace`.
             "--workspace",
+            "--no-default-features",
             "--bin",
             "trainyard",
             "--message-format",

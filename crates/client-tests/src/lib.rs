@@ -33,5 +33,5 @@ pub use session::check;
 pub use shell::Shell;
 pub use tools::{
     Kueue, OpenMpi, Release, Tool, argo, client_go_program, environment, helm, kubectl, kueue, needed,
-    openmpi, packages, prefix, python, pytorch, say,
+    openmpi, packages, prefix, python, python3, pytorch, say,
 };

@@ -18,7 +18,7 @@ use std::{
 
 pub use debian::{OpenMpi, openmpi, pytorch};
 pub use go::{Kueue, Release, argo, client_go_program, helm, kubectl, kueue};
-pub use python::{environment, packages, prefix, python};
+pub use python::{environment, packages, prefix, python, python3};
 
 /// A program, or why there is none.
 pub type Tool = Result<PathBuf, String>;
@@ -93,16 +93,22 @@ fn kept(
     pins: &str,
     make: impl FnOnce() -> Result<(), String>,
 ) -> Result<(), String> {
+    let _lock = locked(name)?;
+    // Written last: what was interrupted is made again.
+    let made_for = cache().join("clients").join(format!("{name}.pins"));
+    if program.is_file() && fs::read_to_string(&made_for).is_ok_and(|text| text == pins) {
+        return Ok(());
+    }
+    make()?;
+    fs::write(&made_for, pins).map_err(|error| format!("cannot write `{}`: {error}", made_for.display()))
+}
+
+/// A lock among the processes of this machine, held as long as the file is open.
+fn locked(name: &str) -> Result<fs::File, String> {
     let folder = cache().join("clients");
     let failed = |error: std::io::Error| format!("cannot use `{}`: {error}", folder.display());
     fs::create_dir_all(&folder).map_err(failed)?;
     let lock = fs::File::create(folder.join(format!("{name}.lock"))).map_err(failed)?;
     lock.lock().map_err(failed)?;
-    // Written last: what was interrupted is made again.
-    let made_for = folder.join(format!("{name}.pins"));
-    if program.is_file() && fs::read_to_string(&made_for).is_ok_and(|text| text == pins) {
-        return Ok(());
-    }
-    make()?;
-    fs::write(&made_for, pins).map_err(failed)
+    Ok(lock)
 }

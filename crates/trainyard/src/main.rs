@@ -26,7 +26,8 @@ fn main() -> ExitCode {
     };
     let text = |name: &str| std::env::var_os(name)?.into_string().ok();
     let surroundings = cli::Surroundings {
-        program: raw.first().map(PathBuf::from),
+        // Set by the script in the root of the repository, which builds this program and runs it.
+        program: path("TRAINYARD_CALLED_AS").or_else(|| raw.first().map(PathBuf::from)),
         home: path("HOME"),
         data_home: path("XDG_DATA_HOME"),
         data_dir: path("TRAINYARD_DATA_DIR"),

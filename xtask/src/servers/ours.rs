@@ -38,7 +38,7 @@ enum Extent {
 pub(crate) fn build(profile: Profile, others: &[&str]) -> Result<PathBuf> {
     let packages = [&["trainyard"], others].concat();
     match profile {
-        Profile::Debug => cargo_build(&[], &packages)?,
+        Profile::Debug => cargo_build(&["--no-default-features"], &packages)?,
         Profile::Release => {
             for package in packages {
                 cargo_build(&["--release"], &[package])?;

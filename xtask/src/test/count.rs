@@ -1,55 +1,53 @@
 //! How many tests passed, failed and were skipped, by what test programs print.
 
-use std::{
-    fmt,
-    io::{BufRead as _, BufReader},
-    process::{Command, ExitStatus, Stdio},
-};
+use std::{collections::BTreeSet, fmt};
 
-use anyhow::{Context as _, Result};
-
+/// Tests of one or more programs.
 #[derive(Default)]
 pub(super) struct Counts {
     passed: u64,
     failed: u64,
-    skipped: u64,
+    /// A line for each test that was skipped: its name and the reason.
+    skipped: BTreeSet<String>,
 }
 
 impl Counts {
-    /// Runs tests, shows what they print, and adds up what each test program counted.
-    pub(super) fn of(&mut self, command: &mut Command) -> Result<ExitStatus> {
-        let mut tests = command
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot start cargo")?;
-        let output = tests.stdout.take().context("cargo has no output")?;
-        for line in BufReader::new(output).lines() {
-            self.read(&line.context("cannot read what the tests print")?);
-        }
-        tests.wait().context("cannot wait for cargo")
-    }
-
-    /// Shows a line of a test program, and counts what it says.
+    /// Counts what a line of a test program says.
     pub(super) fn read(&mut self, line: &str) {
-        println!("{line}");
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.passed += counted(counts, "passed");
             self.failed += counted(counts, "failed");
-        } else if line.contains("skipped: ") {
-            self.skipped += 1;
+        } else if let Some((_, skipped)) = line.split_once("skipped: ") {
+            self.skipped.insert(skipped.to_owned());
         }
+    }
+
+    /// Adds the tests of a program.
+    pub(super) fn add(&mut self, program: &str, tests: &Self) {
+        self.passed += tests.passed;
+        self.failed += tests.failed;
+        let skipped = tests.skipped.iter();
+        self.skipped
+            .extend(skipped.map(|skipped| format!("{program}: {skipped}")));
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.passed + self.failed
+    }
+
+    /// What was skipped and why, a line each.
+    pub(super) fn skips(&self) -> String {
+        let lines = self.skipped.iter().map(|skipped| format!("skipped: {skipped}\n"));
+        lines.collect()
     }
 }
 
-/// The closing line of all tests. One that was skipped has told so and passed.
+/// The closing line. A test that was skipped has passed for its program.
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let passed = self.passed.saturating_sub(self.skipped);
-        write!(
-            f,
-            "{passed} passed, {} failed, {} skipped",
-            self.failed, self.skipped
-        )
+        let skipped = self.skipped.len() as u64;
+        let passed = self.passed.saturating_sub(skipped);
+        write!(f, "{passed} passed, {} failed, {skipped} skipped", self.failed)
     }
 }
 
@@ -82,5 +80,9 @@ mod tests {
             counts.read(line);
         }
         assert_eq!(counts.to_string(), "29 passed, 3 failed, 1 skipped");
+        let mut all = Counts::default();
+        all.add("pods", &counts);
+        assert_eq!(all.to_string(), counts.to_string());
+        assert_eq!(all.skips(), "skipped: pods: a_test: there is no kubectl\n");
     }
 }

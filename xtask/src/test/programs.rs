@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
 };
 
@@ -15,19 +15,60 @@ pub(super) struct Program {
     pub(super) executable: PathBuf,
     /// The folder of its package, where cargo runs it.
     pub(super) package: PathBuf,
-    /// Its first source file.
-    pub(super) source: PathBuf,
+    /// The name of its target.
+    pub(super) target: String,
+    /// Whether it holds the unit tests of a library or a program, which have the target's name.
+    unit: bool,
 }
 
+/// The programs that take longest, in the order in which they are started (`cargo xtask test --slowest`).
+const LONGEST: [&str; 16] = [
+    "client_go",
+    "pods",
+    "training",
+    "kubectl",
+    "helm",
+    "operator",
+    "examples",
+    "command_line",
+    "service",
+    "differential",
+    "verbs",
+    "images",
+    "tasks",
+    "task_survival",
+    "packages",
+    "python",
+];
+
 impl Program {
-    /// Whether its tests drive whole clusters, and so take long and mostly wait.
-    pub(super) fn drives_clusters(&self) -> bool {
-        let package = self.package.file_name().and_then(OsStr::to_str);
-        matches!(package, Some("client-tests" | "trainyard"))
+    /// The name that people know it by: `pods`, or `apiserver (unit)`.
+    pub(super) fn name(&self) -> String {
+        let package = self.package_name();
+        if self.unit {
+            return format!("{package} (unit)");
+        }
+        match package {
+            "client-tests" | "trainyard" => self.target.clone(),
+            package => format!("{package} {}", self.target),
+        }
+    }
+
+    pub(super) fn package_name(&self) -> &str {
+        self.package
+            .file_name()
+            .and_then(OsStr::to_str)
+            .unwrap_or_default()
+    }
+
+    /// Its place in the order in which programs are started.
+    pub(super) fn place(&self) -> usize {
+        let place = LONGEST.iter().position(|name| *name == self.target);
+        place.filter(|_| !self.unit).unwrap_or(LONGEST.len())
     }
 }
 
-/// Builds the tests that `cargo` is told of, and says which programs they are.
+/// Builds the tests that `cargo` is asked for, and returns their programs.
 pub(super) fn build(cargo: &mut Command) -> Result<Vec<Program>> {
     let output = cargo
         .args(["--no-run", "--message-format=json-render-diagnostics"])
@@ -37,7 +78,7 @@ pub(super) fn build(cargo: &mut Command) -> Result<Vec<Program>> {
     if !output.status.success() {
         bail!("the tests cannot be built: {}", output.status);
     }
-    let messages = String::from_utf8(output.stdout).context("cargo prints what is no text")?;
+    let messages = String::from_utf8(output.stdout).context("the output of cargo is not UTF-8")?;
     let programs = messages.lines().filter_map(|line| program(line).transpose());
     programs.collect()
 }
@@ -53,7 +94,8 @@ struct Message {
 
 #[derive(Deserialize)]
 struct Target {
-    src_path: PathBuf,
+    name: String,
+    kind: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -61,9 +103,9 @@ struct Profile {
     test: bool,
 }
 
-/// The program that a message of cargo tells of, where it tells of one with tests.
+/// The test program in a message of cargo, if it is about one.
 fn program(message: &str) -> Result<Option<Program>> {
-    let message: Message = serde_json::from_str(message).context("cargo prints what is no message")?;
+    let message: Message = serde_json::from_str(message).context("cargo prints an unknown message")?;
     let is_test =
         message.reason == "compiler-artifact" && message.profile.is_some_and(|profile| profile.test);
     let (Some(executable), Some(manifest), Some(target), true) =
@@ -71,14 +113,12 @@ fn program(message: &str) -> Result<Option<Program>> {
     else {
         return Ok(None);
     };
-    let package = manifest.parent().context("a package is in no folder")?.to_owned();
+    let package = manifest.parent().context("a package has no folder")?.to_owned();
     Ok(Some(Program {
         executable,
-        source: target
-            .src_path
-            .strip_prefix(&package)
-            .map_or(target.src_path.clone(), Path::to_owned),
         package,
+        unit: target.kind.iter().all(|kind| kind != "test"),
+        target: target.name,
     }))
 }
 
@@ -91,7 +131,7 @@ mod tests {
         let artifact = |executable: &str, test: bool| {
             format!(
                 r#"{{"reason": "compiler-artifact", "executable": {executable}, "manifest_path": "/w/crates/trainyard/Cargo.toml",
-                "target": {{"src_path": "/w/crates/trainyard/tests/pods/main.rs"}}, "profile": {{"test": {test}}}}}"#
+                "target": {{"name": "pods", "kind": ["test"]}}, "profile": {{"test": {test}}}}}"#
             )
         };
         let found = program(&artifact(r#""/t/pods-1""#, true)).unwrap().unwrap();
@@ -100,10 +140,12 @@ mod tests {
             Program {
                 executable: "/t/pods-1".into(),
                 package: "/w/crates/trainyard".into(),
-                source: "tests/pods/main.rs".into(),
+                target: "pods".to_owned(),
+                unit: false,
             }
         );
-        assert!(found.drives_clusters());
+        assert_eq!(found.name(), "pods");
+        assert_eq!(found.place(), 1);
         for other in [
             artifact(r#""/t/trainyard""#, false),
             artifact("null", true),

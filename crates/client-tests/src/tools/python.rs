@@ -5,6 +5,11 @@ use std::process::Command;
 
 use super::{Tool, cache, kept, make, on_path, once};
 
+/// The Python of this machine, which pods on the image `host` find too.
+pub fn python3() -> Tool {
+    on_path("python3")
+}
+
 /// A Python with these packages.
 pub fn python(requirements: &[&str]) -> Tool {
     environment("python", requirements)

@@ -25,6 +25,9 @@ fn replicas_find_each_other_in_the_words_of_their_framework() {
 }
 
 fn meet(team: &Team<'_>, kind: &str, roles: &[(&str, u32, &str)]) {
+    if client_tests::needed(client_tests::python3()).is_none() {
+        return;
+    }
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/training/meet.py");
     team.ok(&format!("create configmap program --from-file={program}"));
     let job = Job {

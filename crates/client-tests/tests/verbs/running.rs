@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use client_tests::{binary, needed, openmpi, text};
+use client_tests::{binary, needed, openmpi, python3, text};
 use serde_json::Value;
 
 use crate::{until, with_clusters};
@@ -95,6 +95,9 @@ else:
             time.sleep(0.1)
 print('rank', rank, 'of', world)
 ";
+    if needed(python3()).is_none() {
+        return;
+    }
     with_clusters(|server, shell| {
         fs::write(server.home().join("meet.py"), MEET).unwrap();
         let run = shell.run("trainyard run --nodes 2 --all -- python3 meet.py");

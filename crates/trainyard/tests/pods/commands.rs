@@ -94,6 +94,9 @@ async fn what_is_typed_reaches_an_attached_container_and_its_answers_come_back()
 
 #[tokio::test]
 async fn a_command_at_a_terminal_knows_its_size_and_hears_of_changes() {
+    if client_tests::needed(client_tests::python3()).is_none() {
+        return;
+    }
     as_everybody(async |cluster| {
         cluster
             .run("shell", "sleep 1000", json!({"terminationGracePeriodSeconds": 0}))
@@ -107,6 +110,9 @@ async fn a_command_at_a_terminal_knows_its_size_and_hears_of_changes() {
 
 #[tokio::test]
 async fn a_container_with_a_terminal_is_attached_to_with_its_size() {
+    if client_tests::needed(client_tests::python3()).is_none() {
+        return;
+    }
     as_everybody(async |cluster| {
         let terminal = json!({"containers": [{"stdin": true, "tty": true}]});
         cluster.run("terminal", SIZES, terminal).await;

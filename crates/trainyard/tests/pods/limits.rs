@@ -21,6 +21,9 @@ async fn has_control_groups(cluster: &Cluster) -> bool {
 
 #[tokio::test]
 async fn a_container_that_takes_too_much_memory_is_killed_and_says_why() {
+    if client_tests::needed(client_tests::python3()).is_none() {
+        return;
+    }
     as_everybody(async |cluster| {
         if !has_control_groups(&cluster).await {
             println!("skipped: no control groups for {:?} here", cluster.who());

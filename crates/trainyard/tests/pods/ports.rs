@@ -100,6 +100,9 @@ async fn lose_network(cluster: &Cluster) {
 
 #[tokio::test]
 async fn a_port_of_the_host_leads_to_its_pod_whoever_is_restarted_and_is_given_back() {
+    if client_tests::needed(client_tests::python3()).is_none() {
+        return;
+    }
     as_everybody(async |mut cluster| {
         let (open, local) = (free_port(), free_port());
         let ports = json!([
@@ -138,6 +141,9 @@ async fn a_port_of_the_host_leads_to_its_pod_whoever_is_restarted_and_is_given_b
 
 #[tokio::test]
 async fn a_port_that_another_program_has_is_told_of_and_taken_when_it_is_free() {
+    if client_tests::needed(client_tests::python3()).is_none() {
+        return;
+    }
     as_everybody(async |cluster| {
         let taken = TcpListener::bind("0.0.0.0:0").unwrap();
         let port = taken.local_addr().unwrap().port();
@@ -155,6 +161,9 @@ async fn a_port_that_another_program_has_is_told_of_and_taken_when_it_is_free() 
 
 #[tokio::test]
 async fn a_node_port_that_another_program_has_is_told_of_and_taken_when_it_is_free() {
+    if client_tests::needed(client_tests::python3()).is_none() {
+        return;
+    }
     as_everybody(async |cluster| {
         let ports = 30_000..32_767;
         let taken = ports
@@ -181,6 +190,9 @@ async fn a_node_port_that_another_program_has_is_told_of_and_taken_when_it_is_fr
 
 #[tokio::test]
 async fn a_network_that_is_replaced_is_not_held_against_pods() {
+    if client_tests::needed(client_tests::python3()).is_none() {
+        return;
+    }
     as_everybody(async |cluster| {
         let probe = json!({"tcpSocket": {"port": 8080}, "periodSeconds": 1, "failureThreshold": 1});
         let start = json!({"tcpSocket": {"port": 8080}, "periodSeconds": 1, "failureThreshold": 60});
@@ -234,6 +246,9 @@ for host in (os.environ["KUBERNETES_SERVICE_HOST"], "kubernetes.default.svc"):
 
 #[tokio::test]
 async fn a_pod_on_the_hosts_network_reaches_the_api_server_and_is_told_what_it_does_not_reach() {
+    if client_tests::needed(client_tests::python3()).is_none() {
+        return;
+    }
     as_everybody(async |cluster| {
         let further = json!({
             "hostNetwork": true,

@@ -128,6 +128,9 @@ async fn first_steps_run_in_order_and_sidecars_stay_until_the_work_is_done() {
 
 #[tokio::test]
 async fn pods_find_each_other_by_the_name_of_a_service() {
+    if client_tests::needed(client_tests::python3()).is_none() {
+        return;
+    }
     as_everybody(async |cluster| {
         let serve = "python3 -u -c 'import socket\n\
                      s = socket.create_server((\"\", 8080))\n\

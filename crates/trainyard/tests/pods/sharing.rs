@@ -47,6 +47,9 @@ async fn only_a_pod_on_the_hosts_processes_sees_them() {
 
 #[tokio::test]
 async fn only_a_pod_on_the_hosts_network_is_where_the_host_is() {
+    if client_tests::needed(client_tests::python3()).is_none() {
+        return;
+    }
     as_everybody(async |cluster| {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
