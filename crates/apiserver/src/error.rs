@@ -199,6 +199,15 @@ impl ApiError {
                 "InsufficientStorage",
                 "the cluster's disk is full, so nothing can be written; reads and watches go on, and writes will when there is space again",
             ),
+            WriteError::Disk(cause) => {
+                let mut message = format!("{error}: {cause}");
+                let mut source = std::error::Error::source(&**cause);
+                while let Some(reason) = source {
+                    message += &format!(": {reason}");
+                    source = reason.source();
+                }
+                Self::internal(message)
+            }
             other => Self::internal(other),
         }
     }

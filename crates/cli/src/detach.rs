@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, Result};
 
 use crate::{
-    advised,
+    advised, ailments,
     data_dir::ClusterDir,
     instance::{Found, Instance},
     lock, log,
@@ -21,6 +21,12 @@ pub(crate) fn start(dir: &ClusterDir, arguments: &[OsString]) -> Result<Instance
     // The lock decides in the end; asking first gives the clearer error.
     if lock::holder(&dir.path)?.is_some() {
         lock::Lock::take(dir).map(drop)?;
+    }
+    if let Some(ailment) = ailments::of_disk(&dir.path) {
+        return Err(advised(
+            format!("the server cannot start: {}", ailment.what),
+            ailment.hint,
+        ));
     }
     let path = dir.path.join("server.log");
     let cannot_open = || format!("cannot open `{}`", path.display());
@@ -48,10 +54,20 @@ pub(crate) fn start(dir: &ClusterDir, arguments: &[OsString]) -> Result<Instance
         return Ok(instance);
     }
     let _ = child.kill();
-    let _ = child.wait();
+    let status = child.wait();
     let written = mark.since().unwrap_or_default();
+    if let Some(ailment) = ailments::of_disk(&dir.path) {
+        return Err(advised(
+            format!("the server did not start: {}", ailment.what),
+            ailment.hint,
+        ));
+    }
+    let why = match (last_lines(&written), status) {
+        (lines, Ok(status)) if lines.is_empty() => format!("  it ended without a word ({status})\n"),
+        (lines, _) => lines,
+    };
     Err(advised(
-        format!("the server did not start\n{}", last_lines(&written)),
+        format!("the server did not start\n{why}"),
         format!("the whole log is in `{}`", path.display()),
     ))
 }

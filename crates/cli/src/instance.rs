@@ -61,6 +61,19 @@ impl Instance {
         }
     }
 
+    /// How long it has been ready.
+    pub(crate) fn age(&self) -> jiff::SignedDuration {
+        let since = self.since.parse::<jiff::Timestamp>();
+        since.map_or(jiff::SignedDuration::MAX, |since| {
+            jiff::Timestamp::now().duration_since(since)
+        })
+    }
+
+    /// The directory of its data.
+    pub(crate) fn dir(&self) -> &Path {
+        self.kubeconfig.parent().unwrap_or(&self.kubeconfig)
+    }
+
     pub(crate) fn write(&self, dir: &Path) -> Result<()> {
         let (path, temporary) = (dir.join(FILE), dir.join("instance.json.new"));
         let text = serde_json::to_string_pretty(self).context("cannot describe the server")?;

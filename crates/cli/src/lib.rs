@@ -4,6 +4,7 @@
 mod printing;
 
 mod accelerators;
+mod ailments;
 mod bench_serving;
 mod data_dir;
 mod deliver;

@@ -1,21 +1,33 @@
 //! `trainyard status`: whether the embedded cluster runs, and how.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
+use jiff::SignedDuration;
 use serde_json::json;
+use tokio::time::timeout;
 
 use crate::{
     Answer, Output, Surroundings, advised,
+    ailments::{self, Ailment},
     data_dir::{ClusterDir, DataDir},
     instance::{self, Found, Instance},
+    jobs::{place, wait_for},
 };
+
+/// How long the cluster may take to say how its nodes are.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a cluster may take until its node is there.
+const STARTING: SignedDuration = SignedDuration::from_secs(4);
 
 /// Show whether the embedded cluster runs, and how
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   trainyard status
   trainyard status -o json | jq -r .kubeconfig
+
+The first line says what is wrong with a cluster that runs: its disk, its node, or a part that dies again and
+again; with -o json, the field `problems`.
 
 Exit codes: 0 it runs, 1 it does not, 2 that could not be found out")]
 pub(crate) struct Arguments {
@@ -36,10 +48,12 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     let memory = instance
         .as_ref()
         .and_then(|instance| instance::memory(instance.pid));
+    let ailments = instance.as_ref().map(|instance| ailments(instance, &dir));
+    let ailments = ailments.unwrap_or_default();
     match (&instance, arguments.answer.output) {
         (Some(instance), Output::Text) => {
             println!(
-                "Trainyard is running
+                "{}
 
   pid         {}
   address     {}
@@ -49,6 +63,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
   memory      {}
   since       {}
   data        {}",
+                headline(&ailments),
                 instance.pid,
                 instance.address,
                 instance.kubeconfig.display(),
@@ -58,12 +73,16 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
                 instance.since,
                 dir.path.display(),
             );
+            for ailment in &ailments {
+                eprintln!("\nhint: {}", ailment.hint);
+            }
         }
         (Some(instance), Output::Json) => {
             let mut value = json!(instance);
             value["running"] = true.into();
             value["memoryBytes"] = memory.into();
             value["dataDir"] = json!(dir.path);
+            value["problems"] = ailments.iter().map(Ailment::as_json).collect();
             // That was so when it started.
             if let Some(fields) = value.as_object_mut() {
                 fields.remove("late");
@@ -81,6 +100,37 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     } else {
         ExitCode::from(1)
     })
+}
+
+/// What is wrong with a cluster that runs. One that does not answer in time is wrong itself.
+fn ailments(instance: &Instance, dir: &ClusterDir) -> Vec<Ailment> {
+    let mut found: Vec<Ailment> = ailments::of_disk(&dir.path).into_iter().collect();
+    let asked = wait_for(async {
+        let nodes = place::nodes(&instance.kubeconfig);
+        Ok(timeout(PATIENCE, nodes)
+            .await
+            .unwrap_or_else(|_| Err(anyhow!("it does not answer within {} s", PATIENCE.as_secs()))))
+    });
+    match asked.flatten() {
+        Ok(nodes) if nodes.is_empty() && instance.tier.is_none() => {
+            found.push(ailments::without_pods(&dir.command("down"), &dir.command("up")));
+        }
+        // Its node comes a moment after the API.
+        Ok(nodes) if nodes.is_empty() && instance.age() < STARTING => {}
+        Ok(nodes) => found.extend(ailments::of_nodes(&nodes, Some(&dir.path))),
+        Err(error) => found.push(ailments::unanswered(&format!("{error:#}"), &dir.path)),
+    }
+    found
+}
+
+/// The first line: everything that is wrong, or that nothing is.
+fn headline(ailments: &[Ailment]) -> String {
+    let told: Vec<&str> = ailments.iter().map(|ailment| ailment.what.as_str()).collect();
+    if told.is_empty() {
+        "Trainyard is running".to_owned()
+    } else {
+        format!("Trainyard is running, but {}", told.join("; and "))
+    }
 }
 
 fn silent(pid: u32, dir: &ClusterDir) -> anyhow::Error {

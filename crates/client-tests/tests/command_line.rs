@@ -107,7 +107,8 @@ fn the_status_is_told_to_people_and_to_programs() {
     let server = Server::start();
     let text = trainyard(&server.data_dir(), &["status"]).success();
     for line in [
-        "Trainyard is running".to_owned(),
+        "Trainyard is running, but the cluster has no node: it was started with `--api-only`, so no pod can start"
+            .to_owned(),
         format!("  pid         {}", server.pid()),
         format!("  address     {}", server.address()),
         format!("  kubeconfig  {}", server.kubeconfig().display()),

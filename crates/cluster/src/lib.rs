@@ -2,12 +2,14 @@
 //! of them a client of that API with the rights it would have on any other cluster.
 
 mod identities;
+mod parts;
 mod thrift;
 
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -17,7 +19,8 @@ use tokio::task::JoinSet;
 
 pub use apiserver::StartError;
 pub use node_agent::{
-    Decision, Leftovers, Tier, image_ownership, leave_nothing_running, network_process, sandbox_process,
+    Decision, Leftovers, NETWORK_IS_STARTING, PART_FAILING, Tier, image_ownership, leave_nothing_running,
+    network_process, sandbox_process,
 };
 pub use service::{Options as ServiceOptions, StartError as ServiceError};
 pub use simulated_nodes::Options as SimulatedNodes;
@@ -79,7 +82,7 @@ pub struct Cluster {
 struct Engines {
     tasks: Vec<JoinSet<()>>,
     /// What all of them see of the cluster.
-    _informers: Option<Informers>,
+    _informers: Option<Arc<Informers>>,
 }
 
 /// Starts everything. When this returns the API is ready and has every kind but those that are late; engines get
@@ -238,11 +241,10 @@ fn start_engines(
     definitions: operator::Definitions,
 ) -> Engines {
     let client = |user| client(server, user);
-    let tasks = tasks::start(
-        client(identities::tasks()),
-        task_options(&data_dir, &node),
-        &reconcile::Closing::default(),
-    );
+    let (own, options) = (client(identities::tasks()), task_options(&data_dir, &node));
+    let tasks = parts::keep("the task engine", move || {
+        tasks::start(own.clone(), options.clone(), &reconcile::Closing::default())
+    });
     let directories = controllers::Directories {
         root: data_dir.join("volumes"),
         node: Some(node_agent::name_of_this_machine()),
@@ -254,19 +256,22 @@ fn start_engines(
         let metrics = operator::Metrics::default();
         let told = metrics.clone();
         server.api.metrics.add(move || told.text());
-        operator::start(
-            client(identities::operator()),
-            options,
-            &metrics,
-            &operator::Closing::default(),
-        )
+        let own = client(identities::operator());
+        parts::keep("the training operator", move || {
+            operator::start(
+                own.clone(),
+                options.clone(),
+                &metrics,
+                &operator::Closing::default(),
+            )
+        })
     });
     let pipelines = node.pipelines.then(|| {
-        pipelines::start(
-            client(identities::pipelines()),
-            pipeline_options(&node.program, tier.tier),
-            &reconcile::Closing::default(),
-        )
+        let own = client(identities::pipelines());
+        let options = pipeline_options(&node.program, tier.tier);
+        parts::keep("the pipelines controller", move || {
+            pipelines::start(own.clone(), options.clone(), &reconcile::Closing::default())
+        })
     });
     let settings = node_agent::Settings {
         node_name: node_agent::name_of_this_machine(),
@@ -280,10 +285,9 @@ fn start_engines(
         labels: group_labels(),
     };
     // Of all engines the controllers see the most; the others look through their eyes.
-    let informers = Informers::new(client(identities::controllers()));
+    let informers = Arc::new(Informers::new(client(identities::controllers())));
     let node_client = client(identities::node(&settings.node_name));
     let (api, name) = (server.api.clone(), settings.node_name.clone());
-    let announce = move |node| api.register_node(&name, node);
     let offered = controllers::Options {
         directories: Some(directories),
     };
@@ -296,9 +300,24 @@ fn start_engines(
         .map(|options| simulated_nodes::start(client(identities::simulated_nodes()), &informers, options));
     let engines = [
         tasks,
-        node_agent::start(node_client, &informers, settings, announce),
-        scheduler::start(client(identities::scheduler()), &informers),
-        controllers::start(client(identities::controllers()), &informers, offered),
+        {
+            let informers = informers.clone();
+            parts::keep("the node agent", move || {
+                let (api, name) = (api.clone(), name.clone());
+                let announce = move |node| api.register_node(&name, node);
+                node_agent::start(node_client.clone(), &informers, settings.clone(), announce)
+            })
+        },
+        {
+            let (own, informers) = (client(identities::scheduler()), informers.clone());
+            parts::keep("the scheduler", move || scheduler::start(own.clone(), &informers))
+        },
+        {
+            let (own, informers) = (client(identities::controllers()), informers.clone());
+            parts::keep("the built-in controllers", move || {
+                controllers::start(own.clone(), &informers, offered.clone())
+            })
+        },
     ];
     Engines {
         tasks: engines

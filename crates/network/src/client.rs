@@ -5,7 +5,7 @@ use std::{
     net::{Ipv4Addr, SocketAddrV4},
     os::fd::{BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 
@@ -33,8 +33,12 @@ pub enum Error {
     Folder { folder: PathBuf, source: io::Error },
     #[error("cannot start `{}`", .binary.display())]
     Start { binary: PathBuf, source: io::Error },
-    #[error("the network process ended at once: {last_words}")]
-    Died { last_words: String },
+    #[error("the network process ended at once ({status}){}{last_words}", if last_words.is_empty() { "" } else { ": " })]
+    Died {
+        status: ExitStatus,
+        /// The end of its log.
+        last_words: String,
+    },
     #[error("the network process does not answer")]
     Silent(#[source] io::Error),
     #[error("no network process serves `{}`", .folder.display())]
@@ -73,6 +77,8 @@ pub enum Namespace<'fd> {
 pub struct Network {
     folder: PathBuf,
     description: Description,
+    /// How long its log was before it wrote into it, or when it was adopted.
+    log_start: u64,
 }
 
 impl Network {
@@ -85,6 +91,7 @@ impl Network {
         folder::create(folder).map_err(unprepared)?;
         options.write(folder).map_err(unprepared)?;
         let log = folder::log(folder).map_err(unprepared)?;
+        let log_start = folder::log_length(folder);
         let mut child = program
             .command()
             .arg("__network")
@@ -100,13 +107,16 @@ impl Network {
         let started = Instant::now();
         loop {
             match Self::adopt(folder).await {
-                Ok(network) if Some(network.description.pid) == child.id() => return Ok(network),
+                Ok(network) if Some(network.description.pid) == child.id() => {
+                    return Ok(Self { log_start, ..network });
+                }
                 Err(error) if started.elapsed() > START => return Err(error),
                 _ => {}
             }
-            if let Ok(Some(_)) = child.try_wait() {
+            if let Ok(Some(status)) = child.try_wait() {
                 return Err(Error::Died {
-                    last_words: folder::last_words(folder),
+                    status,
+                    last_words: folder::last_words(folder, log_start),
                 });
             }
             sleep(Duration::from_millis(1)).await;
@@ -126,6 +136,7 @@ impl Network {
             (Answer::Described(description), _) => Ok(Self {
                 folder: folder.to_owned(),
                 description,
+                log_start: folder::log_length(folder),
             }),
             _ => Err(Error::Confused),
         }
@@ -134,6 +145,16 @@ impl Network {
     /// What the process said of itself when it was started or adopted.
     pub fn description(&self) -> &Description {
         &self.description
+    }
+
+    /// Whether the process still runs, whether or not it answers.
+    pub fn is_alive(&self) -> bool {
+        folder::start_time(self.description.pid) == Some(self.description.start_time)
+    }
+
+    /// The end of what the process wrote into its log since it was started or adopted.
+    pub fn last_words(&self) -> String {
+        folder::last_words(&self.folder, self.log_start)
     }
 
     /// The user namespace that pods must be made in, unless the process has the rights of root.

@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io,
+    io::{self, Read as _, Seek as _, SeekFrom},
     os::{
         fd::AsRawFd,
         unix::fs::{DirBuilderExt, PermissionsExt},
@@ -62,10 +62,44 @@ pub(crate) fn log(folder: &Path) -> io::Result<File> {
     File::options().append(true).create(true).open(folder.join(LOG))
 }
 
-/// The last line of the log: why a process is no more.
-pub(crate) fn last_words(folder: &Path) -> String {
-    let text = fs::read_to_string(folder.join(LOG)).unwrap_or_default();
-    text.lines().next_back().unwrap_or_default().to_owned()
+/// How long the log is now.
+pub(crate) fn log_length(folder: &Path) -> u64 {
+    fs::metadata(folder.join(LOG)).map_or(0, |log| log.len())
+}
+
+/// The last lines of the log that were written after its first `start` bytes: why a process ended.
+pub(crate) fn last_words(folder: &Path, start: u64) -> String {
+    const LINES: usize = 3;
+    const MOST: u64 = 4096;
+    let read = || -> io::Result<Vec<u8>> {
+        let mut log = File::open(folder.join(LOG))?;
+        let end = log.metadata()?.len();
+        log.seek(SeekFrom::Start(start.max(end.saturating_sub(MOST)).min(end)))?;
+        let mut bytes = Vec::new();
+        log.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(without_time)
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines[lines.len().saturating_sub(LINES)..].join("; ")
+}
+
+/// A line of the log without its time: what is said twice is the same then.
+fn without_time(line: &str) -> &str {
+    let line = line.trim();
+    match line.split_once(' ') {
+        Some((time, rest))
+            if time.ends_with('Z') && time.starts_with(|first: char| first.is_ascii_digit()) =>
+        {
+            rest.trim_start()
+        }
+        _ => line,
+    }
 }
 
 pub(crate) fn read_state(folder: &Path) -> io::Result<Description> {

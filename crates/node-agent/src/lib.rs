@@ -33,7 +33,7 @@ pub use containers::{
     tier::{Decision, Tier},
 };
 pub use images::image_ownership;
-pub use node::name_of_this_machine;
+pub use node::{NETWORK_IS_STARTING, PART_FAILING, name_of_this_machine};
 pub use orphans::{Leftovers, leave_nothing_running};
 pub use service_table::{Cluster, table};
 

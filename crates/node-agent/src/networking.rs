@@ -1,4 +1,4 @@
-//! The pods' network as the agent has it: found or started, and started again when it dies.
+//! The pods' network as the agent has it: found or started, and started again when it dies. Each death is reported.
 
 use std::{
     collections::HashMap,
@@ -15,6 +15,7 @@ use std::{
 use containers::tier::Tier;
 use network::{Namespace, Network, Options};
 use parking_lot::{Mutex, RwLock};
+use reconcile::deaths;
 use this_program::Program;
 use tokio::{
     net::TcpStream,
@@ -24,7 +25,13 @@ use tokio::{
 use crate::{agent::Agent, causes::with_causes, folders::Folders};
 
 /// How often the network is asked whether it lives.
-const LOOK: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Why there is no network in the first moments.
+pub(crate) const NOT_STARTED: &str = "it has not been started yet";
+
+/// As reports name it.
+pub(crate) const PROCESS: &str = "the network process";
 
 pub(crate) struct Networking {
     program: Program,
@@ -44,7 +51,7 @@ impl Networking {
         Self {
             program,
             tier,
-            present: RwLock::new(Err("it has not been started yet".to_owned())),
+            present: RwLock::new(Err(NOT_STARTED.to_owned())),
             generation: watch::Sender::new(0),
             attached: Mutex::default(),
             is_doubted: AtomicBool::new(false),
@@ -69,6 +76,9 @@ impl Networking {
             (present.clone()?, *self.generation.borrow())
         };
         let attached = network.attach(uid, namespace).await;
+        if attached.as_ref().is_err_and(network::Error::is_of_process) {
+            self.doubt();
+        }
         self.attached.lock().insert(uid.to_owned(), generation);
         attached.map_err(|error| error.to_string())
     }
@@ -96,14 +106,19 @@ impl Networking {
     pub(crate) async fn dial(&self, network: &Network, to: SocketAddrV4) -> io::Result<TcpStream> {
         network.dial(to).await.map_err(|error| {
             if error.is_of_process() {
-                self.is_doubted.store(true, Ordering::Release);
-                self.doubt.notify_one();
+                self.doubt();
             }
             match error.kind() {
                 Some(kind) => io::Error::new(kind, error),
                 None => io::Error::other(error),
             }
         })
+    }
+
+    /// Has somebody look at once whether the network lives.
+    fn doubt(&self) {
+        self.is_doubted.store(true, Ordering::Release);
+        self.doubt.notify_one();
     }
 
     pub(crate) fn generations(&self) -> watch::Receiver<u64> {
@@ -127,6 +142,9 @@ impl Networking {
         };
         if let Err(error) = &found {
             tracing::error!(error = with_causes(error), "pods have no network");
+            if let network::Error::Died { .. } = error {
+                deaths::report(PROCESS, with_causes(error));
+            }
         }
         self.replace(found.map_err(|error| with_causes(&error)));
     }
@@ -160,19 +178,40 @@ pub(crate) async fn keep(agent: Arc<Agent>) {
     if !agent.networking.is_possible() {
         return;
     }
+    // In a row: a network that has lived for some looks is a good one.
+    let mut failures = 0;
     loop {
         tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(LOOK.max(deaths::pause(failures))) => {}
             () = agent.networking.doubt.notified() => {}
         }
         let is_well = match agent.networking.get() {
-            Ok(network) => network.describe().await.is_ok(),
+            Ok(network) => is_well(&network).await,
             Err(_) => false,
         };
         if is_well {
+            failures = 0;
             agent.networking.is_doubted.store(false, Ordering::Release);
-        } else {
-            agent.networking.start(&agent.folders).await;
+            continue;
         }
+        failures += 1;
+        agent.networking.start(&agent.folders).await;
     }
+}
+
+/// Whether a network answers. The death of one that did is reported.
+async fn is_well(network: &Network) -> bool {
+    let Err(error) = network.describe().await else {
+        return true;
+    };
+    if network.is_alive() {
+        tracing::error!(error = with_causes(&error), "the network does not answer");
+    } else {
+        let last_words = match network.last_words().as_str() {
+            "" => "it wrote nothing into its log; a signal may have ended it".to_owned(),
+            words => words.to_owned(),
+        };
+        deaths::report(PROCESS, last_words);
+    }
+    false
 }

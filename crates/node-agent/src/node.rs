@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use k8s_openapi::{
     api::{
         coordination::v1::{Lease, LeaseSpec},
-        core::v1::Node,
+        core::v1::{Node, ObjectReference},
     },
     apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, OwnerReference},
 };
@@ -17,8 +17,9 @@ use kube::{
     Api,
     api::{Patch, PatchParams, PostParams},
 };
-use reconcile::Key;
+use reconcile::{Key, Recorder, deaths};
 use serde_json::json;
+use tokio::sync::watch;
 
 use crate::agent::Agent;
 
@@ -33,6 +34,12 @@ const HEAD_START: Duration = Duration::from_secs(1);
 const LEASE_SECONDS: i32 = 40;
 const LEASES: &str = "kube-node-lease";
 
+/// Condition of a node that is true while parts of the cluster on it die again and again.
+pub const PART_FAILING: &str = "ClusterPartFailing";
+
+/// Reason of the condition NetworkUnavailable while the network of a node that has just started is not there yet.
+pub const NETWORK_IS_STARTING: &str = "NetworkIsStarting";
+
 /// The name of this machine as a Node may have it.
 pub fn name_of_this_machine() -> String {
     object::sanitized(&rustix::system::uname().nodename().to_string_lossy())
@@ -46,6 +53,7 @@ pub(crate) fn current(agent: &Agent) -> Arc<Node> {
 
 pub(crate) async fn keep_registered(agent: Arc<Agent>) {
     let mut network = agent.networking.generations();
+    let mut dead = Mourning::new(&agent);
     // A node that is only about to be ready would be marked as one that is not.
     let _ = tokio::time::timeout(HEAD_START, network.changed()).await;
     let mut registered = loop {
@@ -56,23 +64,76 @@ pub(crate) async fn keep_registered(agent: Arc<Agent>) {
         tokio::time::sleep(RETRY).await;
     };
     let mut written = tokio::time::Instant::now();
+    let mut failing = dead.failing();
+    let is_full = || facts::last_space(&agent.settings.data_dir).is_some();
+    let mut was_full = is_full();
     loop {
+        dead.report(&registered);
         if let Err(error) = renew(&agent, &registered).await {
             tracing::warn!(%error, "the node's lease is not renewed");
         }
         let is_news = tokio::select! {
             () = tokio::time::sleep(HEARTBEAT) => false,
             Ok(()) = network.changed() => true,
+            Ok(()) = dead.deaths.changed() => true,
         };
+        let is_news = is_news || failing != dead.failing() || was_full != is_full() || is_removed(&agent);
         if is_news || written.elapsed() >= STATUS_EVERY {
             match register(&agent).await {
                 Ok(node) => {
                     registered = node;
+                    (failing, was_full) = (dead.failing(), is_full());
                     written = tokio::time::Instant::now();
                 }
                 Err(error) => tracing::warn!(%error, "the node's status is not written"),
             }
         }
+    }
+}
+
+/// Whether the Node was removed from the API, though this machine is still here.
+fn is_removed(agent: &Agent) -> bool {
+    let nodes = &agent.followed.nodes;
+    nodes.get(&Key::new("", &agent.settings.node_name)).is_none()
+}
+
+/// Deaths of parts, reported as events of the node.
+struct Mourning {
+    deaths: watch::Receiver<deaths::Deaths>,
+    /// How many of them were reported.
+    reported: usize,
+    recorder: Recorder,
+}
+
+impl Mourning {
+    fn new(agent: &Agent) -> Self {
+        Self {
+            deaths: deaths::subscribe(),
+            reported: 0,
+            recorder: Recorder::on_node(agent.client.clone(), "kubelet", &agent.settings.node_name),
+        }
+    }
+
+    fn report(&mut self, node: &Node) {
+        let deaths = self.deaths.borrow_and_update();
+        // Events of nodes have the name in the place of the uid, as the kubelet writes them.
+        let about = Arc::new(ObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Node".to_owned()),
+            name: node.metadata.name.clone(),
+            uid: node.metadata.name.clone(),
+            ..ObjectReference::default()
+        });
+        for death in deaths.since(self.reported) {
+            let note = format!("{} died: {}", death.part, death.last_words);
+            self.recorder.warning(about.clone(), "ClusterPartDied", note);
+        }
+        self.reported = deaths.count();
+    }
+
+    fn failing(&self) -> Vec<&'static str> {
+        let failing = self.deaths.borrow().failing(Timestamp::now());
+        failing.into_iter().map(|part| part.part).collect()
     }
 }
 

@@ -5,6 +5,7 @@ pub mod amounts;
 mod cache;
 mod cached;
 mod closing;
+pub mod deaths;
 pub mod definitions;
 pub mod demands;
 mod events;

@@ -5,7 +5,10 @@ use std::{fmt::Display, future::Future, hash::Hash, sync::Arc, time::Duration};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::task::JoinSet;
 
-use crate::queue::{Outcome, Queue};
+use crate::{
+    deaths,
+    queue::{Outcome, Queue},
+};
 
 /// What is left to do for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +60,9 @@ where
     // A worker ends early only by a bug in a reconcile; the others would go on, one fewer.
     while let Some(ended) = tasks.join_next().await {
         if let Err(error) = ended
-            && error.is_panic()
+            && let Ok(panic) = error.try_into_panic()
         {
-            tracing::error!(controller = name, "a worker panicked and is replaced");
+            deaths::report(name, deaths::words_of_panic(&*panic));
             tasks.spawn(work(name, queue.clone(), reconcile.clone()));
         }
     }

@@ -2,14 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use super::{
-    follow::Heard,
-    terminal::{Printer, Waiting},
-};
+use super::{follow::Heard, patience::Patience, terminal::Printer};
 
 pub(crate) struct Audience {
     printer: Printer,
-    waiting: Waiting,
+    patience: Patience,
     has_heard: bool,
 }
 
@@ -17,7 +14,7 @@ impl Audience {
     pub(crate) fn new(printer: Printer) -> Self {
         Self {
             printer,
-            waiting: Waiting::new(),
+            patience: Patience::new(),
             has_heard: false,
         }
     }
@@ -25,21 +22,22 @@ impl Audience {
     pub(crate) fn hear(&mut self, heard: &Heard<'_>) -> ControlFlow<()> {
         match heard {
             Heard::Line { source, line } => {
-                self.waiting.clear();
+                self.patience.clear();
                 self.has_heard = true;
                 return self.printer.print(source, line);
             }
             Heard::Look { job, .. } => match job.waits_for().filter(|_| !self.has_heard) {
-                Some(what) => self.waiting.tell(&what),
-                None => self.waiting.clear(),
+                Some(what) => self.patience.wait(what, job),
+                None => self.patience.clear(),
             },
-            Heard::Lost { why } => self.waiting.tell(&format!("waiting for the cluster: {why}")),
+            Heard::Obstacles { causes } => self.patience.obstacles(causes),
+            Heard::Lost { why } => self.patience.lost(why),
         }
         ControlFlow::Continue(())
     }
 
     /// Makes room for other words.
     pub(crate) fn clear(&mut self) {
-        self.waiting.clear();
+        self.patience.clear();
     }
 }

@@ -3,11 +3,11 @@
 mod progress;
 mod tidying;
 
-use std::{ops::ControlFlow, path::Path, process::ExitCode};
+use std::{ops::ControlFlow, path::Path, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
-use tokio::task::spawn_blocking;
+use tokio::{task::spawn_blocking, time::timeout};
 
 use super::{
     departure::Departure,
@@ -20,7 +20,7 @@ use super::{
     wait_for, why,
 };
 use crate::{
-    Answer, Output, Surroundings, advised,
+    Answer, Output, Surroundings, advised, ailments,
     data_dir::{ClusterDir, DataDir},
     instance::Instance,
 };
@@ -28,6 +28,8 @@ use progress::{Learnt, Shown};
 
 const WORKERS: u32 = 4;
 const STEPS: u32 = 300;
+/// How long the job of the demo may take to go: its programs get half a minute to end.
+const TIDYING: Duration = Duration::from_secs(45);
 
 /// Train a small model with several workers on this machine, and tidy up
 ///
@@ -161,6 +163,10 @@ async fn train(
     if let Some(code) = departure.left_by() {
         return Ok(Outcome::Interrupted(code));
     }
+    if instance.tier.is_none() {
+        let ailment = ailments::without_pods(&cluster.command("down"), &cluster.command("up"));
+        return Err(advised(ailment.what, ailment.hint));
+    }
     let workers = workers(arguments.workers, instance)?;
     let program = std::env::current_exe().context("cannot find this program")?;
     let job = compose(&wish(arguments, name, workers, &program)?);
@@ -168,14 +174,21 @@ async fn train(
         .outlasted_by(submit(cluster, Framework::Pytorch.kind(), job))
         .await?;
     let outcome = watch(arguments, workers, cluster, &job, departure).await;
-    let removed = departure
-        .outlasted_by(async {
-            removal::ask_to_remove(cluster, &job).await?;
-            removal::wait_until_gone(cluster, &job).await
-        })
-        .await;
+    let removal = async {
+        removal::ask_to_remove(cluster, &job).await?;
+        removal::wait_until_gone(cluster, &job).await
+    };
+    // A cluster that could not start the job may be as unable to remove it.
+    let removal = timeout(TIDYING, removal);
+    let removed = departure.outlasted_by(removal).await;
     let outcome = outcome?;
-    removed?;
+    match removed {
+        Ok(removed) => removed?,
+        Err(_) => bail!(
+            "the job `{name}` could not be removed within {} s",
+            TIDYING.as_secs()
+        ),
+    }
     Ok(outcome)
 }
 
@@ -246,10 +259,17 @@ async fn watch(
     departure: &mut Departure,
 ) -> Result<Outcome> {
     let mut shown = Shown::new(workers, arguments.answer.output == Output::Text);
+    let mut obstacles = Vec::new();
     let hear = |heard: Heard<'_>| {
         match heard {
             Heard::Look { job, replicas } => shown.look(job, replicas),
             Heard::Line { line, .. } => shown.line(&String::from_utf8_lossy(&line.text)),
+            Heard::Obstacles { causes } => {
+                if shown.obstacles(causes) {
+                    obstacles = causes.to_vec();
+                    return ControlFlow::Break(());
+                }
+            }
             Heard::Lost { why } => shown.lost(why),
         }
         ControlFlow::Continue(())
@@ -274,6 +294,15 @@ async fn watch(
                 bail!("the training failed\n{}", why::as_text(&explanation));
             }
         },
+        Ok(Ending::Unheard) => {
+            let told: Vec<String> = obstacles.iter().map(why::sentence).collect();
+            let message = format!("the workers cannot start: {}", told.join("; "));
+            let hint = obstacles.into_iter().find_map(|cause| cause.advice);
+            Err(advised(
+                message,
+                hint.unwrap_or_else(|| cluster.command("status")),
+            ))
+        }
         Ok(_) => bail!("somebody else has stopped or removed `{}`", job.name()),
     }
 }

@@ -47,8 +47,8 @@ pub(crate) fn path_of_one(job: &Job) -> String {
 /// The job of that name (`digits`), of any kind or of the one that is named too (`pytorchjob/digits`).
 pub(crate) async fn find(cluster: &Cluster, reference: &str) -> Result<Job> {
     let (kinds, name) = meant(reference)?;
-    let looks = stream::iter(kinds).map(|kind| get(cluster, kind, name));
-    let looks: Vec<_> = looks.buffered(cluster.lanes()).collect().await;
+    let looks: Vec<_> = kinds.into_iter().map(|kind| get(cluster, kind, name)).collect();
+    let looks: Vec<_> = stream::iter(looks).buffered(cluster.lanes()).collect().await;
     let (mut found, forbidden) = sorted(looks)?;
     match (found.pop(), found.is_empty(), forbidden) {
         (Some(job), true, _) => Ok(job),

@@ -1,6 +1,7 @@
 //! Following a job: its output as it comes, what it waits for, and how it ends.
 
 mod choir;
+mod obstacles;
 mod queued;
 mod voice;
 
@@ -16,8 +17,10 @@ use super::{
     replicas::Replica,
     terminal::QUIET,
     watch::{Sight, Watch},
+    why::Cause,
 };
 use choir::{Choir, Silence};
+use obstacles::Obstacles;
 use queued::Queued;
 
 /// Whose output is followed.
@@ -55,6 +58,8 @@ pub(crate) enum Heard<'a> {
     Line { source: &'a Source, line: &'a Line },
     /// The job or its pods have changed.
     Look { job: &'a Job, replicas: &'a [Replica] },
+    /// What has kept pods from starting for a while; empty when nothing does.
+    Obstacles { causes: &'a [Cause] },
     /// The cluster is out of reach, and is looked for.
     Lost { why: &'a str },
 }
@@ -159,6 +164,7 @@ pub(crate) async fn follow(
     };
     // What is waited for is told after a while, though nothing happens then.
     let mut second_look = Some(Instant::now() + QUIET);
+    let mut obstacles = Obstacles::new(cluster);
     let (mut in_reach, mut queued) = (Some(cluster.api.clone()), Queued::default());
     loop {
         let now = Instant::now();
@@ -167,6 +173,7 @@ pub(crate) async fn follow(
             choir.deadline(),
             second_look,
             queued.deadline(),
+            obstacles.deadline().filter(|_| in_reach.is_some()),
         ];
         let deadline = deadlines.into_iter().flatten().min();
         let heard = tokio::select! {
@@ -181,8 +188,10 @@ pub(crate) async fn follow(
             sight = watch.next() => match sight? {
                 Sight::There { job, replicas, api } => {
                     in_reach = Some(api.clone());
+                    obstacles.reach(&api);
                     choir.reach(api);
                     (seen.job, seen.replicas) = (job, replicas);
+                    obstacles.notice(&seen.job, &seen.replicas);
                     hear(Heard::Look { job: &seen.job, replicas: &seen.replicas })
                 }
                 Sight::Lost { why } => {
@@ -195,6 +204,10 @@ pub(crate) async fn follow(
                     return Ok(Ending::Removed);
                 }
             },
+            found = obstacles.found() => match found {
+                Some(causes) => hear(Heard::Obstacles { causes: &causes }),
+                None => ControlFlow::Continue(()),
+            },
             () = sleep_until(deadline.unwrap_or(now)), if deadline.is_some() => {
                 match second_look.take_if(|time| *time <= Instant::now()) {
                     Some(_) => hear(Heard::Look { job: &seen.job, replicas: &seen.replicas }),
@@ -204,6 +217,9 @@ pub(crate) async fn follow(
         };
         if heard.is_break() {
             return Ok(Ending::Unheard);
+        }
+        if in_reach.is_some() {
+            obstacles.look(&seen.job);
         }
         choir.listen(&seen.job, &seen.replicas);
         let now = Instant::now();

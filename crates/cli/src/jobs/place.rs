@@ -7,6 +7,7 @@ use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
+use serde_json::Value;
 
 use super::api::Api;
 use crate::{
@@ -256,6 +257,16 @@ impl Cluster {
     pub(crate) fn command(&self, words: &str) -> String {
         format!("{} {words}{}", self.again.program, self.again.options)
     }
+}
+
+/// The nodes of the cluster of a kubeconfig.
+pub(crate) async fn nodes(kubeconfig: &Path) -> Result<Vec<Value>> {
+    let source = Source {
+        files: vec![kubeconfig.to_owned()],
+        context: None,
+    };
+    let (api, _) = source.open().await?;
+    Ok(api.list("/api/v1/nodes").await?.unwrap_or_default())
 }
 
 fn listed(surroundings: &Surroundings) -> Vec<PathBuf> {

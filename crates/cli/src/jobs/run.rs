@@ -5,6 +5,7 @@ mod attend;
 mod compose;
 mod ending;
 mod name;
+mod possible;
 mod submit;
 mod workspace;
 
@@ -56,8 +57,9 @@ Frameworks say how the nodes learn of each other:
 Ctrl-C detaches: the job goes on. `logs -f`, `ps`, `why`, `stop` and `rm` take its name.
 
 Exit codes: the program's own, that of the replica which failed first where there are several;
-126 it cannot be executed, 127 it is not found; 2 wrong usage; 125 it could not be run, or was removed; 130 detached by Ctrl-C, 129 or 143 by the
+126 it cannot be executed, 127 it is not found; 2 wrong usage; 125 it could not be run, can never run here, or was removed; 130 detached by Ctrl-C, 129 or 143 by the
 signals HUP or TERM; 143 also where the job was stopped"))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Arguments {
     /// How many nodes run the program
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -106,6 +108,10 @@ pub(crate) struct Arguments {
     /// Return when the job is accepted, and leave it running
     #[arg(short, long)]
     detach: bool,
+
+    /// Submit the job even if no node of the embedded cluster could ever run it, and wait for one that can
+    #[arg(long)]
+    wait: bool,
 
     /// Print the job as `--detach` would submit it instead of running it; nothing is started
     #[arg(long)]
@@ -165,6 +171,9 @@ fn try_to_run(arguments: &Arguments, surroundings: &Surroundings) -> Result<u8> 
     let job = compose(&wish);
     wait_for(async {
         let cluster = arguments.place.connect(surroundings).await?;
+        if !arguments.wait {
+            possible::check(&cluster, &job).await?;
+        }
         let job = submit(&cluster, wish.framework.kind(), job).await?;
         attend::attend(arguments, surroundings, &cluster, job).await
     })

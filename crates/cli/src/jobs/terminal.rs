@@ -2,6 +2,7 @@
 //! is plain lines.
 
 use std::{
+    collections::HashSet,
     io::{IsTerminal as _, Write as _},
     ops::ControlFlow,
     time::{Duration, Instant},
@@ -131,6 +132,8 @@ pub(crate) struct Waiting {
     told: String,
     is_terminal: bool,
     has_line: bool,
+    /// Lines that stand there already, where none can be replaced: two that alternate are not told without end.
+    lines: HashSet<String>,
 }
 
 impl Waiting {
@@ -140,6 +143,7 @@ impl Waiting {
             told: String::new(),
             is_terminal: std::io::stderr().is_terminal(),
             has_line: false,
+            lines: HashSet::new(),
         }
     }
 
@@ -155,6 +159,9 @@ impl Waiting {
             return;
         }
         what.clone_into(&mut self.told);
+        if !self.is_terminal && !self.lines.insert(what.to_owned()) {
+            return;
+        }
         let mut stderr = std::io::stderr().lock();
         // Nobody may be looking, which is no reason to stop.
         let _ = if self.is_terminal {
@@ -171,5 +178,6 @@ impl Waiting {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
         self.told.clear();
+        self.lines.clear();
     }
 }

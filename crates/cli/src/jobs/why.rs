@@ -3,6 +3,7 @@
 mod causes;
 mod exits;
 mod observe;
+mod of_cluster;
 mod of_job;
 mod of_message;
 mod of_pod;
@@ -19,7 +20,8 @@ use super::{
     place::{self, Cluster, Place},
 };
 use crate::{Answer, Output, Surroundings};
-use causes::{Class, Explanation, explain};
+pub(crate) use causes::{Cause, Class};
+use causes::{Explanation, explain};
 
 /// Tell why a job waits, fails or is restarted, and what to do about it
 ///
@@ -97,11 +99,7 @@ pub(crate) fn as_text(explanation: &Explanation) -> String {
         };
     }
     for (index, cause) in explanation.causes.iter().enumerate() {
-        let who = match cause.who.as_slice() {
-            [] => String::new(),
-            names => format!("{}: ", listed(names)),
-        };
-        text += &format!("\n{}. {who}{}\n", index + 1, cause.what);
+        text += &format!("\n{}. {}\n", index + 1, sentence(cause));
         if let Some(advice) = &cause.advice {
             text += &format!("   hint: {advice}\n");
         }
@@ -113,6 +111,14 @@ pub(crate) fn as_text(explanation: &Explanation) -> String {
         );
     }
     text
+}
+
+/// A cause with the pods that it is about.
+pub(crate) fn sentence(cause: &Cause) -> String {
+    match cause.who.as_slice() {
+        [] => cause.what.clone(),
+        names => format!("{}: {}", listed(names), cause.what),
+    }
 }
 
 /// `worker-0, worker-1 and 6 more`.

@@ -8,14 +8,14 @@ use crate::{until, with_clusters};
 fn every_cause_is_found_and_told_with_what_to_do() {
     with_clusters(|_, shell| {
         shell.ok("trainyard run --detach --name pulls --image nowhere.invalid/app:1 -- train");
-        shell.ok("trainyard run --detach --name large --nodes 2 --cpus 4000 -- train");
+        shell.ok("trainyard run --detach --wait --name large --nodes 2 --cpus 4000 -- train");
         shell.run("trainyard run --name crashes -- sh -c 'echo all is lost; exit 3'");
         shell.ok("trainyard run --detach --name absent -- no-such-program");
 
         let pulls = until(
             shell,
             "trainyard why pulls",
-            "its image `nowhere.invalid/app:1` cannot be had",
+            "the image `nowhere.invalid/app:1` cannot be pulled",
         );
         assert_eq!(pulls.code, 1);
         assert!(
@@ -26,7 +26,9 @@ fn every_cause_is_found_and_told_with_what_to_do() {
 
         let large = until(shell, "trainyard why pytorchjob/large", "Insufficient cpu");
         assert!(
-            large.stdout.contains("hint: ask for less CPU"),
+            large
+                .stdout
+                .contains("hint: a pod asks for 4k CPU, and no node of the cluster has more than"),
             "{}",
             large.stdout
         );

@@ -7,6 +7,7 @@ mod following;
 mod mistakes;
 mod rendering;
 mod running;
+mod waiting;
 
 use std::path::Path;
 

@@ -17,7 +17,7 @@ fn a_second_process_is_refused() {
     each_tier(async |tier| {
         let world = World::start(tier).await;
         let refused = Network::start(&Program::at(&world.binary), &world.folder, &Options::default()).await;
-        let Err(Error::Died { last_words }) = refused else {
+        let Err(Error::Died { last_words, .. }) = refused else {
             panic!("two processes serve one folder")
         };
         assert!(

@@ -58,6 +58,15 @@ fn storage(path: &Path) -> u64 {
     rustix::fs::statvfs(path).map_or(0, |disk| disk.f_blocks * disk.f_frsize)
 }
 
+/// The free space of the disk of a folder, where that is so little that no pod can work; `None` where there is more, or
+/// where that is not known.
+pub(crate) fn last_space(path: &Path) -> Option<u64> {
+    /// As little as the store and the files of one pod need.
+    const LEAST: u64 = 1 << 20;
+    let disk = rustix::fs::statvfs(path).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize)).filter(|free| *free < LEAST)
+}
+
 /// The address from which this machine would reach others. No packet is sent.
 fn address() -> IpAddr {
     let route = || {

@@ -13,10 +13,13 @@ use k8s_openapi::{
         apis::meta::v1::{ObjectMeta, Time},
     },
 };
+use reconcile::deaths::{self, Failing};
 
+use super::{NETWORK_IS_STARTING, PART_FAILING, facts::last_space};
 use crate::{
     agent::Agent,
     gpus::{Advertisement, Pool, RESOURCE},
+    networking::NOT_STARTED,
 };
 
 /// The release whose behaviour we follow; clients decide by it.
@@ -171,6 +174,7 @@ fn conditions(agent: &Agent, known: Option<&Node>, now: Timestamp) -> Vec<NodeCo
     };
     let network = match no_network {
         None => ("False", "NetworkIsUp", "pods have a network".to_owned()),
+        Some(problem) if problem == NOT_STARTED => ("True", NETWORK_IS_STARTING, problem),
         Some(problem) => ("True", "NetworkIsDown", problem),
     };
     let all = [
@@ -184,11 +188,21 @@ fn conditions(agent: &Agent, known: Option<&Node>, now: Timestamp) -> Vec<NodeCo
         ),
         (
             "DiskPressure",
-            (
-                "False",
-                "KubeletHasNoDiskPressure",
-                "kubelet has no disk pressure".to_owned(),
-            ),
+            match last_space(&agent.settings.data_dir) {
+                None => (
+                    "False",
+                    "KubeletHasNoDiskPressure",
+                    "kubelet has no disk pressure".to_owned(),
+                ),
+                Some(free) => (
+                    "True",
+                    "KubeletHasDiskPressure",
+                    format!(
+                        "the disk of `{}` is full: {free} bytes are free",
+                        agent.settings.data_dir.display()
+                    ),
+                ),
+            },
         ),
         (
             "PIDPressure",
@@ -199,6 +213,7 @@ fn conditions(agent: &Agent, known: Option<&Node>, now: Timestamp) -> Vec<NodeCo
             ),
         ),
         ("NetworkUnavailable", network),
+        (PART_FAILING, failing(&deaths::subscribe().borrow().failing(now))),
         ("Ready", ready),
     ];
     all.into_iter()
@@ -211,6 +226,26 @@ fn conditions(agent: &Agent, known: Option<&Node>, now: Timestamp) -> Vec<NodeCo
             last_transition_time: since(known, kind, status).or(Some(Time(now))),
         })
         .collect()
+}
+
+/// The condition of the parts of the cluster.
+fn failing(parts: &[Failing]) -> (&'static str, &'static str, String) {
+    let told = parts.iter().map(|part| {
+        let Failing {
+            part,
+            count,
+            last_words,
+        } = part;
+        format!("{part} died {count} times in the last 10 minutes, the last time with: {last_words}")
+    });
+    match told.collect::<Vec<_>>().as_slice() {
+        [] => (
+            "False",
+            "ClusterPartsRun",
+            "every part of the cluster runs".to_owned(),
+        ),
+        told => ("True", "ClusterPartDiesAgainAndAgain", told.join("; ")),
+    }
 }
 
 /// When a condition came to be as it is.

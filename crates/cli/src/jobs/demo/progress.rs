@@ -1,6 +1,11 @@
 //! What the demo shows on the way: workers that start, and what they have learnt so far.
 
-use crate::jobs::{job::Job, replicas::Replica, terminal::Waiting};
+use std::time::Duration;
+
+use crate::jobs::{job::Job, patience::Patience, replicas::Replica, why::Cause};
+
+/// What stands in the way of the workers for so long does not go away by itself.
+const GIVE_UP: Duration = Duration::from_secs(8);
 
 /// What was learnt in the end.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,7 +19,7 @@ pub(super) struct Shown {
     workers: u32,
     prints: bool,
     running: usize,
-    waiting: Waiting,
+    patience: Patience,
     learnt: Option<Learnt>,
 }
 
@@ -24,7 +29,7 @@ impl Shown {
             workers,
             prints,
             running: 0,
-            waiting: Waiting::new(),
+            patience: Patience::new(),
             learnt: None,
         }
     }
@@ -34,7 +39,7 @@ impl Shown {
     }
 
     pub(super) fn clear(&mut self) {
-        self.waiting.clear();
+        self.patience.clear();
     }
 
     pub(super) fn look(&mut self, job: &Job, replicas: &[Replica]) {
@@ -45,7 +50,7 @@ impl Shown {
         if running > self.running {
             self.running = running;
             let done = running == self.workers as usize;
-            self.waiting.clear();
+            self.patience.clear();
             eprintln!(
                 "{running} of {} workers run{}",
                 self.workers,
@@ -56,12 +61,18 @@ impl Shown {
             && !what.ends_with("pods run")
             && self.running < self.workers as usize
         {
-            self.waiting.tell(&what);
+            self.patience.wait(what, job);
         }
     }
 
+    /// Whether there is no use in waiting any longer.
+    pub(super) fn obstacles(&mut self, causes: &[Cause]) -> bool {
+        self.patience.obstacles(causes);
+        self.patience.obstructed_for().is_some_and(|time| time >= GIVE_UP)
+    }
+
     pub(super) fn lost(&mut self, why: &str) {
-        self.waiting.tell(&format!("waiting for the cluster: {why}"));
+        self.patience.lost(why);
     }
 
     /// One line of the trainer.
@@ -69,7 +80,7 @@ impl Shown {
         let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         match word {
             "learnt" if self.prints => {
-                self.waiting.clear();
+                self.patience.clear();
                 println!("{}", step(rest));
             }
             "examined" => self.learnt = learnt(rest),

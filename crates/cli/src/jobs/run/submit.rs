@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use resources::Kind;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    advised,
-    jobs::{find, job::Job, place::Cluster},
+    advised, ailments,
+    instance::Instance,
+    jobs::{api::escaped, find, job::Job, place::Cluster},
 };
 
 /// How long a cluster that has just started may take until it knows the kinds of jobs.
@@ -40,6 +41,15 @@ pub(crate) async fn submit(cluster: &Cluster, kind: &'static Kind, job: Value) -
     loop {
         match cluster.api.create(&path, &job).await {
             Ok(object) => return Ok(Job { kind, object }),
+            Err(error) if error.is_absent() && lacks_namespace(cluster).await => {
+                return Err(advised(
+                    format!("there is no namespace `{}`", cluster.namespace),
+                    format!(
+                        "make it with `kubectl create namespace {}`, or name another with `-n NAME`",
+                        cluster.namespace
+                    ),
+                ));
+            }
             Err(error) if error.is_absent() && cluster.embedded.is_none() => {
                 return Err(advised(
                     format!(
@@ -52,7 +62,21 @@ pub(crate) async fn submit(cluster: &Cluster, kind: &'static Kind, job: Value) -
             Err(error) if error.is_absent() && Instant::now() < deadline => {
                 sleep(Duration::from_millis(50)).await;
             }
-            Err(error) => return Err(error).context("the job was refused"),
+            Err(error) => {
+                let dir = cluster.embedded.as_ref().map(Instance::dir);
+                return Err(match dir.and_then(ailments::of_disk) {
+                    Some(ailment) => advised(
+                        format!("the job was not taken: {error}\n  because: {}", ailment.what),
+                        ailment.hint,
+                    ),
+                    None => anyhow::Error::from(error).context("the job was refused"),
+                });
+            }
         }
     }
+}
+
+async fn lacks_namespace(cluster: &Cluster) -> bool {
+    let path = format!("/api/v1/namespaces/{}", escaped(&cluster.namespace));
+    matches!(cluster.api.find(&path).await, Ok(None))
 }

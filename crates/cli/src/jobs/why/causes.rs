@@ -1,12 +1,15 @@
 //! From what was observed to causes, the most telling first. Pure.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{of_job, of_message, of_pod, subject::Subject};
-use crate::jobs::job::{State, text};
+use super::{of_cluster, of_job, of_message, of_pod, subject::Subject};
+use crate::{
+    ailments::Ailment,
+    jobs::job::{State, text},
+};
 
 /// Everything that is known about something.
 #[derive(Debug)]
@@ -20,6 +23,11 @@ pub(super) struct Observed {
     pub(super) claims: Vec<Value>,
     pub(super) quotas: Vec<Value>,
     pub(super) events: Vec<Value>,
+    /// The nodes of the cluster; `None` where they may not be looked at.
+    pub(super) nodes: Option<Vec<Value>>,
+    /// Names of the StorageClasses; `None` where they may not be looked at.
+    pub(super) classes: Option<Vec<String>>,
+    pub(super) machine: Option<Machine>,
     /// What a queue has of it, where it stands in one.
     pub(super) workload: Option<Value>,
     /// The last line that the programs of pods have printed, by the name of the pod.
@@ -36,9 +44,21 @@ impl Observed {
     }
 }
 
+/// This machine, where the cluster is its own.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    pub(super) dir: PathBuf,
+    /// Whether the cluster was started to run pods.
+    pub(super) runs_pods: bool,
+    /// What is wrong with the disk of its directory.
+    pub(super) disk: Option<Ailment>,
+}
+
 /// What kind of cause it is, in the order in which they are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
+    /// The cluster itself is ill: its disk, its nodes, or the parts that run it.
+    Cluster,
     /// The API or the operator does not take it as it is.
     Refused,
     /// A program ended as it should not.
@@ -60,6 +80,7 @@ pub(crate) enum Class {
 impl Class {
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Cluster => "Cluster",
             Self::Refused => "Refused",
             Self::Failed => "Failed",
             Self::NotStarted => "NotStarted",
@@ -79,6 +100,8 @@ pub(crate) struct Cause {
     pub(crate) who: Vec<String>,
     pub(crate) what: String,
     pub(crate) advice: Option<String>,
+    /// What stays the same while the words change: of two causes about the same, the second is no news.
+    topic: Option<String>,
 }
 
 impl Cause {
@@ -88,7 +111,20 @@ impl Cause {
             who: Vec::new(),
             what: what.into(),
             advice: None,
+            topic: None,
         }
+    }
+
+    pub(super) fn about(mut self, topic: impl Into<String>) -> Self {
+        self.topic = Some(topic.into());
+        self
+    }
+
+    /// By what it is known as one that was told before: numbers come and go.
+    pub(crate) fn topic(&self) -> String {
+        let topic = self.topic.as_deref().unwrap_or(&self.what);
+        let words = topic.chars().filter(|character| !character.is_ascii_digit());
+        format!("{}: {}", self.class.name(), words.collect::<String>())
     }
 
     pub(super) fn of(mut self, who: &str) -> Self {
@@ -127,9 +163,15 @@ impl Explanation {
 /// Joins every cause. `command` makes commands about the same cluster of words.
 pub(super) fn explain(observed: &Observed, command: &dyn Fn(&str) -> String) -> Explanation {
     let subject = &observed.subject;
-    let mut causes = of_job::causes(observed, command);
+    let mut causes = of_cluster::causes(observed, command);
+    let is_ill = !causes.is_empty();
+    causes.extend(of_job::causes(observed, command));
     for (name, pod) in &observed.pods {
         causes.extend(of_pod::causes(name, pod, observed, command));
+    }
+    if is_ill {
+        // The scheduler says the same by the taints of the nodes.
+        causes.retain(|cause| !of_cluster::accounts_for(cause));
     }
     if !subject.has_succeeded() {
         causes.extend(warnings(observed, &causes));
@@ -176,6 +218,9 @@ fn warnings(observed: &Observed, told: &[Cause]) -> Vec<Cause> {
             continue;
         };
         let is_told = told.iter().any(|cause| {
+            if cause.class == Class::Cluster {
+                return of_cluster::EXPLAINED.contains(&reason);
+            }
             let is_about_it = cause.who.is_empty() || who.pod().is_none_or(|who| cause.who.contains(who));
             is_about_it && accounts_for(cause.class, reason)
         });
@@ -188,7 +233,11 @@ fn warnings(observed: &Observed, told: &[Cause]) -> Vec<Cause> {
                 Class::Refused if is_complete(&observed.subject) => Class::Warned,
                 class => class,
             };
-            let cause = Cause::new(class, format!("{reason}: {message}"));
+            let cause = Cause::new(class, format!("{reason}: {message}")).about(reason);
+            let cause = match advice(reason, message) {
+                Some(advice) => cause.advise(advice),
+                None => cause,
+            };
             found.push(match who.pod() {
                 Some(pod) => cause.of(pod),
                 None => cause,
@@ -231,8 +280,9 @@ fn whom(observed: &Observed, event: &Value) -> Option<About> {
         return Some(About::Whole);
     }
     let (name, pod) = observed.pods.iter().find(|(_, pod)| is(pod))?;
-    let is_past = matches!(text(&pod["status"]["phase"]), "Succeeded" | "Running");
-    (!is_past).then(|| About::Pod(name.clone()))
+    let has_started = matches!(text(&pod["status"]["phase"]), "Succeeded" | "Running");
+    let has_place = event["reason"] == "FailedScheduling" && !text(&pod["spec"]["nodeName"]).is_empty();
+    (!has_started && !has_place).then(|| About::Pod(name.clone()))
 }
 
 /// Whether a cause says what a warning of this reason would say.
@@ -246,6 +296,26 @@ fn accounts_for(class: Class, reason: &str) -> bool {
         reason if is_refusal(reason) => class == Class::Refused,
         _ => class == Class::Failed || class == Class::Refused,
     }
+}
+
+/// What to do about a warning.
+fn advice(reason: &str, message: &str) -> Option<&'static str> {
+    Some(match reason {
+        "FailedMount" if message.contains("hostPath type check failed") => {
+            "the path of a hostPath volume is looked for on the node: correct it in the manifest, or make it there"
+        }
+        "FailedMount" if message.to_lowercase().contains("nfs") || message.contains("mount.nfs") => {
+            "check that the NFS server answers from the node, and that it exports the path to it"
+        }
+        "FailedMount" | "FailedAttachVolume" => {
+            "the volume is tried again; correct what it names in the manifest, or make that"
+        }
+        "FailedCreatePodSandBox" => {
+            "it is tried again; `trainyard status` shows whether all parts of the embedded cluster run"
+        }
+        "FailedScheduling" => "`kubectl describe nodes` shows what there is",
+        _ => return None,
+    })
 }
 
 fn classed(reason: &str, message: &str) -> Class {

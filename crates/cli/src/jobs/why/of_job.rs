@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{
     causes::{Cause, Class, Observed},
     observe::QUOTAS,
-    of_message, of_queue,
+    of_message, of_pod, of_queue,
     subject::Subject,
 };
 use crate::jobs::{
@@ -20,13 +20,15 @@ use crate::jobs::{
 };
 
 /// An operator takes notice of a job within moments.
-const UNNOTICED: SignedDuration = SignedDuration::from_secs(5);
+const UNNOTICED: SignedDuration = SignedDuration::from_secs(3);
+
+pub(super) const UNNOTICED_WORDS: &str = "no operator has taken notice of it";
 
 pub(super) fn causes(observed: &Observed, command: &dyn Fn(&str) -> String) -> Vec<Cause> {
     let mut causes = Vec::new();
     match &observed.subject {
         Subject::Job(job) => of_training_job(job, observed, command, &mut causes),
-        Subject::Other { object, .. } => of_other(&observed.subject, object, &mut causes),
+        Subject::Other { object, .. } => of_other(observed, object, &mut causes),
     }
     causes.extend(refused_creation(observed));
     causes
@@ -73,7 +75,7 @@ fn of_training_job(
     } else if job.state() == State::New {
         let age = job.created().map(|created| observed.now.duration_since(created));
         if age.is_some_and(|age| age > UNNOTICED) {
-            let cause = Cause::new(Class::Held, "no operator has taken notice of it");
+            let cause = Cause::new(Class::Held, UNNOTICED_WORDS);
             causes.push(cause.advise(
                 "`trainyard operator` looks after training jobs; the embedded cluster has it built in",
             ));
@@ -107,7 +109,8 @@ fn restarts(job: &Job, observed: &Observed) -> Option<Cause> {
     Some(Cause::new(Class::Restarted, what))
 }
 
-fn of_other(subject: &Subject, object: &Value, causes: &mut Vec<Cause>) {
+fn of_other(observed: &Observed, object: &Value, causes: &mut Vec<Cause>) {
+    let subject = &observed.subject;
     match subject.kind() {
         "Job" if object["spec"]["suspend"] == true => {
             causes.push(Cause::new(Class::Held, "it is suspended (spec.suspend)"));
@@ -119,11 +122,16 @@ fn of_other(subject: &Subject, object: &Value, causes: &mut Vec<Cause>) {
         }
         "PersistentVolumeClaim" if object["status"]["phase"] == "Pending" => {
             let class = text(&object["spec"]["storageClassName"]);
-            let what = match class {
-                "" => "no volume fits it, and it names no StorageClass that would make one".to_owned(),
-                class => format!("no volume fits it, and none was made by StorageClass `{class}`"),
-            };
-            causes.push(Cause::new(Class::Unplaced, what));
+            causes.push(match class {
+                "" => Cause::new(
+                    Class::Unplaced,
+                    "no volume fits it, and it names no StorageClass that would make one",
+                ),
+                class => of_pod::missing_class("it", class, observed).unwrap_or_else(|| {
+                    let what = format!("no volume fits it, and none was made by StorageClass `{class}`");
+                    Cause::new(Class::Unplaced, what)
+                }),
+            });
         }
         _ => {}
     }

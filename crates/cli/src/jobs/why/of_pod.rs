@@ -7,7 +7,7 @@ use super::{
     exits,
     observe::CLAIMS,
 };
-use crate::jobs::job::text;
+use crate::jobs::{job::text, room};
 
 pub(super) fn causes(
     name: &str,
@@ -34,7 +34,16 @@ pub(super) fn causes(
         causes.push(of_node(reason, text(&status["message"])));
     }
     if let Some(message) = unscheduled(status).filter(|message| !is_about_claims(message, &causes)) {
-        causes.push(Cause::new(Class::Unplaced, format!("it has no node: {message}")).advise(room(message)));
+        let size = room::size(&pod["spec"]);
+        let nodes = observed.nodes.as_deref().unwrap_or_default();
+        let what = format!("it has no node: {message}");
+        let cause = match room::shortage(&size, 1, nodes) {
+            Some(shortage) => {
+                Cause::new(Class::Unplaced, what).advise(format!("{}: {}", shortage.what, shortage.advice))
+            }
+            None => Cause::new(Class::Unplaced, what).advise(advice_on_room(message)),
+        };
+        causes.push(cause);
     }
     causes.into_iter().map(|cause| cause.of(name)).collect()
 }
@@ -126,11 +135,13 @@ fn waits(pod: &Value, container: &Value) -> Option<Cause> {
         | "RegistryUnavailable" => {
             let cause = Cause::new(
                 Class::NotStarted,
-                format!("its image `{image}` cannot be had: {reason}: {message}"),
+                format!("the image `{image}` cannot be pulled: {reason}: {message}"),
             );
-            cause.advise(
-                "check the name, and `imagePullSecrets` where it is private; `trainyard image import FILE` brings one without a registry, and `host` is this machine's own file system",
-            )
+            let mut advice = "check the name, and `imagePullSecrets` where it is private; `trainyard image import FILE` brings one without a registry, and `host` is this machine's own file system".to_owned();
+            if always_pulls(pod, text(&container["name"])) {
+                advice += "; an image that was imported is pulled all the same while `imagePullPolicy` is `Always`: set it to `IfNotPresent`";
+            }
+            cause.about(format!("image {image}")).advise(advice)
         }
         "CreateContainerConfigError" if message.contains("not found") => {
             let cause = Cause::new(
@@ -150,6 +161,15 @@ fn waits(pod: &Value, container: &Value) -> Option<Cause> {
             cause.advise("check the command, the user and the volumes of the container")
         }
     })
+}
+
+fn always_pulls(pod: &Value, container: &str) -> bool {
+    let lists = ["initContainers", "containers"];
+    let containers = lists
+        .into_iter()
+        .flat_map(|list| pod["spec"][list].as_array().into_iter().flatten());
+    let mut own = containers.filter(|candidate| candidate["name"] == container);
+    own.any(|container| container["imagePullPolicy"] == "Always")
 }
 
 /// A pod that its node has refused or ended.
@@ -189,7 +209,7 @@ fn is_about_claims(message: &str, causes: &[Cause]) -> bool {
     message.contains("persistentvolumeclaim") && causes.iter().any(|cause| cause.class == Class::Missing)
 }
 
-fn room(message: &str) -> &'static str {
+fn advice_on_room(message: &str) -> &'static str {
     match message {
         message if message.contains("pod group") => {
             "the pods of a job are placed together or not at all; the others wait for something themselves"
@@ -241,6 +261,10 @@ fn claim(name: &str, observed: &Observed) -> Option<Cause> {
     if phase == "Bound" {
         return None;
     }
+    let class = text(&found["spec"]["storageClassName"]);
+    if let Some(cause) = missing_class(&format!("its volume claim `{name}`"), class, observed) {
+        return Some(cause);
+    }
     let uid = text(&found["metadata"]["uid"]);
     let said = observed
         .events
@@ -259,4 +283,30 @@ fn claim(name: &str, observed: &Observed) -> Option<Cause> {
     Some(cause.advise(format!(
         "check its size and its StorageClass: `kubectl describe pvc {name}`"
     )))
+}
+
+/// A claim whose StorageClass the cluster does not have: no volume is ever made for it.
+pub(super) fn missing_class(claim: &str, class: &str, observed: &Observed) -> Option<Cause> {
+    let classes = observed.classes.as_ref()?;
+    if class.is_empty() || classes.iter().any(|known| known == class) {
+        return None;
+    }
+    let there = match classes.as_slice() {
+        [] => "none".to_owned(),
+        classes => format!("`{}`", classes.join("`, `")),
+    };
+    let what =
+        format!("{claim} asks for StorageClass `{class}`, which the cluster does not have (it has {there})");
+    let advice = if observed.machine.is_some() {
+        let kept: String = classes
+            .iter()
+            .map(|class| format!(" --storage-class {class}"))
+            .collect();
+        format!(
+            "name one of these in the claim, or start the cluster with `trainyard up{kept} --storage-class {class}`"
+        )
+    } else {
+        "name one of these in the claim, or make a StorageClass of that name".to_owned()
+    };
+    Some(Cause::new(Class::Missing, what).advise(advice))
 }

@@ -23,6 +23,9 @@ fn observed(job: Value, pods: &[(&str, Value)]) -> Observed {
         claims: Vec::new(),
         quotas: Vec::new(),
         events: Vec::new(),
+        nodes: None,
+        classes: None,
+        machine: None,
         workload: None,
         last_lines: BTreeMap::new(),
         unseen: Vec::new(),
@@ -78,7 +81,7 @@ fn an_image_that_cannot_be_had_is_told_once_for_all_pods() {
         "type": "Warning", "reason": "Failed", "message": "Failed to pull image",
         "involvedObject": {"uid": "worker-0"},
     })];
-    let what = "its image `nowhere/app:1` cannot be had: ImagePullBackOff: Back-off pulling image";
+    let what = "the image `nowhere/app:1` cannot be pulled: ImagePullBackOff: Back-off pulling image";
     assert!(check(&observed, &[("master-0,worker-0", what)]).is_trouble());
 }
 
@@ -255,4 +258,106 @@ fn what_may_not_be_looked_at_is_not_said_to_be_missing() {
         ),
         "{text}"
     );
+}
+
+fn unplaced(message: &str, spec: Value) -> Value {
+    let condition = json!({"type": "PodScheduled", "status": "False", "message": message});
+    json!({"spec": spec, "status": {"phase": "Pending", "conditions": [condition]}})
+}
+
+#[test]
+fn a_node_that_is_ill_is_the_cause_and_not_its_taint() {
+    let message =
+        "0/1 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/not-ready: }.";
+    let mut observed = observed(state("Created"), &[("worker-0", unplaced(message, json!({})))]);
+    let condition = json!({"type": "NetworkUnavailable", "status": "True", "message": "it ended at once"});
+    observed.nodes = Some(vec![
+        json!({"metadata": {"name": "desk"}, "status": {"conditions": [condition]}}),
+    ]);
+    observed.events = vec![json!({
+        "type": "Warning", "reason": "FailedScheduling", "message": message,
+        "involvedObject": {"uid": "worker-0"},
+    })];
+    let explanation = check(
+        &observed,
+        &[("", "pods on node `desk` have no network: it ended at once")],
+    );
+    assert_eq!(explanation.causes[0].class, Class::Cluster);
+}
+
+#[test]
+fn a_node_that_is_ill_is_no_cause_where_another_is_well() {
+    let running = json!({"spec": {"nodeName": "well"}, "status": {"phase": "Pending"}});
+    let mut observed = observed(state("Created"), &[("worker-0", running)]);
+    let node = |name: &str, ready: &str| json!({"metadata": {"name": name}, "status": {"conditions": [{"type": "Ready", "status": ready}]}});
+    observed.nodes = Some(vec![node("well", "True"), node("ill", "False")]);
+    check(&observed, &[]);
+    observed.nodes = Some(vec![node("other", "True"), node("well", "Unknown")]);
+    check(&observed, &[("", "node `well` is not ready: ")]);
+}
+
+#[test]
+fn a_pod_larger_than_any_node_is_not_told_to_wait_for_others() {
+    let limits = json!({"containers": [{"resources": {"limits": {"cpu": "64"}}}]});
+    let pod = unplaced("0/1 nodes are available: 1 Insufficient cpu.", limits);
+    let mut observed = observed(state("Created"), &[("worker-0", pod)]);
+    let small = json!({
+        "metadata": {"name": "desk"},
+        "status": {"allocatable": {"cpu": "2"}, "conditions": [{"type": "Ready", "status": "True"}]},
+    });
+    observed.nodes = Some(vec![small]);
+    let what = "it has no node: 0/1 nodes are available: 1 Insufficient cpu.";
+    let advice = |observed: &Observed| {
+        check(observed, &[("worker-0", what)]).causes[0]
+            .advice
+            .clone()
+            .unwrap()
+    };
+    assert_eq!(
+        advice(&observed),
+        "a pod asks for 64 CPU, and no node of the cluster has more than 2: ask for at most 2 (`trainyard run --cpus`), or use a cluster with larger nodes"
+    );
+    if let Some(nodes) = &mut observed.nodes {
+        nodes[0]["status"]["allocatable"]["cpu"] = json!("96");
+    }
+    assert!(advice(&observed).contains("wait for others to end"));
+}
+
+#[test]
+fn a_claim_of_a_class_that_is_not_there_names_the_class_and_those_that_are() {
+    let volume = json!({"name": "v", "persistentVolumeClaim": {"claimName": "data"}});
+    let pod = json!({"spec": {"volumes": [volume]}, "status": {"phase": "Pending"}});
+    let mut observed = observed(state("Created"), &[("worker-0", pod)]);
+    observed.claims = vec![json!({
+        "metadata": {"name": "data"}, "spec": {"storageClassName": "aws-efs"}, "status": {"phase": "Pending"},
+    })];
+    observed.classes = Some(vec!["standard".to_owned()]);
+    let what = "its volume claim `data` asks for StorageClass `aws-efs`, which the cluster does not have (it has `standard`)";
+    let explanation = check(&observed, &[("worker-0", what)]);
+    assert_eq!(explanation.causes[0].class, Class::Missing);
+}
+
+#[test]
+fn what_the_scheduler_said_before_a_pod_had_its_place_is_over() {
+    let placed = json!({"spec": {"nodeName": "desk"}, "status": {"phase": "Pending"}});
+    let mut observed = observed(state("Created"), &[("worker-0", placed)]);
+    observed.events = vec![json!({
+        "type": "Warning", "reason": "FailedScheduling", "message": "pod group needs 3 pods and has 1",
+        "involvedObject": {"uid": "worker-0"},
+    })];
+    check(&observed, &[]);
+}
+
+#[test]
+fn causes_that_differ_in_numbers_or_in_how_a_pull_fails_are_one_topic() {
+    let topic = |reason: &str, message: &str| {
+        let observed = observed(state("Created"), &[("worker-0", waiting(reason, message))]);
+        explain(&observed, &|words| words.to_owned()).causes[0].topic()
+    };
+    assert_eq!(
+        topic("ErrImagePull", "no such host"),
+        topic("ImagePullBackOff", "Back-off pulling image")
+    );
+    let cause = |count: u32| Cause::new(Class::Unplaced, format!("0/{count} nodes are available"));
+    assert_eq!(cause(1).topic(), cause(12).topic());
 }
