@@ -151,6 +151,10 @@ impl CustomVersion {
     }
 
     /// Whether the definition is being deleted, and its objects with it.
+    pub(crate) fn group_priority(&self) -> i64 {
+        self.kind.group_priority
+    }
+
     pub(crate) fn is_terminating(&self) -> bool {
         self.kind.terminating
     }

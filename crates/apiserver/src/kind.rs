@@ -121,6 +121,14 @@ impl Kind {
         matches!(self.definition, Definition::Custom(_))
     }
 
+    /// What a custom kind says of its group's place in discovery.
+    pub fn group_priority(&self) -> Option<i64> {
+        match &self.definition {
+            Definition::BuiltIn(_) => None,
+            Definition::Custom(version) => Some(version.group_priority()),
+        }
+    }
+
     pub fn built_in(&self) -> Option<&BuiltIn> {
         match &self.definition {
             Definition::BuiltIn(built_in) => Some(built_in),

@@ -34,7 +34,12 @@ pub struct Version {
 }
 
 impl Snapshot {
-    fn new(generation: u64, built_in: &[Arc<Kind>], custom: &[Arc<Kind>]) -> Self {
+    fn new(
+        generation: u64,
+        built_in: &[Arc<Kind>],
+        custom: &[Arc<Kind>],
+        priorities: &BTreeMap<String, i64>,
+    ) -> Self {
         let mut by_resource = HashMap::new();
         let mut groups: Vec<Group> = Vec::new();
         for kind in built_in.iter().chain(custom) {
@@ -79,6 +84,10 @@ impl Snapshot {
                 .versions
                 .sort_by_key(|version| Reverse(api_versions::rank(&version.version)));
         }
+        groups.sort_by_cached_key(|group| {
+            let is_built_in = first_custom.contains(&std::borrow::Cow::Borrowed(group.name.as_str()));
+            (!is_built_in).then(|| place(group, priorities))
+        });
         Self {
             generation,
             by_resource,
@@ -127,12 +136,26 @@ impl Snapshot {
     }
 }
 
+/// Built-in groups keep their order; those of definitions follow by priority and name, as with the real server.
+fn place(group: &Group, priorities: &BTreeMap<String, i64>) -> (Reverse<i64>, String) {
+    let kinds = group.versions.iter().flat_map(|version| &version.kinds);
+    let own = kinds.filter_map(|kind| kind.group_priority()).max();
+    let given = priorities.get(&group.name).copied();
+    let priority = given.or(own).unwrap_or(MEASURED_PRIORITY);
+    (Reverse(priority), group.name.clone())
+}
+
+/// The place of groups whose objects are measured.
+const MEASURED_PRIORITY: i64 = 100;
+
 /// The kinds that come and go.
 #[derive(Default)]
 struct Others {
     custom: Vec<Arc<Kind>>,
     /// Kinds whose objects are measured, not stored.
     measured: Vec<Arc<Kind>>,
+    /// Places in discovery that users gave to groups of definitions.
+    priorities: BTreeMap<String, i64>,
 }
 
 /// The current snapshot and the way to replace it.
@@ -145,7 +168,7 @@ pub struct Registry {
 
 impl Registry {
     pub fn new(built_in: Vec<Arc<Kind>>) -> Self {
-        let snapshot = Arc::new(Snapshot::new(0, &built_in, &[]));
+        let snapshot = Arc::new(Snapshot::new(0, &built_in, &[], &BTreeMap::new()));
         Self {
             built_in,
             others: Mutex::default(),
@@ -168,13 +191,25 @@ impl Registry {
         self.replace(|others| others.measured = measured);
     }
 
+    /// Lists groups of definitions at these places in discovery from now on.
+    pub fn replace_priorities(&self, priorities: BTreeMap<String, i64>) {
+        if self.others.lock().priorities != priorities {
+            self.replace(|others| others.priorities = priorities);
+        }
+    }
+
     fn replace(&self, change: impl FnOnce(&mut Others)) {
         let mut others = self.others.lock();
         change(&mut others);
         let all = [others.custom.as_slice(), &others.measured].concat();
         let mut current = self.current.write();
         let generation = current.generation + 1;
-        *current = Arc::new(Snapshot::new(generation, &self.built_in, &all));
+        *current = Arc::new(Snapshot::new(
+            generation,
+            &self.built_in,
+            &all,
+            &others.priorities,
+        ));
         drop(current);
         self.changed.send_replace(generation);
     }

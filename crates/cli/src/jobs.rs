@@ -5,6 +5,7 @@ pub(crate) mod api;
 mod audience;
 pub(crate) mod demo;
 mod departure;
+mod elsewhere;
 mod embedded;
 mod find;
 mod follow;

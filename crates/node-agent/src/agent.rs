@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -18,7 +18,7 @@ use this_program::Program;
 use tokio::task::JoinSet;
 
 use crate::{
-    container::{Machine, Profiles},
+    container::{Machine, Profiles, link_own_program},
     environment::Resources,
     events::Events,
     folders::Folders,
@@ -92,6 +92,8 @@ pub(crate) struct Agent {
     pub(crate) networking: Networking,
     /// As `settings` names it, and as it was when this process was started.
     pub(crate) program: Program,
+    /// The same as a file for containers on the image `host`.
+    own_program: PathBuf,
     pub(crate) followed: Followed,
     pub(crate) tokens: Tokens,
 }
@@ -161,6 +163,7 @@ impl Agent {
         let images = open_images(settings.clone()).await;
         let folders = Folders::new(&settings.data_dir);
         let gpus = open_gpus(&folders).await;
+        let own_program = own_program(&settings, &folders);
         Self {
             events: Events::new(client.clone(), &settings.node_name),
             images,
@@ -171,6 +174,7 @@ impl Agent {
             facts: Facts::read(&settings.data_dir),
             networking: Networking::new(tier.tier, program.clone()),
             program,
+            own_program,
             tier,
             folders,
             followed,
@@ -195,6 +199,11 @@ impl Agent {
         self.facts.resources()
     }
 
+    /// The program for containers on the image `host`, unless its file is gone.
+    pub(crate) fn own_program(&self) -> Option<&Path> {
+        Some(self.own_program.as_path()).filter(|program| program.is_file())
+    }
+
     /// The host's own files, as they are now.
     pub(crate) async fn host_files(&self) -> HostFiles {
         let read = async |path| tokio::fs::read_to_string(path).await.unwrap_or_default();
@@ -204,6 +213,17 @@ impl Agent {
             api_server: self.settings.api_server_on_host().ip(),
         }
     }
+}
+
+/// Plain processes get a link with the name of the command, because nothing can be mounted for them.
+fn own_program(settings: &Settings, folders: &Folders) -> PathBuf {
+    if settings.tier.tier != Tier::Process {
+        return settings.program.clone();
+    }
+    link_own_program(&settings.program, &folders.own_program()).unwrap_or_else(|error| {
+        tracing::warn!(%error, "plain processes find `trainyard` only where the machine has it on PATH");
+        settings.program.clone()
+    })
 }
 
 /// Opening the images takes some reading, and trying how they can be mounted.

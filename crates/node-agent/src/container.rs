@@ -3,6 +3,7 @@
 
 mod command;
 mod limits;
+mod own_program;
 mod security;
 
 use std::path::{Path, PathBuf};
@@ -10,10 +11,17 @@ use std::path::{Path, PathBuf};
 use containers::spec::{self, Bind, Log, Mount, Stdin};
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-use crate::{environment::Environment, folders::PodFolder, gpus::Access, images::Image, lifecycle::roles};
+use crate::{
+    environment::Environment,
+    folders::PodFolder,
+    gpus::Access,
+    images::{Base, Image},
+    lifecycle::roles,
+};
 
 pub(crate) use command::NoCommand;
 pub(crate) use limits::Machine;
+pub(crate) use own_program::link as link_own_program;
 pub(crate) use security::{Forbidden, Profiles};
 
 /// Everything that is known when a container is about to start.
@@ -36,6 +44,8 @@ pub(crate) struct Start<'a> {
     pub(crate) hostname: &'a str,
     /// Its processes see the machine as it is: nothing is mounted for them.
     pub(crate) is_plain: bool,
+    /// The program that runs this cluster, where its file is still there.
+    pub(crate) own_program: Option<&'a Path>,
 }
 
 /// Why a container cannot be run as it is specified.
@@ -79,6 +89,13 @@ pub(crate) fn container(start: Start<'_>) -> Result<spec::Container, Unfit> {
     }
     let mut mounts = own_files(start.folder, container, start.attempt);
     mounts.extend(start.mounts);
+    if let (Some(program), Base::Host(_)) = (start.own_program, &image.base) {
+        if start.is_plain {
+            own_program::name(program, &mut env);
+        } else {
+            own_program::mount(program, &mut env, &mut mounts);
+        }
+    }
     Ok(spec::Container {
         name: container.name.clone(),
         attempt: start.attempt,

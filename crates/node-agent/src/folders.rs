@@ -44,6 +44,11 @@ impl Folders {
         self.data_dir.join("gpus.json")
     }
 
+    /// A link to this program, for plain processes.
+    pub(crate) fn own_program(&self) -> PathBuf {
+        self.data_dir.join("program")
+    }
+
     /// Profiles of system calls that pods name as `localhostProfile`.
     pub(crate) fn syscall_profiles(&self) -> PathBuf {
         self.data_dir.join("seccomp")

@@ -89,6 +89,8 @@ pub(crate) fn on_tasks() -> Vec<Right> {
         right("", "pods", ALL),
         right("", "pods/log", &["get"]),
         right("", "nodes", &["get", "list", "watch"]),
+        right("storage.k8s.io", "storageclasses", &["list"]),
+        right("", "persistentvolumes", &["list"]),
         right("", "events", &["get", "list", "create", "patch"]),
         right(
             "apps",

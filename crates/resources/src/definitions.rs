@@ -41,10 +41,14 @@ pub fn definition(kind: &Kind) -> Value {
     if !kind.short_names.is_empty() {
         names["shortNames"] = json!(kind.short_names);
     }
+    let mut metadata = json!({"name": kind.definition()});
+    if let Some(priority) = group_priority(kind) {
+        metadata["annotations"] = json!({GROUP_PRIORITY: priority.to_string()});
+    }
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": kind.definition()},
+        "metadata": metadata,
         "spec": {
             "group": kind.group,
             "names": names,
@@ -52,6 +56,18 @@ pub fn definition(kind: &Kind) -> Value {
             "versions": kind.versions.iter().enumerate().map(|(i, name)| version(kind, name, i == 0)).collect::<Vec<_>>(),
         },
     })
+}
+
+/// How a definition asks the embedded server for its group's place in discovery.
+const GROUP_PRIORITY: &str = "trainyard.dev/group-priority";
+
+/// Three groups have `mxjobs`; clients that are not told which take the first one listed.
+fn group_priority(kind: &Kind) -> Option<u16> {
+    match kind.group {
+        group if group == kinds::MX_JOB.group => Some(1200),
+        group if group == kinds::OLD_MX_JOB.group => Some(1100),
+        _ => None,
+    }
 }
 
 fn version(kind: &Kind, name: &str, storage: bool) -> Value {

@@ -21,6 +21,7 @@ pub mod plan;
 mod prepare;
 mod requests;
 mod revisions;
+mod storage;
 mod sweep;
 mod usage;
 mod world;

@@ -11,11 +11,12 @@ use serde_json::Value;
 use templates::{Allowed, Code, Global, Inputs, Policy, Problem, includes};
 
 use crate::{
-    controller::Controller,
+    controller::{Controller, reference},
     kept::KeptText,
     objects,
     plan::{Prepared, Task},
     revisions::{Definition, Revisions, Template},
+    storage::Settled,
 };
 
 /// What is needed to prepare tasks, and what is prepared at the moment.
@@ -88,7 +89,15 @@ impl Controller {
         let rendered = self.render(task, &definition, &template).await?;
         let groups: Vec<NodeGroupSpec> = self.groups.all().into_iter().map(|group| group.spec).collect();
         let keeps_claims = task.keeps_claims(pinned.claims);
-        let objects = objects::adopt(rendered, task, task.status.attempt, keeps_claims, &groups);
+        let mut objects = objects::adopt(rendered, task, task.status.attempt, keeps_claims, &groups);
+        match self.settle_storage(task, &mut objects).await? {
+            Settled::Ready(notes) => {
+                for note in notes {
+                    self.recorder.normal(reference(task), "DefaultStorageClass", note);
+                }
+            }
+            Settled::Missing(message) => return Err(Trouble::Waits("StorageClassNotFound", message)),
+        }
         let children = objects.iter().map(objects::child).collect();
         self.kitchen
             .ready

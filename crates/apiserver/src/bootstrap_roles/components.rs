@@ -207,6 +207,8 @@ fn tasks() -> Vec<Value> {
     const CHANGE: [&str; 7] = ["create", "delete", "get", "list", "patch", "update", "watch"];
     vec![
         events(),
+        rule(&["storage.k8s.io"], &["storageclasses"], &["list"]),
+        rule(&[""], &["persistentvolumes"], &["list"]),
         rule(&[""], &["events"], &READ),
         rule(
             &["apiextensions.k8s.io"],

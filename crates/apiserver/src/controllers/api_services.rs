@@ -54,7 +54,10 @@ fn wanted(api: &Api) -> BTreeMap<String, Value> {
         .flat_map(|group| group.versions.iter().map(move |version| (group, version)));
     versions
         .filter(|(_, version)| version.kinds.iter().any(|kind| kind.is_custom()))
-        .map(|(group, version)| api_service::of_custom(&group.name, &version.version))
+        .map(|(group, version)| {
+            let priority = version.kinds.iter().filter_map(|kind| kind.group_priority());
+            api_service::of_custom(&group.name, &version.version, priority.max().unwrap_or_default())
+        })
         .map(|service| (object::name(&service).to_owned(), service))
         .collect()
 }
@@ -91,5 +94,22 @@ async fn settle(api: &Arc<Api>, wanted: &BTreeMap<String, Value>) -> Result<()> 
     for service in wanted.values() {
         bootstrap::ensure(api, bootstrap::API_SERVICES, service).await?;
     }
+    api.registry.replace_priorities(priorities_of_users(api)?);
     Ok(())
+}
+
+/// The places in discovery of groups whose services somebody took over.
+fn priorities_of_users(api: &Api) -> Result<BTreeMap<String, i64>> {
+    let mut priorities = BTreeMap::new();
+    for stored in api.store.list(&collection(), None, None, None).items {
+        let service = object::parse(&stored)?;
+        if api_service::is_managed(&service) {
+            continue;
+        }
+        if let Some((group, priority)) = api_service::group_priority(&service) {
+            let known = priorities.entry(group.to_owned()).or_insert(priority);
+            *known = priority.max(*known);
+        }
+    }
+    Ok(priorities)
 }

@@ -7,7 +7,7 @@ use clap::ArgAction;
 
 use super::{
     audience::Audience,
-    carry_out, find,
+    carry_out, elsewhere, find,
     follow::{Beginning, Ending, Heard, Voices, follow},
     job::Job,
     output::{Part, Source},
@@ -64,7 +64,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<ExitCode> {
     carry_out(&arguments.place, surroundings, async |cluster| {
-        let job = find::find(&cluster, &arguments.job).await?;
+        let job = match find::find(&cluster, &arguments.job).await {
+            Ok(job) => job,
+            Err(error) => return Err(elsewhere::explained(&cluster, &arguments.job, error).await),
+        };
         let form = match arguments.output {
             Output::Json => Form::Json,
             Output::Text if arguments.all => Form::Named,

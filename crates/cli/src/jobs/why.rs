@@ -8,6 +8,8 @@ mod of_job;
 mod of_message;
 mod of_pod;
 mod of_queue;
+mod of_task;
+mod of_workflow;
 mod subject;
 
 use std::process::ExitCode;
@@ -23,7 +25,7 @@ use crate::{Answer, Output, Surroundings};
 pub(crate) use causes::{Cause, Class};
 use causes::{Explanation, explain};
 
-/// Tell why a job waits, fails or is restarted, and what to do about it
+/// Tell why a job, task or workflow waits, fails or is restarted, and what to do about it
 ///
 /// Joins what the job, its pods, the scheduler, events, volumes, quotas and queues say, the most telling first.
 #[derive(Debug, clap::Args)]
@@ -31,12 +33,14 @@ use causes::{Explanation, explain};
   trainyard why digits              a training job of any kind
   trainyard why pytorchjob/digits
   trainyard why pod/digits-worker-0
+  trainyard why task/count-down     a task of the task service
+  trainyard why workflow/digits-x7  a pipeline
   trainyard why deployment/web -n lab -o json
 
-KIND may be any training kind, pod, job, deployment, replicaset, statefulset, daemonset or
-persistentvolumeclaim.
+KIND may be any training kind, task, workflow, pod, job, deployment, replicaset, statefulset,
+daemonset or persistentvolumeclaim.
 
-What you may not look at is named, and everything else is looked at.
+Kinds that you may not look at are named; everything else is looked at.
 
 Exit codes: 0 nothing stands in its way, 1 something does, or there is no such thing;
 2 that could not be found out, as where you may not look at pods"))]

@@ -45,6 +45,9 @@ spec:
     - - name: say
         template: say
         arguments: {parameters: [{name: text, value: '{{steps.double.outputs.parameters.kept}}'}]}
+    - - {name: program, template: program}
+  - name: program
+    container: {image: host, command: [trainyard, --version]}
   - name: number
     inputs: {parameters: [{name: number}]}
     script: {image: host, command: [sh], source: 'echo {{inputs.parameters.number}}'}

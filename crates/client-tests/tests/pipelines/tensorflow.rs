@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use client_tests::{
-    binary, environment, needed, say,
+    environment, needed, say,
     team::{Team, names},
 };
 use serde_json::Value;
@@ -72,7 +72,6 @@ fn apply(team: &Team<'_>, python: &Path) {
          cat > python/bin/python3 <<'END' && chmod +x python/bin/python3\n{WRAPPER}\nEND",
         from.display()
     ));
-    let program = binary().display();
     // So long an attempt misses the target, and the one that goes on from it does not.
     for (part, setter, value) in [
         ("pipeline", "DATASET_DIR", format!("{home}/tables")),
@@ -81,7 +80,6 @@ fn apply(team: &Team<'_>, python: &Path) {
         ("pipeline", "REPLICAS", "2".to_owned()),
         ("host", "STEPS", "40".to_owned()),
         ("host", "PYTHON_DIR", format!("{home}/python")),
-        ("host", "PROGRAM", program.to_string()),
     ] {
         shell.ok(&format!("trainyard pkg set package/{part} {setter} {value}"));
     }

@@ -6,6 +6,7 @@ mod bad;
 mod callbacks;
 mod lifecycle;
 mod pinned;
+mod storage;
 
 use client_tests::{
     Release, Server, Shell, User, kubectl, needed,
@@ -13,14 +14,19 @@ use client_tests::{
 };
 use serde_json::{Value, json};
 
-/// Plays scenarios on a cluster whose images are all this machine.
+/// Plays scenarios on a cluster whose images are all this machine, with the class that templates name.
 #[track_caller]
 fn play(scenarios: &[Scenario]) {
+    play_with(&["--images", "host", "--storage-class", "aws-efs"], scenarios);
+}
+
+/// Plays scenarios on a cluster of its own.
+#[track_caller]
+fn play_with(options: &[&str], scenarios: &[Scenario]) {
     let Some(kubectl) = needed(kubectl(Release::Ours)) else {
         return;
     };
-    let options = ["--images", "host", "--storage-class", "aws-efs"];
-    let server = Server::start_with_options(User::Us, &options);
+    let server = Server::start_with_options(User::Us, options);
     let shell = Shell::new(&server, &[("kubectl", &kubectl)]);
     ready(&shell);
     play_on(&server, &shell, User::Us, scenarios);

@@ -27,6 +27,11 @@ fn standalone(team: &Team<'_>) {
     );
     team.apply(&manifest);
     check_standalone(team, "mxjobs.mxnet.mlkube.io/train");
+    // Of three groups that have `mxjobs` this one is meant by the bare name.
+    for names in ["mxjobs", "mxjobs train", "mxjob train"] {
+        let shown = team.ok(&format!("get {names} -o name"));
+        assert_eq!(shown.trim(), "mxjob.mxnet.mlkube.io/train");
+    }
     let jobs = team.ok("get jobs -o name | sed 's/-[0-9a-z]*-\\([0-9]\\)$/-ID-\\1/'");
     assert_eq!(
         jobs.lines().collect::<Vec<_>>(),

@@ -2,6 +2,7 @@
 //! it, and how it is stopped.
 
 mod demo;
+mod elsewhere;
 mod explaining;
 mod following;
 mod mistakes;

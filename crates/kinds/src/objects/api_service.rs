@@ -45,11 +45,8 @@ const MANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 const ON_START: &str = "onstart";
 const ALWAYS: &str = "true";
 
-/// Custom groups come after all built-in ones.
-const CUSTOM_RANK: Rank = Rank {
-    group: 1000,
-    version: 100,
-};
+/// The rank of each version of a custom group within it.
+const CUSTOM_VERSION: i64 = 100;
 
 /// The services of the built-in groups.
 pub fn built_in() -> impl Iterator<Item = Value> {
@@ -57,8 +54,19 @@ pub fn built_in() -> impl Iterator<Item = Value> {
 }
 
 /// The service of a version of a group that definitions serve.
-pub fn of_custom(group: &str, version: &str) -> Value {
-    local(group, version, CUSTOM_RANK, ALWAYS)
+pub fn of_custom(group: &str, version: &str, group_priority: i64) -> Value {
+    let rank = Rank {
+        group: group_priority,
+        version: CUSTOM_VERSION,
+    };
+    local(group, version, rank, ALWAYS)
+}
+
+/// The group of a service and its place among the others.
+pub fn group_priority(service: &Value) -> Option<(&str, i64)> {
+    let spec = read::get(service, "spec");
+    let priority = spec["groupPriorityMinimum"].as_i64()?;
+    Some((spec["group"].as_str().unwrap_or_default(), priority))
 }
 
 fn local(group: &str, version: &str, rank: Rank, managed: &str) -> Value {
@@ -79,6 +87,11 @@ fn local(group: &str, version: &str, rank: Rank, managed: &str) -> Value {
 /// Whether a service comes and goes with definitions.
 pub fn follows_definitions(service: &Value) -> bool {
     read::at(service, &["metadata", "labels", MANAGED]) == ALWAYS
+}
+
+/// Whether the server looks after a service itself.
+pub fn is_managed(service: &Value) -> bool {
+    read::at(service, &["metadata", "labels", MANAGED]).is_string()
 }
 
 /// Marks a service that this server answers for itself as available, which it always is.

@@ -32,6 +32,7 @@ fn with(container: Value, security: Value, image: &Image) -> Result<spec::Contai
         gpus: Access::default(),
         hostname: "p",
         is_plain: false,
+        own_program: None,
     })
 }
 

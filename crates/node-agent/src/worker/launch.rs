@@ -356,6 +356,7 @@ impl Launch {
             gpus: self.gpus(),
             hostname: &sandbox::hostname(&self.pod),
             is_plain: self.agent.tier.tier == Tier::Process,
+            own_program: self.agent.own_program(),
         })
         .map_err(|unfit| (unfit.reason(), unfit.to_string()))
     }

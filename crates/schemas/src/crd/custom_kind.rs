@@ -28,11 +28,27 @@ pub struct CustomKind {
     pub singular: String,
     pub short_names: Vec<String>,
     pub categories: Vec<String>,
+    /// Its group's place in discovery; of several definitions of a group the highest counts.
+    pub group_priority: i64,
     pub namespaced: bool,
     /// Whether the definition is being deleted.
     pub terminating: bool,
     pub storage_version: String,
     pub versions: Vec<CustomVersion>,
+}
+
+/// What a definition says of its group's place in discovery. Clients take the first group where several have a
+/// resource of one name. Other servers do not know it and give every custom group the usual place.
+const GROUP_PRIORITY: &str = "trainyard.dev/group-priority";
+const USUAL_PRIORITY: i64 = 1000;
+/// Built-in groups stay before custom ones.
+const HIGHEST_PRIORITY: i64 = 9000;
+
+fn group_priority(definition: &Value) -> i64 {
+    let said = definition["metadata"]["annotations"][GROUP_PRIORITY].as_str();
+    said.and_then(|text| text.parse().ok())
+        .filter(|priority| (1..=HIGHEST_PRIORITY).contains(priority))
+        .unwrap_or(USUAL_PRIORITY)
 }
 
 /// One version of a custom kind.
@@ -104,6 +120,7 @@ impl CustomKind {
             singular: owned("singular"),
             short_names: texts(names, "shortNames").map(str::to_owned).collect(),
             categories: texts(names, "categories").map(str::to_owned).collect(),
+            group_priority: group_priority(crd),
             namespaced: text(spec, "scope") == "Namespaced",
             terminating: !text(at(crd, &["metadata"]), "deletionTimestamp").is_empty(),
             storage_version: storage_version(crd).unwrap_or_default().to_owned(),

@@ -8,12 +8,13 @@ use std::{
 use anyhow::Result;
 use futures_util::{StreamExt as _, future::join_all, stream};
 use jiff::Timestamp;
+use resources::tasks::names::labels;
 use serde_json::Value;
 
 use super::{
     causes::{Machine, Observed},
     of_queue,
-    subject::{BATCH_JOB, Other, POD, Subject},
+    subject::{BATCH_JOB, Other, POD, Subject, TASK, WORKFLOW},
 };
 use crate::{
     advised, ailments,
@@ -118,7 +119,8 @@ async fn lists<const N: usize>(
     Ok((lists, unseen))
 }
 
-/// A name alone is a training job's, else a pod's or a batch Job's.
+/// A name alone is a training job's, else that of a task, a workflow, a pod or a batch Job. A task names what it runs
+/// after itself and says more.
 async fn subject(cluster: &Cluster, reference: &str) -> Result<Subject> {
     if let Some((word, name)) = reference.split_once('/') {
         if !find::named(word).is_empty() {
@@ -138,9 +140,19 @@ async fn subject(cluster: &Cluster, reference: &str) -> Result<Subject> {
     match find::find(cluster, reference).await {
         Err(error) if error.is::<Absent>() => {}
         Err(error) if error.downcast_ref().is_some_and(ApiError::is_forbidden) => refusal = Some(error),
-        found => return found.map(Subject::Job),
+        Ok(job) => {
+            let is_of_task = |owner: &Value| owner["kind"] == TASK.kind && owner["name"] == reference;
+            let owners = job.object["metadata"]["ownerReferences"].as_array();
+            if owners.is_some_and(|owners| owners.iter().any(is_of_task))
+                && let Ok(Some(task)) = other(cluster, &TASK, reference).await
+            {
+                return Ok(task);
+            }
+            return Ok(Subject::Job(job));
+        }
+        Err(error) => return Err(error),
     }
-    for kind in [&POD, &BATCH_JOB] {
+    for kind in [&TASK, &WORKFLOW, &POD, &BATCH_JOB] {
         match other(cluster, kind, reference).await {
             Ok(Some(subject)) => return Ok(subject),
             Ok(None) => {}
@@ -155,7 +167,7 @@ fn absent(cluster: &Cluster, reference: &str) -> anyhow::Error {
     let what = if reference.contains('/') {
         format!("`{reference}`")
     } else {
-        format!("training job, pod or job `{reference}`")
+        format!("training job, task, workflow, pod or job `{reference}`")
     };
     Absent {
         what,
@@ -183,11 +195,34 @@ fn own_pods(subject: &Subject, pods: Vec<Value>, between: &[Value]) -> Vec<(Stri
     let uid = |object: &Value| text(&object["metadata"]["uid"]).to_owned();
     let mut owners: BTreeSet<String> = between.iter().map(uid).collect();
     owners.insert(uid(subject.object()));
-    let is_own =
-        |pod: &Value| owners.contains(&uid(pod)) || owner(pod).is_some_and(|owner| owners.contains(owner));
-    let own = pods.into_iter().filter(is_own);
+    let is_own = |pod: &Value| {
+        owners.contains(&uid(pod))
+            || owner(pod).is_some_and(|owner| owners.contains(owner))
+            || is_of_task(subject, pod)
+    };
+    let own = pods
+        .into_iter()
+        .filter(is_own)
+        .filter(|pod| is_of_now(subject, pod));
     own.map(|pod| (text(&pod["metadata"]["name"]).to_owned(), Arc::new(pod)))
         .collect()
+}
+
+/// Pods of a task may be owned by a training job or a workflow of it; all of them have its label.
+fn is_of_task(subject: &Subject, pod: &Value) -> bool {
+    let labels = &pod["metadata"]["labels"];
+    subject.kind() == TASK.kind && labels[labels::TASK] == subject.name() && is_of_attempt(subject, labels)
+}
+
+fn is_of_attempt(subject: &Subject, labels: &Value) -> bool {
+    let attempt = subject.object()["status"]["attempt"].as_i64();
+    attempt.is_none_or(|attempt| labels[labels::ATTEMPT] == attempt.to_string())
+}
+
+/// Steps of a workflow that failed and were tried again are past while it goes on.
+fn is_of_now(subject: &Subject, pod: &Value) -> bool {
+    let has_ended = matches!(text(&pod["status"]["phase"]), "Succeeded" | "Failed");
+    subject.kind() != WORKFLOW.kind || subject.has_failed() || !has_ended
 }
 
 /// What Kueue has of a job that waits in one of its queues.

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::{
     causes::{Cause, Class, Observed},
     observe::QUOTAS,
-    of_message, of_pod, of_queue,
-    subject::Subject,
+    of_message, of_pod, of_queue, of_task, of_workflow,
+    subject::{Subject, TASK, WORKFLOW},
 };
 use crate::jobs::{
     job::{Job, State, text, time},
@@ -28,6 +28,21 @@ pub(super) fn causes(observed: &Observed, command: &dyn Fn(&str) -> String) -> V
     let mut causes = Vec::new();
     match &observed.subject {
         Subject::Job(job) => of_training_job(job, observed, command, &mut causes),
+        Subject::Other { kind, object } if *kind == &WORKFLOW => {
+            let has_failed_pods = observed
+                .pods
+                .iter()
+                .any(|(_, pod)| pod["status"]["phase"] == "Failed");
+            causes.extend(of_workflow::causes(
+                object,
+                has_failed_pods,
+                observed.now,
+                command,
+            ));
+        }
+        Subject::Other { kind, object } if *kind == &TASK => {
+            causes.extend(of_task::causes(object, !observed.pods.is_empty(), command));
+        }
         Subject::Other { object, .. } => of_other(observed, object, &mut causes),
     }
     causes.extend(refused_creation(observed));

@@ -1,4 +1,4 @@
-//! What the question is about: a training job, or one of the kinds that have to do with pods.
+//! The object asked about: a training job, a task, a workflow, or one of the kinds that have to do with pods.
 
 use serde_json::Value;
 
@@ -45,7 +45,12 @@ static CLAIM: Other = other(
     "pvc",
 );
 
-static OTHERS: [&Other; 7] = [
+pub(super) static WORKFLOW: Other = other("Workflow", "/apis/argoproj.io/v1alpha1", "workflows", "wf");
+pub(super) static TASK: Other = other("Task", "/apis/trainyard.dev/v1alpha1", "tasks", "task");
+
+static OTHERS: [&Other; 9] = [
+    &TASK,
+    &WORKFLOW,
     &POD,
     &BATCH_JOB,
     &DEPLOYMENT,
@@ -113,6 +118,10 @@ impl Subject {
         match (self, self.kind()) {
             (Self::Job(job), _) => job.state().name().to_owned(),
             (_, "Pod" | "PersistentVolumeClaim") => text(&status["phase"]).to_owned(),
+            (_, "Task" | "Workflow") => match text(&status["phase"]) {
+                "" => "New".to_owned(),
+                phase => phase.to_owned(),
+            },
             (_, "Job") => match self.ended_as() {
                 Some(condition) => text(&condition["type"]).to_owned(),
                 None if object["spec"]["suspend"] == true => "Suspended".to_owned(),
@@ -164,7 +173,7 @@ impl Subject {
         match self {
             Self::Job(job) => job.state() == State::Failed,
             Self::Other { object, .. } => {
-                object["status"]["phase"] == "Failed"
+                matches!(text(&object["status"]["phase"]), "Failed" | "Error")
                     || self
                         .ended_as()
                         .is_some_and(|condition| condition["type"] == "Failed")
