@@ -4,6 +4,7 @@
 mod demo;
 mod explaining;
 mod following;
+mod gpus;
 mod mistakes;
 mod rendering;
 mod running;
