@@ -45,8 +45,14 @@ impl Newcomer {
     /// A terminal in the clone, with `trainyard` installed and these programs besides.
     #[track_caller]
     pub fn terminal(&self, programs: &[(&str, &Path)]) -> Shell<'_> {
-        let programs = [&[("trainyard", binary())], programs].concat();
-        let shell = Shell::terminal(self.home(), self.user, &programs);
+        let shell = Shell::terminal(self.home(), self.user, &[("trainyard", binary())]);
+        for (name, program) in programs {
+            // The folder they are kept in may be closed to this user, so a link to it is not enough.
+            let own = self.home().join(".cargo/bin").join(name);
+            fs::hard_link(program, &own)
+                .or_else(|_| fs::copy(program, &own).map(drop))
+                .expect("a program can be copied");
+        }
         shell.ok("cd trainyard");
         shell
     }

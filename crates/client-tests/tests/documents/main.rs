@@ -26,6 +26,11 @@ fn the_quick_start() {
 }
 
 #[test]
+fn a_package_with_an_env_file_and_an_image_of_ones_own() {
+    session("env_file", &[]);
+}
+
+#[test]
 fn the_examples_of_tasks() {
     session("tasks", &[]);
 }
