@@ -15,6 +15,8 @@
 mod binary;
 mod http;
 pub mod manifests;
+mod newcomer;
+mod page;
 mod process;
 mod real;
 mod receiver;
@@ -26,6 +28,8 @@ mod tools;
 
 pub use binary::binary;
 pub use http::{Answer, get, get_from};
+pub use newcomer::Newcomer;
+pub use page::Page;
 pub use process::{Output, run, text};
 pub use receiver::{Call, Receiver};
 pub use server::{Server, User, is_real};
@@ -33,5 +37,5 @@ pub use session::check;
 pub use shell::Shell;
 pub use tools::{
     Kueue, OpenMpi, Release, Tool, argo, client_go_program, environment, helm, kubectl, kueue, needed,
-    openmpi, packages, prefix, python, python3, pytorch, say,
+    on_path, openmpi, packages, prefix, python, python3, pytorch, say,
 };

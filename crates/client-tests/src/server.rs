@@ -19,8 +19,8 @@ use crate::{
     real::{self, Real},
 };
 
-/// A user without any rights.
-const NOBODY: u32 = 65_534;
+/// The user and group id of a user without any rights.
+pub(crate) const NOBODY: u32 = 65_534;
 
 /// A running Kubernetes API, and a folder for whatever the test's clients write.
 #[derive(Debug)]

@@ -22,8 +22,39 @@ use crate::Shell;
 mod matching;
 mod parsing;
 
+pub(crate) use matching::line_matches;
 use matching::matches;
 use parsing::{Part, Step, parse};
+
+/// A command of a session and what it must print.
+#[derive(Debug)]
+pub(crate) struct Expected {
+    pub(crate) command: String,
+    /// Patterns of lines.
+    pub(crate) lines: Vec<String>,
+}
+
+/// The commands of a session, and of its lines `# not run: COMMAND (REASON)`.
+pub(crate) fn expected(text: &str) -> Vec<Expected> {
+    let parts = parse(text).into_iter();
+    let expected = parts.filter_map(|part| match part {
+        Part::Step(step) => Some(Expected {
+            lines: step.expected.lines().map(str::to_owned).collect(),
+            command: step.command,
+        }),
+        Part::Prose(line) => {
+            let (command, _reason) = line.strip_prefix(NOT_RUN)?.rsplit_once(" (")?;
+            Some(Expected {
+                command: command.to_owned(),
+                lines: Vec::new(),
+            })
+        }
+    });
+    expected.collect()
+}
+
+/// Prose that names a command of a document which the session leaves out.
+const NOT_RUN: &str = "# not run: ";
 
 /// Runs the session in `file` and fails with every step that printed something else.
 #[track_caller]

@@ -1,31 +1,50 @@
-//! A shell that sees one server: its kubeconfig, a home of its own, and exactly the clients it was
-//! given.
+//! A shell with a home of its own, exactly the clients it was given, and one cluster or none.
 
-use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
+use std::{
+    ffi::OsString,
+    fs,
+    os::unix::{fs::symlink, process::CommandExt as _},
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-use crate::{Output, Server, run};
+use crate::{Output, Server, User, run, server::NOBODY};
 
 /// Runs commands as a user would type them.
 #[derive(Debug)]
 pub struct Shell<'a> {
-    server: &'a Server,
-    path: std::ffi::OsString,
+    home: &'a Path,
+    path: OsString,
+    /// The cluster it sees; a shell without one also sees none of the developer's.
+    kubeconfig: Option<PathBuf>,
+    user: User,
+    /// Variables and the working directory after the last command, for a shell that keeps them.
+    state: Option<PathBuf>,
 }
 
 impl<'a> Shell<'a> {
     /// A shell in the server's home with these programs, by the names users know them by.
     #[track_caller]
     pub fn new(server: &'a Server, programs: &[(&str, &Path)]) -> Self {
-        let bin = server.home().join("bin");
-        fs::create_dir_all(&bin).expect("a folder can be made");
-        for (name, program) in programs {
-            let _ = fs::remove_file(bin.join(name));
-            symlink(program, bin.join(name)).expect("a program can be linked");
+        Self {
+            home: server.home(),
+            path: path(&server.home().join("bin"), programs),
+            kubeconfig: Some(server.kubeconfig()),
+            user: User::Us,
+            state: None,
         }
-        let mut path = bin.into_os_string();
-        path.push(":");
-        path.push(std::env::var_os("PATH").unwrap_or_default());
-        Self { server, path }
+    }
+
+    /// A terminal of a new user: no cluster, and `cd` and `export` last from one command to the next.
+    #[track_caller]
+    pub fn terminal(home: &'a Path, user: User, programs: &[(&str, &Path)]) -> Self {
+        Self {
+            home,
+            path: path(&home.join(".cargo/bin"), programs),
+            kubeconfig: None,
+            user,
+            state: Some(home.join(".terminal")),
+        }
     }
 
     /// Runs a command line to its end.
@@ -50,25 +69,62 @@ impl<'a> Shell<'a> {
 
     fn command(&self, line: &str) -> Command {
         let mut command = Command::new("bash");
+        let line = match &self.state {
+            None => line.to_owned(),
+            Some(state) => remembering(line, state),
+        };
         command
-            .args(["-o", "pipefail", "-c", line])
-            .current_dir(self.server.home())
+            .args(["-o", "pipefail", "-c", &line])
+            .current_dir(self.home)
             .env("PATH", &self.path)
-            .env("HOME", self.server.home())
-            .env("KUBECONFIG", self.server.kubeconfig())
+            .env("HOME", self.home)
             .env("LC_ALL", "C.UTF-8")
             .env("TZ", "UTC");
         // What a developer has set for their own clusters does not reach the tests.
         for name in [
+            "KUBECONFIG",
             "KUBECACHEDIR",
             "KUBE_EDITOR",
             "EDITOR",
             "KUBECTL_EXTERNAL_DIFF",
             "HELM_NAMESPACE",
+            "TRAINYARD_DATA_DIR",
+            "TRAINYARD_SERVICE",
+            "TRAINYARD_TOKEN",
             "XDG_CACHE_HOME",
+            "XDG_DATA_HOME",
         ] {
             command.env_remove(name);
         }
+        if let Some(kubeconfig) = &self.kubeconfig {
+            command.env("KUBECONFIG", kubeconfig);
+        }
+        if self.user == User::Nobody {
+            command.uid(NOBODY).gid(NOBODY);
+        }
         command
     }
+}
+
+/// PATH with a folder of links to these programs in front.
+#[track_caller]
+fn path(bin: &Path, programs: &[(&str, &Path)]) -> OsString {
+    fs::create_dir_all(bin).expect("a folder can be made");
+    for (name, program) in programs {
+        let _ = fs::remove_file(bin.join(name));
+        symlink(program, bin.join(name)).expect("a program can be linked");
+    }
+    let mut path = bin.as_os_str().to_owned();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    path
+}
+
+/// The command, after the state of the one before it and with its own state saved.
+fn remembering(line: &str, state: &Path) -> String {
+    let state = state.display();
+    format!(
+        "[ ! -e '{state}' ] || . '{state}'\n{line}\ncode=$?\n\
+         {{ export -p; printf 'cd %q\\n' \"$PWD\"; }} > '{state}'\nexit $code"
+    )
 }

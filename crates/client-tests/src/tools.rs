@@ -47,7 +47,8 @@ fn cache() -> PathBuf {
     base.unwrap_or_else(home).join("trainyard")
 }
 
-fn on_path(name: &str) -> Tool {
+/// A program of this machine.
+pub fn on_path(name: &str) -> Tool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))

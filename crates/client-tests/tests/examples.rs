@@ -27,6 +27,7 @@ sessions! {
     daemonset
     deployment
     job
+    mxnet
     probes
     statefulset
     training
@@ -37,12 +38,15 @@ sessions! {
 fn every_example_is_tried() {
     let read = |name: &&str| fs::read_to_string(folder().join(format!("{name}.session"))).unwrap_or_default();
     let sessions: String = SESSIONS.iter().map(read).collect();
-    for topic in ["pods", "training"] {
-        for example in fs::read_dir(examples().join(topic))
-            .expect("there are examples")
+    for topic in ["", "pods/", "training/"] {
+        let entries = fs::read_dir(examples().join(topic)).expect("there are examples");
+        let manifests = entries
             .flatten()
-        {
-            let name = format!("examples/{topic}/{}", example.file_name().display());
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+        for manifest in manifests {
+            let name = manifest.file_name().expect("it is a file").display();
+            let name = format!("examples/{topic}{name}");
             assert!(sessions.contains(&name), "no session has {name}");
         }
     }

@@ -4,6 +4,7 @@ mod asked;
 mod attend;
 mod compose;
 mod ending;
+mod gpus;
 mod name;
 mod possible;
 mod submit;
@@ -24,6 +25,7 @@ use super::{
 };
 use crate::Surroundings;
 pub(crate) use compose::{Framework, Mount, Wish, Workspace, compose};
+use gpus::Gpus;
 pub(crate) use name::short_random;
 pub(crate) use submit::submit;
 
@@ -42,6 +44,7 @@ pub(crate) const HOST: &str = "host";
 #[command(after_help = place::explained_with_start("Examples:
   trainyard run -- python train.py --epochs 3
   trainyard run --nodes 2 --all -- python train.py        with the output of both
+  trainyard run --gpus all -- torchrun --standalone --nproc-per-node gpu train.py
   trainyard run --nodes 2 --gpus 4 -- torchrun train.py
   trainyard run --nodes 4 --framework mpi -- ./ring       by mpirun, over four workers
   trainyard run --name digits --detach -- python train.py
@@ -65,9 +68,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     nodes: u32,
 
-    /// GPUs for each node
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=1024))]
-    gpus: u32,
+    /// GPUs for each node: a number, or `all` that this machine has [default: none]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = gpus::parse)]
+    gpus: Option<Gpus>,
 
     /// How the nodes learn of each other [default: mpi for mpirun and its like, else pytorch]
     #[arg(long, value_name = "NAME", value_enum)]
@@ -168,9 +171,10 @@ fn try_to_run(arguments: &Arguments, surroundings: &Surroundings) -> Result<u8> 
     if let (Whose::Embedded { dir, .. }, Some(workspace)) = (&whose, &mut wish.workspace) {
         workspace::fit(workspace, embedded::ensure(dir)?.instance.tier.as_deref());
     }
-    let job = compose(&wish);
     wait_for(async {
         let cluster = arguments.place.connect(surroundings).await?;
+        wish.gpus = gpus::settle(arguments.gpus, &cluster).await?;
+        let job = compose(&wish);
         if !arguments.wait {
             possible::check(&cluster, &job).await?;
         }

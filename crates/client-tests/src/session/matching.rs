@@ -20,7 +20,7 @@ fn lines_match(pattern: &[&str], text: &[&str]) -> bool {
 
 /// Whether a line matches; its pieces between the gaps must come in order, the outer ones at the
 /// ends.
-fn line_matches(pattern: &str, line: &str) -> bool {
+pub(crate) fn line_matches(pattern: &str, line: &str) -> bool {
     let mut pieces: Vec<&str> = pattern.split("[..]").collect();
     let Some(last) = pieces.pop().filter(|_| !pieces.is_empty()) else {
         return pattern == line;

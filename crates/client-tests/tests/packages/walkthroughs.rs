@@ -6,11 +6,6 @@ use std::path::Path;
 use client_tests::{Release, Server, Shell, User, binary, check, is_real, kubectl, needed};
 
 #[test]
-fn a_package_with_an_env_file_is_edited_applied_and_deleted() {
-    session("env-file");
-}
-
-#[test]
 fn a_package_with_setters_is_set_built_and_applied() {
     session("setters");
 }

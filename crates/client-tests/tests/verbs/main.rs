@@ -5,6 +5,7 @@ mod demo;
 mod elsewhere;
 mod explaining;
 mod following;
+mod gpus;
 mod mistakes;
 mod rendering;
 mod running;

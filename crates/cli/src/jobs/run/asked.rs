@@ -2,7 +2,11 @@
 
 use anyhow::{Result, anyhow};
 
-use super::{Arguments, Framework, HOST, Wish, compose, name, workspace};
+use super::{
+    Arguments, Framework, HOST, Wish, compose,
+    gpus::{self, Gpus},
+    name, workspace,
+};
 use crate::{Surroundings, advised, jobs::place::Whose};
 
 /// What is asked for, with what the surroundings add to it.
@@ -10,6 +14,20 @@ pub(super) fn wish(arguments: &Arguments, surroundings: &Surroundings, whose: &W
     let (program, words) = (&arguments.command[0], &arguments.command);
     if program.is_empty() {
         return Err(anyhow!("the command is empty"));
+    }
+    if arguments.gpus == Some(Gpus::All) {
+        if matches!(whose, Whose::Other(_)) {
+            return Err(advised(
+                "`--gpus all` is for the embedded cluster: nodes of another cluster have different numbers of GPUs",
+                "give a number: `--gpus N`",
+            ));
+        }
+        if arguments.dry_run {
+            return Err(advised(
+                "`--gpus all` asks the cluster for a number, and `--dry-run` asks no cluster",
+                "give a number: `--gpus N`",
+            ));
+        }
     }
     let workspace = match whose {
         Whose::Embedded { .. } => {
@@ -43,7 +61,7 @@ pub(super) fn wish(arguments: &Arguments, surroundings: &Surroundings, whose: &W
         namespace: None,
         framework: arguments.framework.unwrap_or_else(|| Framework::of(program)),
         nodes: arguments.nodes,
-        gpus: arguments.gpus,
+        gpus: gpus::at_least(arguments.gpus),
         cpus: arguments.cpus.clone(),
         memory: arguments.memory.clone(),
         image,

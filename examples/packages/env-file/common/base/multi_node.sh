@@ -4,7 +4,7 @@ set -eu
 shares=$(wc -l < "$OMPI_MCA_orte_default_hostfile")
 share=0
 while read -r host _; do
-  "$OMPI_MCA_plm_rsh_agent" "$host" env SHARE=$share SHARES="$shares" sh "$MODEL_DIR/fit.sh" < /dev/null &
+  "$OMPI_MCA_plm_rsh_agent" "$host" env SHARE=$share SHARES="$shares" sh "$MODEL_DIR/quickstart/fit.sh" < /dev/null &
   share=$((share + 1))
 done < "$OMPI_MCA_orte_default_hostfile"
 wait
