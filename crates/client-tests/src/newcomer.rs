@@ -33,8 +33,11 @@ impl Newcomer {
         }
         symlink(binary(), clone.join("trainyard")).expect("the program can be linked");
         let newcomer = Self { home, user };
+        let bin = newcomer.home().join(".cargo/bin");
+        fs::create_dir_all(&bin).expect("a folder can be made");
         newcomer.own(newcomer.home());
         newcomer.own(&clone);
+        newcomer.own(&bin);
         newcomer
     }
 

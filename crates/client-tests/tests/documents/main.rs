@@ -31,6 +31,16 @@ fn a_package_with_an_env_file_and_an_image_of_ones_own() {
 }
 
 #[test]
+fn packages_with_setters_in_the_words_of_kustomize() {
+    session("setters", &[]);
+}
+
+#[test]
+fn a_pod_on_a_workstation() {
+    session("workstation", &[]);
+}
+
+#[test]
 fn the_examples_of_tasks() {
     session("tasks", &[]);
 }

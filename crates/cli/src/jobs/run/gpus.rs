@@ -75,15 +75,17 @@ async fn nodes(cluster: &Cluster) -> Vec<Value> {
         .embedded
         .as_ref()
         .is_some_and(|instance| instance.tier.is_some());
+    if !has_node {
+        return Vec::new();
+    }
     let deadline = Instant::now() + NODE_TIMEOUT;
-    while has_node {
+    loop {
         match cluster.api.list("/api/v1/nodes").await {
             Ok(Some(nodes)) if nodes.is_empty() && Instant::now() < deadline => sleep(NODE_POLL).await,
             Ok(Some(nodes)) => return nodes,
-            Ok(None) | Err(_) => break,
+            Ok(None) | Err(_) => return Vec::new(),
         }
     }
-    Vec::new()
 }
 
 /// The largest number of GPUs that one node gives to pods.
