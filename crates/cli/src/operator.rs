@@ -134,7 +134,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "COUNT", alias = "threadiness", value_parser = clap::value_parser!(u16).range(1..))]
     controller_threads: Option<u16>,
 
-    /// Where Prometheus finds metrics; 0 serves none
+    /// Where Prometheus finds metrics, on this machine unless another address is given; 0 serves none
     #[arg(long, value_name = "ADDRESS:PORT", default_value = METRICS, value_parser = addresses::parse)]
     metrics_bind_address: addresses::Address,
 
@@ -173,9 +173,9 @@ pub(crate) struct Arguments {
 
 /// The lease, where nobody names another.
 const LEASE: &str = "trainyard-operator";
-/// Where it listens, where nobody says otherwise.
-const METRICS: &str = ":8080";
-const HEALTH: &str = ":8081";
+/// The default addresses. `trainyard service` and the one of `trainyard up` have ports beside them.
+const METRICS: &str = "127.0.0.1:6482";
+const HEALTH: &str = "127.0.0.1:6483";
 const CONFIGURATION_KEY: &str = "controller_config_file.yaml";
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 

@@ -16,7 +16,7 @@ pub(crate) fn parse(text: &str) -> Result<Address, String> {
         None => text.to_owned(),
     };
     let address = full.parse().map_err(|_| {
-        "an address in numbers and a port are meant, such as 127.0.0.1:8080, :8080, or 0".to_owned()
+        "an address in numbers and a port are meant, such as 127.0.0.1:6482, :8080, or 0".to_owned()
     })?;
     Ok(Address(Some(address)))
 }

@@ -23,7 +23,7 @@ pub(crate) fn connection(error: ConnectError) -> anyhow::Error {
 pub(crate) fn process(error: ProcessError) -> anyhow::Error {
     let hint = match &error {
         ProcessError::Listen(_) => {
-            "choose another with `--metrics-bind-address` and `--health-probe-bind-address`; 0 serves none"
+            "choose another address with `--metrics-bind-address ADDRESS:PORT` (metrics) or `--health-probe-bind-address ADDRESS:PORT` (health); `0` serves none"
         }
         ProcessError::Cluster { .. } => {
             "see whether the cluster is well: `kubectl get --raw /readyz?verbose`"

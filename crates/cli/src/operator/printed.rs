@@ -48,22 +48,39 @@ fn check(arguments: &Arguments) -> Result<()> {
         ));
     }
     let addresses = [
-        ("--metrics-bind-address", arguments.metrics_bind_address, METRICS),
+        (
+            "--metrics-bind-address",
+            arguments.metrics_bind_address,
+            METRICS,
+            METRICS_IN_PODS,
+        ),
         (
             "--health-probe-bind-address",
             arguments.health_probe_bind_address,
             HEALTH,
+            HEALTH_IN_PODS,
         ),
     ];
+    let is_other = |given, default, printed| {
+        ![default, printed]
+            .into_iter()
+            .any(|known| addresses::parse(known) == Ok(given))
+    };
     let mut addresses = addresses.iter();
-    match addresses.find(|(_, given, usual)| Ok(*given) != addresses::parse(usual)) {
+    match addresses.find(|(_, given, default, printed)| is_other(*given, default, printed)) {
         None => Ok(()),
-        Some((flag, _, usual)) => Err(crate::advised(
-            format!("--print-manifests has `{usual}` for {flag}, which the Deployment names elsewhere, too"),
+        Some((flag, _, _, printed)) => Err(crate::advised(
+            format!(
+                "--print-manifests has `{printed}` for {flag}, which the Deployment names elsewhere, too"
+            ),
             format!("leave out {flag}"),
         )),
     }
 }
+
+/// The addresses in pods of the operator, which have the ports for themselves.
+const METRICS_IN_PODS: &str = ":8080";
+const HEALTH_IN_PODS: &str = ":8081";
 
 fn deployment(arguments: &Arguments) -> Result<Deployment> {
     let image = arguments.image.clone().or_else(|| arguments.tools_image.clone());

@@ -7,12 +7,12 @@ use operator::Whereabouts;
 use service::{Deployment, Rate};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::{Surroundings, operator as operator_command};
+use crate::{Advised, Surroundings, operator as operator_command};
 
 /// Serve templates, definitions and tasks over HTTP for a Kubernetes cluster
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  trainyard service --kubeconfig ~/.kube/config --listen 127.0.0.1:8080
+  trainyard service --kubeconfig ~/.kube/config --listen 127.0.0.1:6481
                                   serve the cluster of a kubeconfig on this machine
   trainyard service --kubeconfig ~/.kube/config --admin-token-file token
                                   the same, with a token of the service's own that may do everything
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     kubeconfigs: Vec<PathBuf>,
 
     /// Address to listen on; port 0 picks a free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6481")]
     listen: SocketAddr,
 
     /// Where the service keeps tokens and the audit log
@@ -113,7 +113,11 @@ async fn serve(arguments: &Arguments, surroundings: &Surroundings) -> Result<()>
             "there is no folder of kept logs yet; the operator makes it with `--task-logs`"
         );
     }
-    let running = service::start(client, options).await?;
+    let running = service::start(client, options).await.map_err(|error| {
+        let message = error.to_string();
+        let hint = "choose another address with `--listen ADDRESS:PORT`; port 0 picks a free one".to_owned();
+        anyhow::Error::from(error).context(Advised { message, hint })
+    })?;
     tell(&format!(
         "the task service of {} answers on http://{}",
         connection.address,

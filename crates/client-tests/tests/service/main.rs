@@ -8,6 +8,7 @@ mod bad_input;
 mod commands;
 mod contract;
 mod curl;
+mod documented;
 mod idempotency;
 mod injection;
 mod kept_logs;

@@ -77,12 +77,19 @@ fn trusted() -> Value {
 fn policy(name: &str, operations: &[&str], rules: &Value) -> Value {
     let mut spec = rules.clone();
     spec["failurePolicy"] = json!("Fail");
-    spec["matchConstraints"] = json!({"resourceRules": [{
-        "apiGroups": [GROUP],
-        "apiVersions": ["*"],
-        "operations": operations,
-        "resources": [TASK_TEMPLATE.plural],
-    }]});
+    // With the server's defaults, because managers of server-side apply conflict over it as a whole.
+    spec["matchConstraints"] = json!({
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": {},
+        "objectSelector": {},
+        "resourceRules": [{
+            "apiGroups": [GROUP],
+            "apiVersions": ["*"],
+            "operations": operations,
+            "resources": [TASK_TEMPLATE.plural],
+            "scope": "*",
+        }],
+    });
     json!({
         "apiVersion": API_VERSION,
         "kind": "ValidatingAdmissionPolicy",
