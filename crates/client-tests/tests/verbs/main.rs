@@ -6,6 +6,7 @@ mod elsewhere;
 mod explaining;
 mod following;
 mod mistakes;
+mod mxjobs;
 mod rendering;
 mod running;
 

@@ -191,7 +191,7 @@ fn is_of_task(subject: &Subject, pod: &Value) -> bool {
 
 fn is_of_attempt(subject: &Subject, labels: &Value) -> bool {
     let attempt = subject.object()["status"]["attempt"].as_i64();
-    attempt.is_none_or(|attempt| labels[labels::ATTEMPT] == attempt.to_string())
+    attempt.is_none_or(|attempt| text(&labels[labels::ATTEMPT]).parse() == Ok(attempt))
 }
 
 /// Steps of a workflow that failed and were tried again are past while it goes on.
