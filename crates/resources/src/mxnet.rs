@@ -21,6 +21,17 @@ pub struct MxJobSpec {
     pub job_mode: String,
     #[serde(alias = "replica_specs")]
     pub replica_specs: Vec<MxReplicaSpec>,
+    /// How the job is run, as with the kinds of Kubeflow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_policy: Option<MxRunPolicy>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MxRunPolicy {
+    /// Whether the job is suspended: its batch Jobs and pods are deleted, and made again when it is resumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,10 +54,11 @@ pub struct MxReplicaSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MxJobStatus {
-    /// Creating, Running, Done, Failed or CleanUp.
+    /// Creating, Running, Suspended, Done, Failed or CleanUp.
     pub phase: String,
     /// Why.
     pub reason: String,
+    /// Whether the job is suspended.
     pub control_paused: bool,
     #[schemars(schema_with = "schema::objects")]
     pub conditions: Vec<Value>,

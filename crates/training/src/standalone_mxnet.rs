@@ -6,6 +6,7 @@ mod group;
 mod running;
 mod spec;
 mod state;
+mod suspension;
 
 use jiff::Timestamp;
 use manifests::field::{FieldError, Path};
@@ -111,7 +112,7 @@ pub(crate) fn plan(object: &Value, observed: &Observed, settings: &Settings, _no
                 tell_warnings(object, &mut plan);
             }
             let settings = group::as_begun(&identity, observed, settings);
-            carry_on(&job, observed, &settings, &mut plan)
+            carry_on(&job, &stored, observed, &settings, &mut plan)
         }
         _ if has_begun => doubt(object, &errors, &stored, observed, &mut plan),
         _ => refuse(&errors, &mut plan),
@@ -205,11 +206,25 @@ fn tell_end(name: &str, status: &MxJobStatus, plan: &mut Plan) {
     });
 }
 
-fn carry_on(job: &MxJob, observed: &Observed, settings: &Settings, plan: &mut Plan) -> MxJobStatus {
+fn carry_on(
+    job: &MxJob,
+    stored: &MxJobStatus,
+    observed: &Observed,
+    settings: &Settings,
+    plan: &mut Plan,
+) -> MxJobStatus {
     let mut status = state::status(job, observed);
-    if !status.state.is_empty() {
+    // Programs that were stopped decide nothing.
+    let was_suspended = suspension::is_told(stored);
+    if !status.state.is_empty() && !was_suspended {
         tell_end(&job.identity.name, &status, plan);
         return status;
+    }
+    if job.is_suspended || suspension::is_stopping(job, stored, observed) {
+        return suspension::suspend(job, stored, observed, plan);
+    }
+    if was_suspended {
+        suspension::tell_resumed(job, plan);
     }
     let wanted = children::all(job, settings).into_iter();
     let missing = wanted.filter_map(|child| to_make(child, observed));

@@ -96,6 +96,7 @@ impl Job {
             return match text(&status["phase"]) {
                 "" => State::New,
                 "Running" => State::Running,
+                "Suspended" => State::Suspended,
                 "Done" | "Failed" | "CleanUp" => {
                     State::named(text(&status["state"])).unwrap_or(State::Failed)
                 }

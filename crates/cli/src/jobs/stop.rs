@@ -107,15 +107,6 @@ fn change(arguments: &Jobs, surroundings: &Surroundings, suspend: bool) -> Resul
 
 fn refusal(job: &Job, cluster: &Cluster) -> Option<anyhow::Error> {
     let remove = cluster.command(&format!("rm {}", job.reference()));
-    if job.is_standalone_mxnet() {
-        return Some(advised(
-            format!(
-                "{} cannot be stopped: its kind knows no suspension",
-                job.reference()
-            ),
-            format!("`{remove}` removes it"),
-        ));
-    }
     let state = job.state();
     state.has_ended().then(|| {
         advised(

@@ -7,6 +7,7 @@ mod explaining;
 mod following;
 mod gpus;
 mod mistakes;
+mod mxjobs;
 mod rendering;
 mod running;
 mod waiting;

@@ -58,6 +58,7 @@ pub(super) fn job(object: &Value, stored: &MxJobStatus, observed: &Observed) -> 
         mode: mode.to_owned(),
         replicas_field: "replicaSpecs",
         replicas,
+        is_suspended: false,
     })
 }
 

@@ -22,6 +22,7 @@ pub(super) struct MxJob {
     /// The field that holds the replicas, in the user's spelling.
     pub replicas_field: &'static str,
     pub replicas: Vec<Replica>,
+    pub is_suspended: bool,
 }
 
 pub(super) struct Replica {
@@ -69,6 +70,7 @@ pub(super) fn read(object: &Value) -> Result<MxJob, FieldError> {
             "replica_specs"
         },
         replicas,
+        is_suspended: spec.run_policy.and_then(|policy| policy.suspend) == Some(true),
     })
 }
 

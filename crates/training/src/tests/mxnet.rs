@@ -33,6 +33,56 @@ fn each_replica_is_a_batch_job_and_the_scheduler_decides() {
 }
 
 #[test]
+fn a_suspended_job_has_no_batch_jobs_and_begins_again_when_it_is_resumed() {
+    let mut world = World::new(&distributed());
+    world.settle();
+    world.job["spec"]["runPolicy"] = json!({"suspend": true});
+    world.settle();
+    let status = &world.job["status"];
+    assert_eq!(
+        (&status["phase"], &status["controlPaused"], &status["progress"]),
+        (&"Suspended".into(), &true.into(), &"0/6".into())
+    );
+    assert!(world.observed.jobs.is_empty());
+    world.job["spec"]["runPolicy"]["suspend"] = false.into();
+    world.settle();
+    assert_eq!(world.job["status"]["phase"], "Running");
+    assert_eq!(world.job["status"]["controlPaused"], false);
+    assert_eq!(world.observed.jobs.len(), 6);
+}
+
+#[test]
+fn a_resumed_job_waits_for_what_was_stopped_and_believes_none_of_it() {
+    let mut world = World::new(&distributed());
+    world.settle();
+    let mut stopped = world.observed.jobs.clone();
+    world.job["spec"]["runPolicy"] = json!({"suspend": true});
+    world.settle();
+    for batch in &mut stopped {
+        batch.is_being_deleted = true;
+        batch.is_complete = true;
+    }
+    world.observed.jobs = stopped;
+    world.job["spec"]["runPolicy"]["suspend"] = false.into();
+    let plan = world.plan();
+    assert!(plan.make.is_empty() && plan.delete.is_empty(), "{plan:?}");
+    assert!(plan.status.is_none_or(|status| status["phase"] == "Suspended"));
+    world.observed.jobs.clear();
+    world.settle();
+    assert_eq!(world.job["status"]["phase"], "Running");
+}
+
+#[test]
+fn a_job_that_has_ended_is_not_suspended_any_more() {
+    let mut world = World::new(&distributed());
+    world.settle();
+    world.observed.jobs[0].is_complete = true;
+    world.job["spec"]["runPolicy"] = json!({"suspend": true});
+    world.settle();
+    assert_eq!(world.job["status"]["state"], "Succeeded");
+}
+
+#[test]
 fn a_finished_job_stays_finished() {
     let mut world = World::new(&distributed());
     world.settle();
