@@ -189,6 +189,7 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(crate::up::workers())
+        .thread_stack_size(crate::up::STACK)
         .enable_all()
         .build()
         .context("cannot start the runtime")?;

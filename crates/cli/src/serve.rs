@@ -181,6 +181,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(crate::up::workers())
+        .thread_stack_size(crate::up::STACK)
         .enable_all()
         .build()
         .context("cannot start the runtime")?;

@@ -163,9 +163,9 @@ pub(crate) fn run(arguments: &Arguments, surroundings: &Surroundings) -> Result<
     result
 }
 
-/// Documents and expressions may nest some hundred levels, and everything that walks them recurses.
-/// Only what is used of it takes memory.
-const STACK: usize = 8 << 20;
+/// The stack of a thread. Documents and expressions may nest some hundred levels, everything that walks them recurses, and
+/// a build without optimisation takes several times the stack of others. Only what is used of it takes memory.
+pub(crate) const STACK: usize = 32 << 20;
 
 /// Enough threads to answer while one is busy; more would only cost memory.
 pub(crate) fn workers() -> usize {
