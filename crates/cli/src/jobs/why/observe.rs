@@ -12,12 +12,13 @@ use resources::tasks::names::labels;
 use serde_json::Value;
 
 use super::{
-    causes::Observed,
+    causes::{Machine, Observed},
     of_queue,
     subject::{BATCH_JOB, Other, POD, Subject, TASK, WORKFLOW},
 };
 use crate::{
-    advised,
+    advised, ailments,
+    instance::Instance,
     jobs::{
         api::{Api, ApiError, escaped},
         find::{self, Absent},
@@ -59,6 +60,10 @@ pub(super) async fn observe(cluster: &Cluster, reference: &str) -> Result<Observ
         .filter(|object| owner(object) == Some(text(&subject.object()["metadata"]["uid"])))
         .collect();
     let pods = own_pods(&subject, pods, &between);
+    let nodes = readable(api.list("/api/v1/nodes").await)?;
+    let classes = readable(api.list("/apis/storage.k8s.io/v1/storageclasses").await)?;
+    let name = |class: &Value| text(&class["metadata"]["name"]).to_owned();
+    let classes = classes.map(|classes| classes.iter().map(name).collect());
     let last_lines = last_lines(api, &pods).await;
     let workload = workload(api, &subject, &mut unseen).await?;
     Ok(Observed {
@@ -68,11 +73,31 @@ pub(super) async fn observe(cluster: &Cluster, reference: &str) -> Result<Observ
         claims,
         quotas,
         events,
+        nodes,
+        classes,
+        machine: cluster.embedded.as_ref().map(machine),
         workload,
         last_lines,
         unseen,
         now: Timestamp::now(),
     })
+}
+
+/// What not everybody may look at and only adds to the answer.
+fn readable(answer: Result<Option<Vec<Value>>, ApiError>) -> Result<Option<Vec<Value>>, ApiError> {
+    match answer {
+        Err(error) if error.is_forbidden() => Ok(None),
+        other => other,
+    }
+}
+
+fn machine(instance: &Instance) -> Machine {
+    let dir = instance.dir();
+    Machine {
+        runs_pods: instance.tier.is_some(),
+        disk: ailments::of_disk(dir),
+        dir: dir.to_owned(),
+    }
 }
 
 /// The objects of each place, and the names of those that may not be looked at.
@@ -82,8 +107,8 @@ async fn lists<const N: usize>(
     places: [(&'static str, String); N],
 ) -> Result<([Vec<Value>; N], Vec<&'static str>), ApiError> {
     let (mut lists, mut unseen) = (std::array::from_fn(|_| Vec::new()), Vec::new());
-    let answers = stream::iter(&places).map(|(_, path)| api.list(path));
-    let answers: Vec<_> = answers.buffered(lanes).collect().await;
+    let answers: Vec<_> = places.iter().map(|(_, path)| api.list(path)).collect();
+    let answers: Vec<_> = stream::iter(answers).buffered(lanes).collect().await;
     for ((list, answer), (name, _)) in lists.iter_mut().zip(answers).zip(&places) {
         match answer {
             Ok(found) => *list = found.unwrap_or_default(),
@@ -191,7 +216,8 @@ fn is_of_task(subject: &Subject, pod: &Value) -> bool {
 
 fn is_of_attempt(subject: &Subject, labels: &Value) -> bool {
     let attempt = subject.object()["status"]["attempt"].as_i64();
-    attempt.is_none_or(|attempt| text(&labels[labels::ATTEMPT]).parse() == Ok(attempt))
+    let attempt = attempt.map(|attempt| attempt.to_string());
+    attempt.is_none_or(|attempt| labels[labels::ATTEMPT] == *attempt)
 }
 
 /// Steps of a workflow that failed and were tried again are past while it goes on.
