@@ -11,6 +11,7 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
+    time::{Duration, SystemTime},
 };
 
 use client_tests::{Output, run};
@@ -28,10 +29,10 @@ impl Machine {
             folder: tempfile::tempdir().unwrap(),
         };
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        fs::create_dir_all(machine.path("clone")).unwrap();
+        fs::create_dir_all(machine.path("clone/crates/one/src")).unwrap();
         fs::create_dir_all(machine.path("home")).unwrap();
         fs::create_dir_all(machine.path("bin")).unwrap();
-        for name in ["trainyard", "Cargo.toml"] {
+        for name in ["trainyard", "Cargo.toml", "Cargo.lock"] {
             fs::copy(root.join(name), machine.path("clone").join(name)).unwrap();
         }
         machine.tool(
@@ -91,6 +92,25 @@ fn the_program_is_built_and_told_what_it_was_called() {
     let machine = Machine::new();
     let output = run(&mut machine.command(), "");
     assert_eq!(output.success(), "./trainyard demo\n");
+}
+
+#[test]
+fn a_program_that_is_built_is_run_without_cargo_until_a_source_changes() {
+    let machine = Machine::new();
+    run(&mut machine.command(), "").success();
+    machine.tool("cargo", "case $1 in build) echo again; exit 101;; esac");
+    assert_eq!(run(&mut machine.command(), "").success(), "./trainyard demo\n");
+    let source = fs::File::create(machine.path("clone/crates/one/src/lib.rs")).unwrap();
+    source
+        .set_modified(SystemTime::now() + Duration::from_secs(1))
+        .unwrap();
+    let changed = run(&mut machine.command(), "");
+    assert_eq!(
+        (changed.code, changed.stdout.as_str()),
+        (2, "again\n"),
+        "{}",
+        changed.stderr
+    );
 }
 
 #[test]
