@@ -30,6 +30,7 @@ impl Machine {
         };
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         fs::create_dir_all(machine.path("clone/crates/one/src")).unwrap();
+        fs::write(machine.path("clone/crates/one/Cargo.toml"), "").unwrap();
         fs::create_dir_all(machine.path("home")).unwrap();
         fs::create_dir_all(machine.path("bin")).unwrap();
         for name in ["trainyard", "Cargo.toml", "Cargo.lock"] {

@@ -124,7 +124,7 @@ fn a_job_in_a_queue_is_stopped_and_resumed_by_its_queue() {
             "{out:?}"
         );
         let mut last = hear();
-        while last.contains("in the queue `lab`") || last.starts_with("hint: ") {
+        while last.starts_with("waiting") || last.starts_with("hint: ") {
             last = hear();
         }
         assert_eq!(last, "`pytorchjob/digits` was stopped\n");

@@ -40,7 +40,8 @@ fn the_page_of_the_service_can_be_pasted() {
     // The page means the cluster of the reader's own data directory.
     let here = format!("export TRAINYARD_DATA_DIR='{}'", server.data_dir().display());
     // A reader leaves the receiver running until it was called; one that outlives a failure would keep the output open.
-    let called = "kubectl wait callbackdeliveries --all --for=jsonpath={.status.phase}=Delivered --timeout=60s";
+    let called =
+        "kubectl wait callbackdeliveries --all --for=jsonpath={.status.phase}=Delivered --timeout=60s";
     let output = shell.run(&format!(
         "set -e; trap 'kill $(jobs -p) 2> /dev/null || :' EXIT\n{here}\n{walk}\n{called}"
     ));
