@@ -420,12 +420,9 @@ fn what_can_never_run_here_is_refused_and_leaves_no_job() {
         );
 
         shell.ok("trainyard run --wait --detach --name large --cpus 4000 -- true");
-        let large = until(shell, "trainyard why large", "Insufficient cpu");
-        assert!(
-            large.stdout.contains("no node of the cluster has more than"),
-            "{}",
-            large.stdout
-        );
+        // The event may be there before the condition of the pod, which says more.
+        let more = "no node of the cluster has more than";
+        let large = until(shell, "trainyard why large", more);
         assert!(!large.stdout.contains("wait for others"), "{}", large.stdout);
         assert!(server.status()["problems"].as_array().unwrap().is_empty());
     });
