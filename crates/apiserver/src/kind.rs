@@ -121,7 +121,7 @@ impl Kind {
         matches!(self.definition, Definition::Custom(_))
     }
 
-    /// What a custom kind says of its group's place in discovery.
+    /// The priority of its group in discovery, from the annotation of its definition.
     pub fn group_priority(&self) -> Option<i64> {
         match &self.definition {
             Definition::BuiltIn(_) => None,

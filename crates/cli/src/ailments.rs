@@ -1,4 +1,4 @@
-//! What is wrong with a cluster itself: its nodes, the parts that run it, and the disk of an embedded one.
+//! Problems of a cluster itself: of its nodes, of the parts that run it, and of the disk of an embedded one.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ impl Ailment {
     }
 }
 
-/// Why nothing can be written into the directory of an embedded cluster.
+/// The reason why the directory of an embedded cluster cannot be written to.
 pub(crate) fn of_disk(dir: &Path) -> Option<Ailment> {
     // A directory that is not there yet is made on the disk of the folder above it.
     let existing = dir.ancestors().find(|folder| folder.exists())?;
@@ -64,7 +64,7 @@ pub(crate) fn unanswered(why: &str, dir: &Path) -> Ailment {
     )
 }
 
-/// What the nodes of a cluster say is wrong with them and with the parts that run them. `embedded` is the directory
+/// Problems that the conditions of nodes report, of the nodes and of the parts that run them. `embedded` is the directory
 /// of an embedded cluster.
 pub(crate) fn of_nodes(nodes: &[Value], embedded: Option<&Path>) -> Vec<Ailment> {
     let log = || match embedded {

@@ -61,7 +61,7 @@ impl Instance {
         }
     }
 
-    /// How long it has been ready.
+    /// The time since the cluster became ready.
     pub(crate) fn age(&self) -> jiff::SignedDuration {
         let since = self.since.parse::<jiff::Timestamp>();
         since.map_or(jiff::SignedDuration::MAX, |since| {

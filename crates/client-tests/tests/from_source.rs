@@ -155,7 +155,7 @@ fn folders_that_are_missing_or_read_only_are_named() {
     homeless.env_remove("HOME");
     refused(&run(&mut homeless, ""), "HOME is not set", "HOME=");
     let mut read_only = machine.command();
-    // Nobody, root included, makes folders there.
+    // Not even root can make folders there.
     read_only.env("CARGO_TARGET_DIR", "/proc/target");
     refused(
         &run(&mut read_only, ""),

@@ -115,7 +115,7 @@ impl Networking {
         })
     }
 
-    /// Has somebody look at once whether the network lives.
+    /// Requests a check of the network process at once.
     fn doubt(&self) {
         self.is_doubted.store(true, Ordering::Release);
         self.doubt.notify_one();

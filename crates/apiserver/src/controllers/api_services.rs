@@ -98,7 +98,7 @@ async fn settle(api: &Arc<Api>, wanted: &BTreeMap<String, Value>) -> Result<()> 
     Ok(())
 }
 
-/// The places in discovery of groups whose services somebody took over.
+/// The priorities of groups whose APIServices users manage themselves.
 fn priorities_of_users(api: &Api) -> Result<BTreeMap<String, i64>> {
     let mut priorities = BTreeMap::new();
     for stored in api.store.list(&collection(), None, None, None).items {

@@ -28,7 +28,7 @@ use progress::{Learnt, Shown};
 
 const WORKERS: u32 = 4;
 const STEPS: u32 = 300;
-/// How long the job of the demo may take to go: its programs get half a minute to end.
+/// The time in which the job of the demo must be gone; its programs get 30 s to end.
 const TIDYING: Duration = Duration::from_secs(45);
 
 /// Train a small model with several workers on this machine, and tidy up

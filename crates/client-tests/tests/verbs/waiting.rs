@@ -4,7 +4,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stdout,
-    reason = "a panic is how a test fails, and what it prints is for whoever reads why"
+    reason = "a panic is how a test fails, and its output explains the failure"
 )]
 
 use std::{

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::jobs::{job::Job, patience::Patience, replicas::Replica, why::Cause};
 
-/// What stands in the way of the workers for so long does not go away by itself.
+/// The time after which an obstacle of the workers counts as permanent.
 const GIVE_UP: Duration = Duration::from_secs(8);
 
 /// What was learnt in the end.

@@ -104,7 +104,7 @@ impl Obstacles {
         }
         let (cluster, reference) = (self.cluster.clone(), job.reference());
         self.looks.spawn(async move {
-            // Whoever may not look, or loses the cluster, is told so by others.
+            // A refused or failed look is reported by the watch of the job.
             let explanation = why::explanation(&cluster, &reference).await.ok()?;
             Some(explanation.causes)
         });

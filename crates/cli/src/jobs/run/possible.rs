@@ -37,7 +37,7 @@ pub(super) async fn check(cluster: &Cluster, job: &Value) -> Result<()> {
         return Ok(());
     }
     let nodes = if nodes.is_empty() {
-        // What cannot be found out in time is found out by whoever waits for the job.
+        // Where no node is known in time, the job is submitted, and its followers report what it waits for.
         timeout(PATIENCE, first_node(&cluster.api))
             .await
             .unwrap_or(Ok(nodes))?
